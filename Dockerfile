@@ -1,0 +1,28 @@
+# The server as one binary on a small Debian. Build: docker build --tag concord .
+FROM swift:6.3-bookworm AS build
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends \
+        libargon2-dev libidn2-dev libpq-dev pkg-config zlib1g-dev \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY Package.swift ./
+# Every version is pinned in the manifest.
+RUN swift package resolve
+COPY Sources Sources
+# Only for the manifest, which names the test targets' folders.
+COPY Tests Tests
+RUN swift build --configuration release --product concord --static-swift-stdlib \
+    && install -D --strip "$(swift build --configuration release --show-bin-path)/concord" /out/bin/concord
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends \
+        ca-certificates libargon2-1 libidn2-0 libpq5 libstdc++6 zlib1g \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin concord
+COPY --from=build /out/bin/concord /usr/local/bin/concord
+COPY migrations /usr/local/share/concord/migrations
+USER concord
+EXPOSE 8080
+ENTRYPOINT ["concord"]
+CMD ["serve"]

@@ -1,0 +1,40 @@
+.DEFAULT_GOAL := help
+.PHONY: help build run test test-fast format lint golden demo bench migrate clean
+
+help: ## List these commands
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
+
+build: ## Install what is missing and build the release binary, .build/release/concord
+	@scripts/prepare
+	swift build --configuration release --product concord
+
+run: build ## Run the development server with a database of its own (ARGS='--port 9100')
+	@exec .build/release/concord dev $(ARGS)
+
+test: ## Check formatting and run every test against a real PostgreSQL
+	@scripts/test
+
+test-fast: ## Run the tests that need no database
+	swift test --disable-xctest --filter '^(AccountLinking|JSON|IdentityProviders|Repository)Tests\.'
+
+format: ## Format the sources in place
+	swift format --in-place --recursive --parallel Sources Tests Package.swift
+
+lint: ## Check formatting and architecture
+	swift format lint --strict --recursive --parallel Sources Tests Package.swift
+	swift test --disable-xctest --filter '^RepositoryTests\.'
+
+golden: ## Write the golden files anew, to be reviewed as a diff
+	UPDATE_GOLDEN=1 scripts/test
+
+demo: build ## Play a provider conflict from end to end over HTTP
+	@scripts/demo
+
+bench: build ## Measure against pgbench and print a table
+	@scripts/bench
+
+migrate: build ## Apply pending migrations to CONCORD_DATABASE_URL
+	@.build/release/concord migrate up
+
+clean: ## Remove everything built; the data in .concord stays
+	rm -rf .build

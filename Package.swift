@@ -1,0 +1,211 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings every target of ours is built with; see CONTRIBUTING.md, "Language".
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "concord",
+    products: [
+        .executable(name: "concord", targets: ["concord"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
+        .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
+        .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+    ],
+    targets: [
+        // C libraries: a module map and a shim each, no logic.
+        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
+
+        // The rules. Pure; depends on nothing of ours.
+        .target(name: "AccountLinking", dependencies: ["CIDN2"], swiftSettings: strict),
+
+        // Infrastructure that knows no accounts.
+        .target(name: "JSON", swiftSettings: strict),
+        .target(
+            name: "Postgres",
+            dependencies: ["CLibpq", .product(name: "DequeModule", package: "swift-collections")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "PostgresCluster",
+            dependencies: [
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Migrations",
+            dependencies: ["Postgres", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict
+        ),
+
+        // The service, from the database up.
+        .target(name: "AccountStore", dependencies: ["AccountLinking", "JSON", "Postgres"], swiftSettings: strict),
+        .target(
+            name: "IdentityProviders",
+            dependencies: [
+                "AccountLinking", "JSON",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "AccountOperations",
+            dependencies: [
+                "AccountLinking", "AccountStore", "CArgon2", "IdentityProviders", "JSON", "Postgres",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "AccountAPI",
+            dependencies: [
+                "AccountLinking", "AccountOperations", "IdentityProviders", "JSON",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "concord",
+            dependencies: [
+                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "IdentityProviders", "JSON",
+                "Migrations",
+                "Postgres", "PostgresCluster",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict
+        ),
+
+        // Tests. `AccountTestSupport` is what several of them share.
+        .target(
+            name: "AccountTestSupport",
+            dependencies: [
+                "AccountLinking", "AccountOperations", "AccountStore", "IdentityProviders", "JSON", "Migrations",
+                "Postgres", "PostgresCluster",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/AccountTestSupport",
+            swiftSettings: strict
+        ),
+        .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
+        .testTarget(
+            name: "AccountLinkingTests",
+            dependencies: ["AccountLinking", "AccountTestSupport"],
+            exclude: ["Golden"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "AccountStoreTests",
+            dependencies: ["AccountStore", "AccountTestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "AccountOperationsTests",
+            dependencies: [
+                "AccountOperations", "AccountTestSupport",
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "AccountAPITests",
+            dependencies: [
+                "AccountAPI", "AccountTestSupport", "JSON",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "MigrationsTests",
+            dependencies: [
+                "AccountStore", "AccountTestSupport", "Migrations", "Postgres", "PostgresCluster",
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            exclude: ["Golden", "Rows"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "concordTests",
+            dependencies: [
+                "concord", "AccountTestSupport", "Migrations", "Postgres",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            exclude: ["Golden"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "PostgresClusterTests", dependencies: ["PostgresCluster"], swiftSettings: strict),
+        .testTarget(name: "RepositoryTests", swiftSettings: strict),
+        .testTarget(
+            name: "IdentityProvidersTests",
+            dependencies: [
+                "AccountLinking", "IdentityProviders", "JSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        // The next test target goes here.
+    ]
+)

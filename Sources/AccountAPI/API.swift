@@ -1,0 +1,76 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+package import Hummingbird
+package import Logging
+
+/// The HTTP API: which routes there are, and what stands around them.
+package struct API: Sendable {
+    /// Bounds on what a request may cost.
+    package struct Limits: Sendable {
+        /// Bytes of an ordinary request's body.
+        package var bodyBytesMax: Int
+        /// Bytes of a bulk request's body.
+        package var batchBodyBytesMax: Int
+
+        package init(bodyBytesMax: Int, batchBodyBytesMax: Int) {
+            self.bodyBytesMax = bodyBytesMax
+            self.batchBodyBytesMax = batchBodyBytesMax
+        }
+    }
+
+    let service: ServiceHandle
+    let callers: any CallerAuthentication
+    let limits: Limits
+    let logger: Logger
+
+    package init(
+        service: ServiceHandle,
+        callers: any CallerAuthentication,
+        limits: Limits,
+        logger: Logger
+    ) {
+        self.service = service
+        self.callers = callers
+        self.limits = limits
+        self.logger = logger
+    }
+
+    /// Every endpoint. A route file under `Routes/` describes each.
+    static let routes: [Route] =
+        [
+            .signUp,
+            .signInWithPassword,
+            .signInWithIdp,
+            .lookUp,
+            .delete,
+            .token,
+            .certificates,
+            .jsonWebKeySet,
+            // The next one goes here.
+        ] + Route.providerConfigs
+
+    /// The server's responder: edge, then router, then one endpoint.
+    package func responder() -> some HTTPResponder<BasicRequestContext> {
+        let router = Router(context: BasicRequestContext.self, options: .autoGenerateHeadEndpoints)
+        for route in Self.routes {
+            let endpoint = Endpoint(route: route, api: self)
+            for path in route.paths {
+                router.on(RouterPath(path), method: route.method) { request, context in
+                    try await endpoint.respond(to: request, context: context)
+                }
+            }
+        }
+        router.get("/healthz") { _, _ in Response.text("ok\n", status: .ok) }
+        router.get("/readyz") { _, _ in
+            if let reason = await service.reasonNotReady() {
+                return Response.text("not ready: \(reason)\n", status: APIError.unavailable.status)
+            }
+            return Response.text("ready\n", status: .ok)
+        }
+        for method in [HTTPRequest.Method.get, .post, .put, .patch, .delete] {
+            router.on("/**", method: method) { _, _ -> Response in throw APIError.notFound }
+        }
+        return Edge(next: router.buildResponder(), service: service)
+    }
+}

@@ -1,0 +1,222 @@
+import HTTPTypes
+import JSON
+
+/// Every code the compatible API answers with (`spec/01`); `docs/errors.md` explains each.
+enum ErrorCode: String, CaseIterable, Sendable {
+    case adminOnlyOperation = "ADMIN_ONLY_OPERATION"
+    case configurationExists = "CONFIGURATION_EXISTS"
+    case configurationNotFound = "CONFIGURATION_NOT_FOUND"
+    case credentialTooOldLoginAgain = "CREDENTIAL_TOO_OLD_LOGIN_AGAIN"
+    case duplicateLocalID = "DUPLICATE_LOCAL_ID"
+    case emailExists = "EMAIL_EXISTS"
+    case emailNotFound = "EMAIL_NOT_FOUND"
+    case federatedUserIDAlreadyLinked = "FEDERATED_USER_ID_ALREADY_LINKED"
+    case insufficientPermission = "INSUFFICIENT_PERMISSION"
+    case invalidConfig = "INVALID_CONFIG"
+    case invalidConfigID = "INVALID_CONFIG_ID"
+    case invalidCredentialOrProviderID = "INVALID_CREDENTIAL_OR_PROVIDER_ID"
+    case invalidEmail = "INVALID_EMAIL"
+    case invalidGrantType = "INVALID_GRANT_TYPE"
+    case invalidIDToken = "INVALID_ID_TOKEN"
+    case invalidIdpResponse = "INVALID_IDP_RESPONSE"
+    case invalidLoginCredentials = "INVALID_LOGIN_CREDENTIALS"
+    case invalidOobCode = "INVALID_OOB_CODE"
+    case invalidPassword = "INVALID_PASSWORD"
+    case invalidPendingToken = "INVALID_PENDING_TOKEN"
+    case invalidProviderID = "INVALID_PROVIDER_ID"
+    case invalidRefreshToken = "INVALID_REFRESH_TOKEN"
+    case invalidRequestURI = "INVALID_REQUEST_URI"
+    case lastSignInMethod = "LAST_SIGN_IN_METHOD"
+    case missingConfigID = "MISSING_CONFIG_ID"
+    case missingEmail = "MISSING_EMAIL"
+    case missingGrantType = "MISSING_GRANT_TYPE"
+    case missingIDToken = "MISSING_ID_TOKEN"
+    case missingIssuer = "MISSING_ISSUER"
+    case missingOAuthClientID = "MISSING_OAUTH_CLIENT_ID"
+    case missingOrInvalidNonce = "MISSING_OR_INVALID_NONCE"
+    case missingPassword = "MISSING_PASSWORD"
+    case missingRefreshToken = "MISSING_REFRESH_TOKEN"
+    case missingRequestURI = "MISSING_REQUEST_URI"
+    case operationNotAllowed = "OPERATION_NOT_ALLOWED"
+    case passwordLoginDisabled = "PASSWORD_LOGIN_DISABLED"
+    case phoneNumberExists = "PHONE_NUMBER_EXISTS"
+    case projectNotFound = "PROJECT_NOT_FOUND"
+    case tenantIDMismatch = "TENANT_ID_MISMATCH"
+    case tenantNotFound = "TENANT_NOT_FOUND"
+    case tokenExpired = "TOKEN_EXPIRED"
+    case unexpectedParameter = "UNEXPECTED_PARAMETER"
+    case userCancelled = "USER_CANCELLED"
+    case userDisabled = "USER_DISABLED"
+    case userNotFound = "USER_NOT_FOUND"
+    case weakPassword = "WEAK_PASSWORD"
+}
+
+/// An answer that is not a success, in Google's envelope (`spec/01` §1.4).
+///
+/// The only file with HTTP status codes.
+struct APIError: Error, Sendable {
+    let status: HTTPResponse.Status
+    /// `CODE`, or `CODE : explanation for developers`.
+    let message: String
+    /// The canonical status name; absent for business errors.
+    let canonicalStatus: String?
+    let reason: String
+    /// The inner item's own message, where it differs.
+    let itemMessage: String?
+
+    private init(
+        _ status: HTTPResponse.Status,
+        _ message: String,
+        canonicalStatus: String?,
+        reason: String,
+        itemMessage: String? = nil
+    ) {
+        self.status = status
+        self.message = message
+        self.canonicalStatus = canonicalStatus
+        self.reason = reason
+        self.itemMessage = itemMessage
+    }
+
+    /// A documented "no": 400, unless the code has a status of its own.
+    static func code(_ code: ErrorCode, _ explanation: String? = nil) -> APIError {
+        let message = explanation.map { "\(code.rawValue) : \($0)" } ?? code.rawValue
+        switch code {
+        case .projectNotFound, .tenantNotFound, .configurationNotFound:
+            return APIError(.notFound, message, canonicalStatus: "NOT_FOUND", reason: "notFound")
+        case .configurationExists:
+            return APIError(.conflict, message, canonicalStatus: "ALREADY_EXISTS", reason: "alreadyExists")
+        default:
+            return APIError(.badRequest, message, canonicalStatus: nil, reason: "invalid")
+        }
+    }
+
+    static func malformedJSON(_ explanation: String) -> APIError {
+        APIError(
+            .badRequest,
+            "Invalid JSON payload received. \(explanation)",
+            canonicalStatus: "INVALID_ARGUMENT",
+            reason: "parseError"
+        )
+    }
+
+    ///
+    /// `field`: the declared name of the field, never what was sent.
+    static func invalidValue(at field: String, expected type: String) -> APIError {
+        APIError(
+            .badRequest,
+            "Invalid value at '\(field)' (\(type))",
+            canonicalStatus: "INVALID_ARGUMENT",
+            reason: "badRequest"
+        )
+    }
+
+    static let bodyTooLarge = APIError(
+        .contentTooLarge,
+        "Request payload size exceeds the limit.",
+        canonicalStatus: "INVALID_ARGUMENT",
+        reason: "badRequest"
+    )
+
+    static let missingAPIKey = APIError(
+        .forbidden,
+        "The request is missing a valid API key.",
+        canonicalStatus: "PERMISSION_DENIED",
+        reason: "forbidden"
+    )
+
+    static let invalidAPIKey = APIError(
+        .badRequest,
+        "API key not valid. Please pass a valid API key.",
+        canonicalStatus: "INVALID_ARGUMENT",
+        reason: "badRequest"
+    )
+
+    static let missingCredentials = APIError(
+        .unauthorized,
+        "Request is missing required authentication credential. Expected OAuth 2 access token, login cookie or other "
+            + "valid authentication credential.",
+        canonicalStatus: "UNAUTHENTICATED",
+        reason: "required",
+        itemMessage: "Login Required."
+    )
+
+    static let invalidCredentials = APIError(
+        .unauthorized,
+        "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
+            + "authentication credential.",
+        canonicalStatus: "UNAUTHENTICATED",
+        reason: "authError",
+        itemMessage: "Invalid Credentials"
+    )
+
+    static let onlyAdministratorsNameAProject = code(
+        .insufficientPermission,
+        "Only authenticated requests can specify target_project_id."
+    )
+
+    static let notFound = APIError(
+        .notFound,
+        "The requested URL was not found on this server.",
+        canonicalStatus: "NOT_FOUND",
+        reason: "notFound"
+    )
+
+    static let methodNotAllowed = APIError(
+        .methodNotAllowed,
+        "The method is not allowed for the requested URL.",
+        canonicalStatus: "NOT_FOUND",
+        reason: "httpMethodNotAllowed"
+    )
+
+    static func unimplemented(_ what: String) -> APIError {
+        APIError(
+            .notImplemented,
+            "\(what) is not implemented.",
+            canonicalStatus: "UNIMPLEMENTED",
+            reason: "notImplemented"
+        )
+    }
+
+    static let unavailable = APIError(
+        .serviceUnavailable,
+        "The service is currently unavailable.",
+        canonicalStatus: "UNAVAILABLE",
+        reason: "backendError"
+    )
+
+    static let unexpected = APIError(
+        .internalServerError,
+        "INTERNAL_ERROR",
+        canonicalStatus: "INTERNAL",
+        reason: "internalError"
+    )
+
+    var body: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field(
+                "error",
+                object: { writer in
+                    writer.field("code", Int64(status.code))
+                    writer.field("message", message)
+                    writer.field(
+                        "errors",
+                        array: [itemMessage ?? message],
+                        { writer, itemMessage in
+                            writer.object { writer in
+                                writer.field("message", itemMessage)
+                                writer.field("domain", "global")
+                                writer.field("reason", reason)
+                                if status == .unauthorized {
+                                    writer.field("location", "Authorization")
+                                    writer.field("locationType", "header")
+                                }
+                            }
+                        }
+                    )
+                    writer.field("status", canonicalStatus)
+                }
+            )
+        }
+    }
+}

@@ -1,0 +1,33 @@
+package import AccountOperations
+
+/// Decides who is calling from an API key and a bearer token (`spec/01` §1.3).
+package protocol CallerAuthentication: Sendable {
+    /// Whether `apiKey` names the project.
+    func accepts(apiKey: String, operations: AccountOperations) -> Bool
+    /// Whether `token` is an administrator's.
+    func isAdministrator(bearer token: String, operations: AccountOperations) async throws -> Bool
+}
+
+/// What production accepts: registered API keys. No bearer token is an administrator's yet.
+package struct RegisteredCallers: CallerAuthentication {
+    package init() {}
+
+    package func accepts(apiKey: String, operations: AccountOperations) -> Bool {
+        operations.project.holds(apiKey: apiKey)
+    }
+
+    package func isAdministrator(bearer token: String, operations: AccountOperations) async throws -> Bool { false }
+}
+
+/// What `concord dev` accepts: any API key, and `owner` as administrator.
+///
+/// INVARIANT: constructed by the `dev` command only; `serve` has no way to reach it.
+package struct DevelopmentCallers: CallerAuthentication {
+    package init() {}
+
+    package func accepts(apiKey: String, operations: AccountOperations) -> Bool { !apiKey.isEmpty }
+
+    package func isAdministrator(bearer token: String, operations: AccountOperations) async throws -> Bool {
+        token == "owner"
+    }
+}

@@ -1,0 +1,68 @@
+import AccountLinking
+import AccountOperations
+import IdentityProviders
+
+extension Outcome {
+    /// The result, or the error that answers the denial.
+    func value() throws(APIError) -> Value {
+        switch self {
+        case .success(let value): value
+        case .denied(let denial): throw denial.apiError
+        }
+    }
+}
+
+extension Denial {
+    var apiError: APIError {
+        switch self {
+        case .refusal(let refusal): refusal.apiError
+        case .invalidIDToken: .code(.invalidIDToken)
+        case .invalidRefreshToken: .code(.invalidRefreshToken)
+        case .invalidPendingToken: .code(.invalidPendingToken)
+        case .invalidCredential(let reason): reason.apiError
+        case .tenantMismatch: .code(.tenantIDMismatch)
+        case .weakPassword: .code(.weakPassword, "Password should be at least \(WeakPassword.lengthMin) characters")
+        }
+    }
+}
+
+extension InvalidCredential {
+    /// The texts are for developers, written here and never quoting what was sent.
+    fileprivate var apiError: APIError {
+        switch self {
+        case .providerNotConfigured, .providerDisabled: .code(.operationNotAllowed, detail)
+        case .unsupportedProvider: .code(.invalidProviderID, detail)
+        case .cancelledByUser: .code(.userCancelled, detail)
+        case .missingNonce, .nonceMismatch: .code(.missingOrInvalidNonce, detail)
+        case .missingCredential: .code(.invalidCredentialOrProviderID, detail)
+        case .refusedByProvider, .unsupportedKind, .tooLarge, .malformed, .unacceptableType, .algorithmNotAllowed,
+            .unknownKey, .badSignature, .wrongIssuer, .wrongAudience, .wrongAuthorizedParty, .expired, .notYetValid,
+            .missingSubject, .malformedClaim:
+            .code(.invalidIdpResponse, detail)
+        }
+    }
+}
+
+extension Refusal {
+    var apiError: APIError {
+        switch self {
+        case .operationNotAllowed: .code(.operationNotAllowed)
+        case .signUpDisabled, .anonymousSignUpDisabled, .selfDeletionDisabled: .code(.adminOnlyOperation)
+        case .userDisabled: .code(.userDisabled)
+        case .userNotFound: .code(.userNotFound)
+        case .emailNotFound: .code(.emailNotFound)
+        case .invalidPassword: .code(.invalidPassword)
+        case .invalidLoginCredentials: .code(.invalidLoginCredentials)
+        case .emailExists: .code(.emailExists)
+        case .phoneNumberExists: .code(.phoneNumberExists)
+        case .federatedIdentityAlreadyLinked: .code(.federatedUserIDAlreadyLinked)
+        case .duplicateLocalID: .code(.duplicateLocalID)
+        case .credentialTooOld: .code(.credentialTooOldLoginAgain)
+        case .emailChangeNeedsVerification:
+            .code(.operationNotAllowed, "Please verify the new email before changing email.")
+        case .tokenExpired: .code(.tokenExpired)
+        case .lastSignInMethod: .code(.lastSignInMethod)
+        case .invalidActionCode: .code(.invalidOobCode)
+        }
+    }
+}

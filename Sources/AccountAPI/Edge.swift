@@ -1,0 +1,93 @@
+import AccountOperations
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+
+/// What every answer passes on its way out: errors become envelopes, and browsers are let in (`spec/01` §1.4, §1.5).
+///
+/// Cookies play no part in any call, so any origin may read any answer it has the credentials for.
+struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == BasicRequestContext {
+    let next: Next
+    let service: ServiceHandle
+
+    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+        let origin = request.headers[.origin]
+        if request.method == .options { return preflight(request, origin: origin) }
+        var response: Response
+        do {
+            response = try await next.respond(to: request, context: context)
+        } catch let error as APIError {
+            response = answer(error, to: request)
+        } catch {
+            response = answer(failure: error, to: request, context: context)
+        }
+        allow(origin, in: &response)
+        return response
+    }
+
+    private func preflight(_ request: Request, origin: String?) -> Response {
+        var response = Response(status: .noContent)
+        allow(origin, in: &response)
+        response.headers[.accessControlAllowMethods] = "GET,HEAD,PUT,PATCH,POST,DELETE"
+        response.headers[.accessControlAllowHeaders] = request.headers[.accessControlRequestHeaders]
+        response.headers[.accessControlMaxAge] = "3600"
+        if request.headers[.accessControlRequestPrivateNetwork] == "true" {
+            response.headers[.accessControlAllowPrivateNetwork] = "true"
+        }
+        return response
+    }
+
+    private func allow(_ origin: String?, in response: inout Response) {
+        response.headers[.accessControlAllowOrigin] = origin ?? "*"
+        response.headers[.vary] = "Origin"
+    }
+
+    private func answer(failure error: any Error, to request: Request, context: BasicRequestContext) -> Response {
+        switch Failure(error) {
+        case .unavailable, .cancelled:
+            return answer(.unavailable, to: request)
+        case .bug:
+            // The type of an error is ours; its description may quote what a client sent.
+            context.logger.error("request failed", metadata: ["error.type": "\(type(of: error))", "error": "\(error)"])
+            return answer(.unexpected, to: request)
+        }
+    }
+
+    /// While the database is away, callers without a bearer token get plain text: web clients sign their user out on any
+    /// JSON error while a page loads (`spec/07` §5).
+    private func answer(_ error: APIError, to request: Request) -> Response {
+        guard error.status == APIError.unavailable.status else {
+            return Response.json(error.body, status: error.status)
+        }
+        var response =
+            request.headers[.authorization] == nil
+            ? Response.text("The service is currently unavailable. Try again soon.\n", status: error.status)
+            : Response.json(error.body, status: error.status)
+        response.headers[.retryAfter] = "1"
+        return response
+    }
+}
+
+extension Response {
+    static func text(_ text: String, status: HTTPResponse.Status) -> Response {
+        Response(
+            status: status,
+            headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
+        )
+    }
+
+    static func json(_ body: [UInt8], status: HTTPResponse.Status) -> Response {
+        Response(
+            status: status,
+            headers: [.contentType: "application/json; charset=UTF-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body))
+        )
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let accessControlRequestPrivateNetwork = named("Access-Control-Request-Private-Network")
+    fileprivate static let accessControlAllowPrivateNetwork = named("Access-Control-Allow-Private-Network")
+}

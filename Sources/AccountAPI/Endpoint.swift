@@ -1,0 +1,137 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import JSON
+import NIOCore
+
+/// One route on the wire: authenticates the caller, reads the body within its bound, calls the handler.
+struct Endpoint: Sendable {
+    let route: Route
+    let api: API
+
+    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+        guard case .ready(let operations, _) = api.service.state else { throw APIError.unavailable }
+        let query = Self.parameters(request.uri.query)
+        let caller = try await caller(of: request, query: query, operations: operations)
+        let captures = Dictionary(
+            context.parameters.map { (String($0.key), String($0.value)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        let body = try await body(of: request)
+        try checkProject(captures, body, caller: caller, operations: operations)
+        let answer = try await route.handle(
+            APIRequest(
+                operations: operations,
+                caller: caller,
+                tenant: .project,
+                captures: captures,
+                query: query,
+                body: body,
+                locale: request.headers[.firebaseLocale]
+            )
+        )
+        var response = Response(
+            status: .ok,
+            headers: [.contentType: answer.contentType],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body))
+        )
+        response.headers[.cacheControl] =
+            answer.maxAgeSeconds.map { "public, max-age=\($0)" } ?? "no-store"
+        return response
+    }
+
+    private func caller(
+        of request: Request,
+        query: [String: String],
+        operations: AccountOperations
+    ) async throws -> Caller {
+        if case .anyone = route.access { return .client }
+        // Other schemes than Bearer are ignored; with both a key and a bearer token the bearer wins.
+        if let authorization = request.headers[.authorization], let token = Self.bearerToken(authorization) {
+            guard try await api.callers.isAdministrator(bearer: token, operations: operations) else {
+                throw APIError.invalidCredentials
+            }
+            return .administrator
+        }
+        guard let apiKey = query["key"] ?? request.headers[.googAPIKey], !apiKey.isEmpty else {
+            if case .administrator = route.access { throw APIError.missingCredentials }
+            throw APIError.missingAPIKey
+        }
+        guard api.callers.accepts(apiKey: apiKey, operations: operations) else { throw APIError.invalidAPIKey }
+        if case .administrator = route.access { throw APIError.onlyAdministratorsNameAProject }
+        return .client
+    }
+
+    /// One project per database, no tenants yet (`spec/01` §1.3; docs/differences.md).
+    private func checkProject(
+        _ captures: [String: String],
+        _ body: RequestBody,
+        caller: Caller,
+        operations: AccountOperations
+    ) throws(APIError) {
+        let target = try body.nonEmptyString("targetProjectId")
+        if target != nil, caller == .client { throw .onlyAdministratorsNameAProject }
+        for named in [captures["project"], target] {
+            if let named, named != operations.project.settings.projectID { throw .code(.projectNotFound) }
+        }
+        for named in [captures["tenant"], try body.nonEmptyString("tenantId")] where named != nil {
+            throw .code(.tenantNotFound)
+        }
+    }
+
+    private static func bearerToken(_ authorization: String) -> String? {
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return String(parts[1])
+    }
+
+    private func body(of request: Request) async throws -> RequestBody {
+        guard route.method != .get else { return .empty }
+        let bytesMax = api.limits.bodyBytesMax
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bytesMax {
+            throw APIError.bodyTooLarge
+        }
+        var bytes: [UInt8] = []
+        for try await buffer in request.body {
+            guard bytes.count + buffer.readableBytes <= bytesMax else { throw APIError.bodyTooLarge }
+            bytes += buffer.readableBytesView
+        }
+        // What begins like an object is one, whatever it is called: `curl -d` calls everything a form.
+        let isForm = request.headers[.contentType]?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false
+        let isObject = bytes.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
+        return isForm && !isObject ? try Self.form(bytes) : try RequestBody(parsing: bytes)
+    }
+
+    private static func form(_ bytes: [UInt8]) throws(APIError) -> RequestBody {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .malformedJSON("The form is not valid UTF-8.")
+        }
+        let members = parameters(String(text.map { $0 == "+" ? " " : $0 }))
+        guard !members.contains(where: { $0.key.utf8.contains(0) || $0.value.utf8.contains(0) }) else {
+            throw .malformedJSON("Strings must not contain U+0000.")
+        }
+        return RequestBody(members: members.mapValues(JSONValue.string))
+    }
+
+    /// The decoded `name=value` pairs; of repeated names the first wins.
+    private static func parameters(_ query: String?) -> [String: String] {
+        guard let query, !query.isEmpty else { return [:] }
+        return Dictionary(
+            URI("/?\(query)").queryParameters.map { (String($0.key), String($0.value)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let googAPIKey = named("X-Goog-Api-Key")
+    fileprivate static let firebaseLocale = named("X-Firebase-Locale")
+
+    /// A field name written in this source. Every one of them is a token, as RFC 9110 §5.1 wants.
+    static func named(_ name: StaticString) -> Self {
+        guard let name = HTTPField.Name(name.description) else { preconditionFailure("not a field name: \(name)") }
+        return name
+    }
+}

@@ -1,0 +1,106 @@
+import AccountLinking
+import AccountOperations
+import JSON
+
+extension JSONWriter {
+    /// The token fields every sign-in answer has; `expiresIn` is a string (`spec/01` §2).
+    mutating func tokens(_ tokens: IssuedTokens) {
+        field("idToken", tokens.idToken)
+        field("refreshToken", tokens.refreshToken)
+        field("expiresIn", decimalString: tokens.expiresInSeconds)
+    }
+
+    /// A `UserInfo` (`spec/02` §1). Hashes are never shown; their place says that there is one.
+    mutating func user(_ user: UserRecord) {
+        object { writer in
+            writer.field("localId", user.id.rawValue)
+            if let email = user.email {
+                writer.field("email", email.address.lowercased)
+                writer.field("emailVerified", email.isVerified)
+            }
+            writer.field("displayName", user.profile.displayName)
+            writer.field("photoUrl", user.profile.photoURL)
+            writer.field("phoneNumber", user.phoneNumber?.rawValue)
+            writer.field("language", user.profile.language)
+            writer.field("timeZone", user.profile.timeZone)
+            writer.field("dateOfBirth", user.profile.dateOfBirth)
+            writer.field("screenName", user.profile.screenName)
+            if let passwordUpdatedAt = user.passwordUpdatedAt {
+                writer.field("passwordHash", "UkVEQUNURUQ=")
+                writer.field("passwordUpdatedAt", passwordUpdatedAt.millisecondsSinceEpoch)
+            }
+            let account = user.account
+            if account.hasProviderRows {
+                writer.name("providerUserInfo")
+                writer.providerUserInfo(of: user)
+            }
+            writer.field("validSince", decimalString: user.validSince.secondsSinceEpoch)
+            writer.field("disabled", user.isDisabled)
+            writer.field("lastLoginAt", decimalString: user.lastLoginAt?.millisecondsSinceEpoch)
+            writer.field("createdAt", decimalString: user.createdAt.millisecondsSinceEpoch)
+            if user.usesCustomTokens { writer.field("customAuth", true) }
+            writer.field("customAttributes", user.customAttributes)
+            if account.hasEmailLink { writer.field("emailLinkSignin", true) }
+            writer.field("initialEmail", user.initialEmail)
+            if user.tenant != .project { writer.field("tenantId", user.tenant.rawValue) }
+            writer.field("lastRefreshAt", user.lastRefreshAt.map { RFC3339.text($0) })
+        }
+    }
+
+    /// The rows of `providerUserInfo` (`spec/02` §2): linked identities, then the derived rows of password and phone.
+    mutating func providerUserInfo(of user: UserRecord) {
+        let account = user.account
+        var rows: [ProviderRow] = []
+        if let email = user.email?.address.lowercased, account.hasPassword || account.hasEmailLink {
+            var row = ProviderRow(providerID: .password, rawID: email)
+            row.federatedID = email
+            row.email = email
+            row.displayName = user.profile.displayName
+            row.photoURL = user.profile.photoURL
+            rows.append(row)
+        }
+        for (provider, linked) in user.linkedProviders.sorted(by: { $0.key < $1.key }) {
+            var row = ProviderRow(providerID: provider, rawID: linked.identity.subject)
+            row.federatedID = linked.identity.subject
+            row.email = linked.email?.lowercased
+            row.displayName = linked.displayName
+            row.photoURL = linked.photoURL
+            row.screenName = linked.screenName
+            rows.append(row)
+        }
+        if let number = user.phoneNumber {
+            var row = ProviderRow(providerID: .phone, rawID: number.rawValue)
+            row.phoneNumber = number.rawValue
+            rows.append(row)
+        }
+        array(rows) { writer, row in
+            writer.object { writer in
+                writer.field("providerId", row.providerID.rawValue)
+                writer.field("rawId", row.rawID)
+                writer.field("federatedId", row.federatedID)
+                writer.field("email", row.email)
+                writer.field("displayName", row.displayName)
+                writer.field("photoUrl", row.photoURL)
+                writer.field("screenName", row.screenName)
+                writer.field("phoneNumber", row.phoneNumber)
+            }
+        }
+    }
+}
+
+private struct ProviderRow {
+    let providerID: ProviderID
+    let rawID: String
+    var federatedID: String?
+    var email: String?
+    var displayName: String?
+    var photoURL: String?
+    var screenName: String?
+    var phoneNumber: String?
+}
+
+extension Account {
+    fileprivate var hasProviderRows: Bool {
+        (email != nil && (hasPassword || hasEmailLink)) || phoneNumber != nil || !linkedProviders.isEmpty
+    }
+}

@@ -1,0 +1,111 @@
+import JSON
+
+/// The fields of a request, read by their declared names with the leniency of `spec/01` §1.2: unknown fields are
+/// ignored, `snake_case` is accepted for declared names, `null` means absent, integers may be decimal strings.
+struct RequestBody: Sendable {
+    private let members: [String: JSONValue]
+
+    static let empty = RequestBody(members: [:])
+
+    init(members: [String: JSONValue]) {
+        self.members = members
+    }
+
+    /// - Throws: `APIError` for anything but a JSON object; an empty body is an empty object.
+    init(parsing bytes: [UInt8]) throws(APIError) {
+        guard !bytes.isEmpty else {
+            members = [:]
+            return
+        }
+        let value: JSONValue
+        do {
+            value = try JSONValue(parsing: bytes)
+        } catch {
+            switch error {
+            case .malformed: throw .malformedJSON("The body is not valid JSON.")
+            case .tooDeep: throw .malformedJSON("The body is nested too deeply.")
+            case .containsNUL: throw .malformedJSON("Strings must not contain U+0000.")
+            }
+        }
+        guard let members = value.object else { throw .malformedJSON("The body must be an object.") }
+        self.members = members
+    }
+
+    /// The value as sent, whatever its type; `nil` when absent or `null`.
+    func value(_ name: String) -> JSONValue? {
+        guard let value = members[name] ?? members[Self.snakeCase(name)], value != .null else { return nil }
+        return value
+    }
+
+    /// Whether the field was sent as an explicit `null`.
+    func isNull(_ name: String) -> Bool {
+        (members[name] ?? members[Self.snakeCase(name)]) == .null
+    }
+
+    func string(_ name: String) throws(APIError) -> String? {
+        guard let value = value(name) else { return nil }
+        guard let string = value.string else { throw .invalidValue(at: name, expected: "TYPE_STRING") }
+        return string
+    }
+
+    /// A string where the empty one counts as absent (`spec/09` 22).
+    func nonEmptyString(_ name: String) throws(APIError) -> String? {
+        let string = try string(name)
+        return string == "" ? nil : string
+    }
+
+    func bool(_ name: String) throws(APIError) -> Bool? {
+        guard let value = value(name) else { return nil }
+        switch value {
+        case .bool(let bool): return bool
+        case .string("true"): return true
+        case .string("false"): return false
+        default: throw .invalidValue(at: name, expected: "TYPE_BOOL")
+        }
+    }
+
+    func integer(_ name: String) throws(APIError) -> Int64? {
+        guard let value = value(name) else { return nil }
+        switch value {
+        case .integer(let integer): return integer
+        case .string(let text):
+            guard let integer = Int64(text) else { throw .invalidValue(at: name, expected: "TYPE_INT64") }
+            return integer
+        default: throw .invalidValue(at: name, expected: "TYPE_INT64")
+        }
+    }
+
+    /// The fields of a nested message.
+    func object(_ name: String) throws(APIError) -> RequestBody? {
+        guard let value = value(name) else { return nil }
+        guard let members = value.object else { throw .invalidValue(at: name, expected: "TYPE_MESSAGE") }
+        return RequestBody(members: members)
+    }
+
+    func strings(_ name: String) throws(APIError) -> [String] {
+        guard let value = value(name) else { return [] }
+        // A lone value stands for a list of one, as protobuf's JSON form of query parameters has it.
+        if let single = value.string { return [single] }
+        guard let elements = value.array else { throw .invalidValue(at: name, expected: "TYPE_STRING") }
+        var strings: [String] = []
+        for element in elements {
+            guard let string = element.string else { throw .invalidValue(at: name, expected: "TYPE_STRING") }
+            strings.append(string)
+        }
+        return strings
+    }
+
+    /// `localId` → `local_id`; acronyms are single words in the declared names (`iOSBundleId` → `i_o_s_bundle_id`).
+    private static func snakeCase(_ name: String) -> String {
+        var snake: [UInt8] = []
+        for byte in name.utf8 {
+            if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) {
+                snake.append(UInt8(ascii: "_"))
+                snake.append(byte + 32)
+            } else {
+                snake.append(byte)
+            }
+        }
+        return String(decoding: snake, as: UTF8.self)
+    }
+}

@@ -1,0 +1,112 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+/// One endpoint: where it is reached, who may call it, and what it does. Bytes in, bytes out; it knows no framework.
+///
+/// A route serves its path as it stands and under the host prefixes of emulator mode (`spec/01` §1.1).
+struct Route: Sendable {
+    enum Access: Sendable {
+        /// An API key, or an administrator's bearer token.
+        case client
+        /// An administrator's bearer token.
+        case administrator
+        /// Anybody: keys and discovery.
+        case anyone
+    }
+
+    enum Service: Sendable {
+        case identityToolkit
+        case secureToken
+        /// Served only as it stands.
+        case none
+
+        /// What emulator-mode SDKs put in front of the path.
+        var hostPrefix: String? {
+            switch self {
+            case .identityToolkit: "/identitytoolkit.googleapis.com"
+            case .secureToken: "/securetoken.googleapis.com"
+            case .none: nil
+            }
+        }
+    }
+
+    let method: HTTPRequest.Method
+    let path: String
+    /// The name under `/identitytoolkit/v3/relyingparty/`, where there is one.
+    let legacyName: String?
+    let service: Service
+    let access: Access
+    let handle: @Sendable (APIRequest) async throws -> APIResponse
+
+    init(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        legacyName: String? = nil,
+        service: Service = .identityToolkit,
+        access: Access,
+        handle: @escaping @Sendable (APIRequest) async throws -> APIResponse
+    ) {
+        self.method = method
+        self.path = path
+        self.legacyName = legacyName
+        self.service = service
+        self.access = access
+        self.handle = handle
+    }
+
+    /// Every path the route answers at.
+    var paths: [String] {
+        var paths = [path]
+        if let prefix = service.hostPrefix { paths.append(prefix + path) }
+        if let legacyName {
+            let legacy = "/identitytoolkit/v3/relyingparty/\(legacyName)"
+            paths += [legacy, "/www.googleapis.com" + legacy]
+        }
+        return paths
+    }
+}
+
+/// Who is calling.
+enum Caller: Sendable, Hashable {
+    case client
+    case administrator
+}
+
+/// A request as handlers see it.
+struct APIRequest: Sendable {
+    let operations: AccountOperations
+    let caller: Caller
+    let tenant: TenantID
+    /// The values of the path's captures, by name.
+    let captures: [String: String]
+    let query: [String: String]
+    let body: RequestBody
+    /// The language the client asks for in mails and messages: a BCP 47 tag, as sent.
+    let locale: String?
+
+    /// The ID token of the session the request speaks for.
+    func requiredIDToken() throws(APIError) -> String {
+        guard let token = try body.nonEmptyString("idToken") else { throw .code(.missingIDToken) }
+        return token
+    }
+}
+
+/// An answer. Errors are thrown as `APIError`.
+struct APIResponse: Sendable {
+    var body: [UInt8]
+    var contentType = "application/json; charset=UTF-8"
+    /// Seconds a public answer may be cached; `nil` forbids caching.
+    var maxAgeSeconds: Int?
+
+    init(json body: [UInt8], maxAgeSeconds: Int? = nil) {
+        self.body = body
+        self.maxAgeSeconds = maxAgeSeconds
+    }
+
+    /// An answer that is one object.
+    static func object(maxAgeSeconds: Int? = nil, _ write: (inout JSONWriter) -> Void) -> APIResponse {
+        APIResponse(json: JSONWriter.object(write), maxAgeSeconds: maxAgeSeconds)
+    }
+}

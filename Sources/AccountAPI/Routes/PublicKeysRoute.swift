@@ -1,0 +1,27 @@
+import AccountOperations
+import HTTPTypes
+
+extension Route {
+    /// The certificates that verify ID tokens, by key id: what Admin SDKs fetch (`spec/01` §8).
+    static let certificates = Route(
+        .get,
+        "/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com",
+        service: .none,
+        access: .anyone
+    ) { request in
+        APIResponse(json: request.operations.tokens.certificates(), maxAgeSeconds: keysMaxAgeSeconds)
+    }
+
+    /// The same keys as a JSON Web Key Set: what OpenID Connect libraries fetch.
+    static let jsonWebKeySet = Route(
+        .get,
+        "/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com",
+        service: .none,
+        access: .anyone
+    ) { request in
+        APIResponse(json: try request.operations.tokens.jsonWebKeySet(), maxAgeSeconds: keysMaxAgeSeconds)
+    }
+
+    /// Short against the hour a key is published before it signs.
+    private static let keysMaxAgeSeconds = 900
+}

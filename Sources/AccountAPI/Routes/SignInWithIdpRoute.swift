@@ -1,0 +1,117 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import IdentityProviders
+import JSON
+
+extension Route {
+    /// `accounts:signInWithIdp` (`spec/01` §2.4): sign-in, link or reauthentication with a provider.
+    static let signInWithIdp = Route(
+        .post,
+        "/v1/accounts:signInWithIdp",
+        legacyName: "verifyAssertion",
+        access: .client
+    ) { request in
+        let result = try await request.operations
+            .signInWithIdp(signInWithIdpRequest(request.body), tenant: request.tenant)
+            .value()
+        let returnsCredential = try request.body.bool("returnIdpCredential") ?? false
+        let returnsRefreshToken = try request.body.bool("returnRefreshToken") ?? false
+        if case .refused(let refusal, _) = result.ending, !returnsCredential { throw refusal.apiError }
+        return .object { writer in
+            writer.field("kind", "identitytoolkit#VerifyAssertionResponse")
+            writer.credential(result.credential, returnsRefreshToken: returnsRefreshToken)
+            switch result.ending {
+            case .signedIn(let signedIn):
+                writer.emails(of: result.credential, account: signedIn.user.email)
+                writer.field("localId", signedIn.user.id.rawValue)
+                if signedIn.isNewUser { writer.field("isNewUser", true) }
+                if signedIn.emailWasRecycled { writer.field("emailRecycled", true) }
+                writer.tokens(signedIn.tokens)
+            case .needsConfirmation(let account, let verifiedProviders, let pendingToken):
+                writer.emails(of: result.credential, account: nil)
+                writer.field("needConfirmation", true)
+                writer.field("localId", account.rawValue)
+                writer.field("verifiedProvider", verifiedProviders.map(\.rawValue))
+                writer.field("pendingToken", pendingToken)
+            case .refused(let refusal, let pendingToken):
+                writer.emails(of: result.credential, account: nil)
+                writer.field("errorMessage", refusal.apiError.message)
+                writer.field("pendingToken", pendingToken)
+            }
+        }
+    }
+
+    private static func signInWithIdpRequest(_ body: RequestBody) throws(APIError) -> SignInWithIdp {
+        let idToken = try body.nonEmptyString("idToken")
+        let createsUsers = try body.bool("autoCreate") ?? true
+        guard let requestURI = try body.nonEmptyString("requestUri") else { throw .code(.missingRequestURI) }
+        guard isAbsolute(requestURI) else { throw .code(.invalidRequestURI) }
+        let source: SignInWithIdp.Source
+        if let pendingToken = try body.nonEmptyString("pendingToken") {
+            source = .pendingToken(pendingToken)
+        } else {
+            let credential = ProviderCredential(
+                requestURI: requestURI,
+                postBody: try body.nonEmptyString("postBody"),
+                sessionID: try body.nonEmptyString("sessionId")
+            )
+            guard let credential else {
+                throw .code(
+                    .invalidCredentialOrProviderID,
+                    "Invalid IdP response/credential: the provider is not named."
+                )
+            }
+            source = .credential(credential)
+        }
+        return SignInWithIdp(source: source, idToken: idToken, createsUsers: createsUsers)
+    }
+
+    /// Whether `text` begins with a scheme and an authority (RFC 3986 §3); what stands there is never fetched.
+    private static func isAbsolute(_ text: String) -> Bool {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon != text.utf8.startIndex else {
+            return false
+        }
+        let scheme = text.utf8[..<colon]
+        let isScheme = scheme.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.".utf8.contains(byte)
+        }
+        return isScheme && text[colon...].hasPrefix("://") && text.utf8.count > scheme.count + 3
+    }
+}
+
+extension JSONWriter {
+    /// What the answer repeats of the provider's credential (`spec/01` §2.4).
+    fileprivate mutating func credential(_ credential: VerifiedCredential, returnsRefreshToken: Bool) {
+        field("federatedId", credential.federatedID)
+        field("providerId", credential.incoming.identity.provider.rawValue)
+        field("firstName", credential.firstName)
+        field("lastName", credential.lastName)
+        field("fullName", credential.fullName)
+        field("displayName", credential.incoming.profile.displayName)
+        field("screenName", credential.incoming.profile.screenName)
+        field("photoUrl", credential.incoming.profile.photoURL)
+        field("language", credential.incoming.profile.language)
+        field("timeZone", credential.incoming.profile.timeZone)
+        field("dateOfBirth", credential.incoming.profile.dateOfBirth)
+        field("context", "")
+        field("rawUserInfo", credential.rawUserInfo)
+        field("oauthIdToken", credential.tokens.idToken)
+        field("oauthAccessToken", credential.tokens.accessToken)
+        field("oauthTokenSecret", credential.tokens.tokenSecret)
+        if returnsRefreshToken { field("oauthRefreshToken", credential.tokens.refreshToken) }
+        field("oauthExpireIn", credential.tokens.expiresInSeconds)
+    }
+
+    /// The provider's address and its own view of it; the account's flag where both have the same address.
+    fileprivate mutating func emails(of credential: VerifiedCredential, account: AccountEmail?) {
+        guard case .present(let address, let flaggedVerified, _) = credential.incoming.email else {
+            field("originalEmail", account?.address.lowercased)
+            return
+        }
+        field("email", address.lowercased)
+        field("emailVerified", account?.address == address ? account?.isVerified : flaggedVerified)
+        if let account, account.address != address { field("originalEmail", account.address.lowercased) }
+    }
+}

@@ -1,0 +1,48 @@
+/// Decides whether an ID token whose signature, audience and expiry hold still stands for its account (`spec/01` §1.6).
+///
+/// Total and pure; the first matching rule wins. `iat` and `validSince` are compared in whole seconds, as third parties
+/// do; the epoch is exact and closes the second in between (`spec/09` 21).
+///
+/// - `account`: the account named by the token; `nil` when it is gone.
+/// - `tokenEpoch`: the session epoch that the token carries.
+/// - `tokenIssuedAt`: the token's `iat`.
+/// - `validSince`: the account's; `nil` when never set.
+package func decideAccess(
+    account: Account?,
+    tokenEpoch: Int64,
+    tokenIssuedAt: Timestamp,
+    validSince: Timestamp?
+) -> Verdict<AccessDecision> {
+    guard let account else { return Verdict(.a1, .refuse(.userNotFound)) }
+    if tokenEpoch != account.sessionEpoch { return Verdict(.a2, .refuse(.tokenExpired)) }
+    if let validSince, tokenIssuedAt.secondsSinceEpoch < validSince.secondsSinceEpoch {
+        return Verdict(.a3, .refuse(.tokenExpired))
+    }
+    if account.isDisabled { return Verdict(.a4, .refuse(.userDisabled)) }
+    return Verdict(.a5, .allow(account.id))
+}
+
+/// Decides whether a session whose refresh token matched may have another ID token (`spec/04` §3 and §8).
+///
+/// Total and pure; the first matching rule wins.
+///
+/// - `account`: the account of the session; `nil` when it is gone.
+/// - `sessionEpoch`: the epoch that the session was started under; `nil` when the session itself is gone.
+/// - `sessionStartedAt`: when the session was issued; `nil` when it is gone.
+/// - `validSince`: the account's; `nil` when never set.
+package func decideRefresh(
+    account: Account?,
+    sessionEpoch: Int64?,
+    sessionStartedAt: Timestamp?,
+    validSince: Timestamp?
+) -> Verdict<AccessDecision> {
+    guard let account else { return Verdict(.t1, .refuse(.userNotFound)) }
+    guard let sessionStartedAt, sessionEpoch == account.sessionEpoch else {
+        return Verdict(.t2, .refuse(.tokenExpired))
+    }
+    if let validSince, sessionStartedAt.secondsSinceEpoch < validSince.secondsSinceEpoch {
+        return Verdict(.t3, .refuse(.tokenExpired))
+    }
+    if account.isDisabled { return Verdict(.t4, .refuse(.userDisabled)) }
+    return Verdict(.t5, .allow(account.id))
+}

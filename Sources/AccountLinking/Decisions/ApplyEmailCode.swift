@@ -1,0 +1,44 @@
+/// A mailed code that changes the address of an account, as it was recorded when it was sent.
+package enum EmailCode: Sendable, Hashable {
+    /// `VERIFY_AND_CHANGE_EMAIL`, sent to `newAddress`.
+    ///
+    /// - `sentFor`: the address the account had then; `nil` if none.
+    /// - `sessionEpoch`: the account's epoch then. What ends sessions also ends a change that one of them prepared: the
+    ///   intruder whom a password reset evicts must not come back through an address change begun before.
+    case verifyAndChange(to: EmailAddress, sentFor: EmailAddress?, sessionEpoch: Int64)
+    /// `RECOVER_EMAIL`, sent to the account's first address when it was replaced.
+    case recover(initial: EmailAddress)
+}
+
+/// Decides what a mailed code does to the address of an account: rows U9 to U14 (`spec/03` §7).
+///
+/// Total and pure; the first matching rule wins. The code is used up by every answer. No tokens are issued.
+///
+/// - `account`: the account the code was made for; `nil` when it is gone.
+/// - `owner`: the account that owns the address of the code now.
+package func decideApplyEmailCode(
+    account: Account?,
+    code: EmailCode,
+    owner: Account?
+) -> Verdict<UpdateDecision> {
+    guard let account else { return Verdict(.u12, .refuse(.invalidActionCode)) }
+    if account.isDisabled { return Verdict(.u13, .refuse(.userDisabled)) }
+    var change = AccountChange()
+    change.endsSessions = true
+    switch code {
+    case .verifyAndChange(let newAddress, let sentFor, let sessionEpoch):
+        guard account.email?.address == sentFor, account.sessionEpoch == sessionEpoch else {
+            return Verdict(.u12, .refuse(.invalidActionCode))
+        }
+        if let owner, owner.id != account.id { return Verdict(.u9, .refuse(.emailExists)) }
+        if let replaced = account.email, replaced.address != newAddress, !account.hasInitialEmail {
+            change.rememberedInitialEmail = replaced.address
+        }
+        change.email = account.email?.address == newAddress ? .prove(.mailedCode) : .set(newAddress, proof: .mailedCode)
+        return Verdict(.u11, .apply(account.id, change, issuesTokens: false))
+    case .recover(let initial):
+        if let owner, owner.id != account.id { return Verdict(.u10, .refuse(.emailExists)) }
+        change.email = account.email?.address == initial ? .prove(.mailedCode) : .set(initial, proof: .mailedCode)
+        return Verdict(.u14, .apply(account.id, change, issuesTokens: false))
+    }
+}

@@ -1,0 +1,31 @@
+/// Decides a direct change of address by the user's own session: rows U1 to U7 (`spec/03` §7).
+///
+/// Total and pure; the first matching rule wins. Rows of linked providers keep their own addresses (U8).
+///
+/// - `account`: the account of the session.
+/// - `owner`: the account that owns the new address.
+/// - `isSessionRecent`: whether the session may change the address (`reauthentication`).
+package func decideChangeEmail(
+    policy: LinkPolicy,
+    account: Account,
+    newAddress: EmailAddress,
+    owner: Account?,
+    isSessionRecent: Bool
+) -> Verdict<UpdateDecision> {
+    if account.isDisabled { return Verdict(.u0, .refuse(.userDisabled)) }
+    if policy.protectsEmailEnumeration { return Verdict(.u1, .refuse(.emailChangeNeedsVerification)) }
+    if account.email?.address == newAddress { return Verdict(.u2, .unchanged(account.id)) }
+    // Before the owner is looked at: a stolen old session must not find out who has an account.
+    guard isSessionRecent else { return Verdict(.u6, .refuse(.credentialTooOld)) }
+    if let owner, owner.id != account.id {
+        return Verdict(policy.isOneAccountPerEmail ? .u3 : .u7, .refuse(.emailExists))
+    }
+    var change = AccountChange()
+    change.email = .set(newAddress, proof: nil)
+    change.endsSessions = true
+    guard let replaced = account.email else {
+        return Verdict(.u5, .apply(account.id, change, issuesTokens: true))
+    }
+    if !account.hasInitialEmail { change.rememberedInitialEmail = replaced.address }
+    return Verdict(.u4, .apply(account.id, change, issuesTokens: true))
+}

@@ -1,0 +1,48 @@
+/// The facts of an account that an administrator asks for.
+package struct NewAccount: Sendable, Hashable {
+    package var email: EmailAddress?
+    package var isEmailVerified: Bool
+    package var hasPassword: Bool
+    package var phoneNumber: PhoneNumber?
+    package var isDisabled: Bool
+
+    package init(
+        email: EmailAddress? = nil,
+        isEmailVerified: Bool = false,
+        hasPassword: Bool = false,
+        phoneNumber: PhoneNumber? = nil,
+        isDisabled: Bool = false
+    ) {
+        self.email = email
+        self.isEmailVerified = isEmailVerified
+        self.hasPassword = hasPassword
+        self.phoneNumber = phoneNumber
+        self.isDisabled = isDisabled
+    }
+}
+
+/// Decides a creation by an administrator: row P8 (`spec/01` §2.1). Policy about clients does not apply.
+///
+/// Total and pure; the first matching rule wins.
+///
+/// - `isIDTaken`: whether an account has the identifier that was asked for.
+/// - `isPhoneNumberTaken`: whether an account owns the number.
+/// - `isEmailTaken`: whether an account owns the address.
+package func decideCreateByAdmin(
+    request: NewAccount,
+    isIDTaken: Bool,
+    isPhoneNumberTaken: Bool,
+    isEmailTaken: Bool
+) -> Verdict<CreationDecision> {
+    if isIDTaken { return Verdict(.p8, .refuse(.duplicateLocalID)) }
+    if isPhoneNumberTaken { return Verdict(.p8, .refuse(.phoneNumberExists)) }
+    if isEmailTaken { return Verdict(.p8, .refuse(.emailExists)) }
+    var change = AccountChange()
+    if let email = request.email {
+        change.email = .set(email, proof: request.isEmailVerified ? .administrator : nil)
+    }
+    if request.hasPassword { change.password = .set }
+    if let phoneNumber = request.phoneNumber { change.phone = .set(phoneNumber) }
+    if request.isDisabled { change.isDisabled = true }
+    return Verdict(.p12, .create(change))
+}

@@ -1,0 +1,44 @@
+/// Decides what happens when a signed-in user presents a provider's credential: rows L (`spec/03` §3).
+///
+/// Total and pure; the first matching rule wins. Linking never removes anything.
+///
+/// - `target`: the account of the session.
+/// - `accounts`: the owners of the credential's identity and of its address.
+/// - `secondFactorProvenBy`: the target when the session carries its second factor.
+package func decideLinkWithIdp(
+    policy: LinkPolicy,
+    target: Account,
+    accounts: MatchingAccounts,
+    credential: IncomingCredential,
+    isProviderEnabled: Bool,
+    secondFactorProvenBy: UserID?
+) -> Verdict<SignInDecision> {
+    guard isProviderEnabled else { return Verdict(.l9, .refuse(.operationNotAllowed)) }
+    if target.isDisabled { return Verdict(.l0, .refuse(.userDisabled)) }
+    let identity = credential.identity
+    let claim = policy.emailClaim(of: credential)
+
+    if let owner = accounts.identityOwner {
+        if owner.id == target.id { return Verdict(.l2, .refuse(.federatedIdentityAlreadyLinked)) }
+        return Verdict(.l1, .conflict(.credentialAlreadyInUse(account: owner.id)))
+    }
+    if policy.isOneAccountPerEmail, claim != .absent, let owner = accounts.emailOwner, owner.id != target.id {
+        return Verdict(.l3, .conflict(.emailAlreadyInUse(account: owner.id)))
+    }
+    if target.linkedProviders[identity.provider] != nil {
+        return Verdict(.l8, .conflict(.credentialAlreadyInUse(account: target.id)))
+    }
+    if policy.needsSecondFactor(target, provenBy: secondFactorProvenBy) {
+        return Verdict(.l6, .secondFactorRequired(target.id))
+    }
+
+    var change = AccountChange()
+    change.linkedIdentity = identity
+    if target.needsProof(of: claim) {
+        change.email = .prove(.provider(identity.provider))
+    } else if policy.isOneAccountPerEmail, target.email == nil, let address = claim.address {
+        change.email = .set(address, proof: claim.isVerified ? .provider(identity.provider) : nil)
+    }
+    let rule: Rule = target.isAnonymous ? .l7 : policy.isOneAccountPerEmail ? .l4 : .l5
+    return Verdict(rule, .signIn(target.id, change, emailWasRecycled: false))
+}

@@ -1,0 +1,37 @@
+/// Decides the completion of a password reset by a mailed code: rows R (`spec/03` §6).
+///
+/// Total and pure; the first matching rule wins. By default the owner evicts whoever else got in: other providers are
+/// unlinked and the number's claim is released (`spec/09` 12). No tokens are issued.
+///
+/// - `account`: the account the code was made for; `nil` when it is gone.
+/// - `address`: the address the code was sent to.
+package func decideResetPassword(
+    policy: LinkPolicy,
+    account: Account?,
+    address: EmailAddress
+) -> Verdict<UpdateDecision> {
+    guard policy.allowsPasswordSignIn else { return Verdict(.r0, .refuse(.operationNotAllowed)) }
+    guard let account, let email = account.email, email.address == address else {
+        return Verdict(.r5, .refuse(.invalidActionCode))
+    }
+    if account.isDisabled { return Verdict(.r7, .refuse(.userDisabled)) }
+
+    var change = AccountChange()
+    change.password = .set
+    change.endsSessions = true
+    if !email.isVerified {
+        // The first proof of this address. Whoever held the account before has no claim on what was under way.
+        change.email = .prove(.passwordReset)
+        change.voidsOutstandingProofs = true
+    }
+    if account.linkedProviders.isEmpty, account.phoneNumber == nil {
+        return Verdict(.r1, .apply(account.id, change, issuesTokens: false))
+    }
+    guard policy.passwordResetUnlinksProviders else {
+        return Verdict(.r6, .apply(account.id, change, issuesTokens: false))
+    }
+    change.unlinkedProviders = Set(account.linkedProviders.keys)
+    if account.phoneNumber != nil { change.phone = .release }
+    let rule: Rule = account.linkedProviders.isEmpty ? .r4 : account.hasPassword ? .r2 : .r3
+    return Verdict(rule, .apply(account.id, change, issuesTokens: false))
+}

@@ -1,0 +1,64 @@
+/// Decides what happens when a sign-in link comes back from `email`: rows M (`spec/03` §4).
+///
+/// Total and pure; the first matching rule wins. The code of the link is used up whatever the answer, unless it did not
+/// match in the first place.
+///
+/// - `owner`: the account that owns the address.
+/// - `target`: the account of the session, when the link is to be attached to it.
+/// - `isSessionRecent`: whether that session may change the address (`reauthentication`); unused without a target.
+/// - `secondFactorProvenBy`: the account whose second factor this sign-in or its session has already proven, if any.
+package func decideSignInWithEmailLink(
+    policy: LinkPolicy,
+    email: EmailAddress,
+    owner: Account?,
+    target: Account?,
+    isSessionRecent: Bool,
+    secondFactorProvenBy: UserID?
+) -> Verdict<SignInDecision> {
+    guard policy.allowsEmailLinkSignIn else { return Verdict(.m0, .refuse(.operationNotAllowed)) }
+    if owner?.isDisabled ?? false || target?.isDisabled ?? false { return Verdict(.m4, .refuse(.userDisabled)) }
+    if let owner, let target, owner.id != target.id { return Verdict(.m7, .refuse(.emailExists)) }
+    if let account = target ?? owner, policy.needsSecondFactor(account, provenBy: secondFactorProvenBy) {
+        return Verdict(.m5, .secondFactorRequired(account.id))
+    }
+
+    var change = AccountChange()
+    change.emailLink = true
+    switch (target, owner) {
+    case (.some(let target), .some):
+        if !target.isEmailVerified { change.email = .prove(.emailLink) }
+        return Verdict(.m6, .signIn(target.id, change.unlessVain(for: target), emailWasRecycled: false))
+    case (.some(let target), .none):
+        change.email = .set(email, proof: .emailLink)
+        if target.isAnonymous {
+            return Verdict(.m8, .signIn(target.id, change, emailWasRecycled: false))
+        }
+        if let replaced = target.email {
+            // This is a change of address by another road, so it asks for and ends what such a change does.
+            guard isSessionRecent else { return Verdict(.m10, .refuse(.credentialTooOld)) }
+            if !target.hasInitialEmail { change.rememberedInitialEmail = replaced.address }
+            change.endsSessions = true
+        }
+        return Verdict(.m6, .signIn(target.id, change, emailWasRecycled: false))
+    case (.none, .some(let owner)):
+        if owner.isEmailVerified {
+            return Verdict(.m2, .signIn(owner.id, change.unlessVain(for: owner), emailWasRecycled: false))
+        }
+        change = .takeover(of: owner, proof: .emailLink)
+        change.emailLink = true
+        return Verdict(.m3, .signIn(owner.id, change, emailWasRecycled: false))
+    case (.none, .none):
+        guard policy.allowsClientSignUp else { return Verdict(.m9, .refuse(.signUpDisabled)) }
+        change.email = .set(email, proof: .emailLink)
+        return Verdict(.m1, .createUser(change))
+    }
+}
+
+extension AccountChange {
+    /// Leaves out the link flag where the account has it already, so that an ordinary sign-in writes no fact.
+    fileprivate func unlessVain(for account: Account) -> Self {
+        var change = self
+        if account.hasEmailLink { change.emailLink = nil }
+        return change
+    }
+}

@@ -1,0 +1,95 @@
+/// Decides what happens when a provider's credential arrives without a signed-in user: rows I (`spec/03` §2).
+///
+/// Total and pure; the first matching rule wins.
+///
+/// - `accounts`: the owners of the credential's identity and of its address.
+/// - `createsUsers`: `false` for a reauthentication (`autoCreate:false`): never creates and never links.
+/// - `secondFactorProvenBy`: the account whose second factor this sign-in has already proven, if any.
+package func decideSignInWithIdp(
+    policy: LinkPolicy,
+    accounts: MatchingAccounts,
+    credential: IncomingCredential,
+    isProviderEnabled: Bool,
+    createsUsers: Bool,
+    secondFactorProvenBy: UserID?
+) -> Verdict<SignInDecision> {
+    guard isProviderEnabled else { return Verdict(.i0, .refuse(.operationNotAllowed)) }
+    let identity = credential.identity
+    let proof = EmailProof.provider(identity.provider)
+    let claim = policy.emailClaim(of: credential)
+
+    // A linked identity always wins: the provider vouches for the subject, whatever address it names today.
+    if let owner = accounts.identityOwner {
+        if owner.isDisabled { return Verdict(.i1, .refuse(.userDisabled)) }
+        if policy.needsSecondFactor(owner, provenBy: secondFactorProvenBy) {
+            return Verdict(.i3, .secondFactorRequired(owner.id))
+        }
+        var change = AccountChange()
+        if owner.needsProof(of: claim) { change.email = .prove(proof) }
+        return Verdict(.i2, .signIn(owner.id, change, emailWasRecycled: false))
+    }
+
+    // With duplicates allowed an address inside a provider's row identifies nobody.
+    let emailOwner = policy.isOneAccountPerEmail ? accounts.emailOwner : nil
+    switch (claim, emailOwner) {
+    case (.unverified, .some) where !createsUsers:
+        // Never a request for confirmation: a reauthentication must not learn whose address it is.
+        return Verdict(.i12, .refuse(.userNotFound))
+    case _ where !createsUsers:
+        return Verdict(.i6, .refuse(.userNotFound))
+
+    case (.unverified, .some(let account)):
+        let providers = account.linkedProviders.keys.sorted()
+        return Verdict(
+            .i11,
+            .conflict(.accountExistsWithDifferentCredential(account: account.id, verifiedProviders: providers))
+        )
+    case (.verified, .some(let account)):
+        if account.isDisabled { return Verdict(.i10, .refuse(.userDisabled)) }
+        if policy.needsSecondFactor(account, provenBy: secondFactorProvenBy) {
+            return Verdict(.i13, .secondFactorRequired(account.id))
+        }
+        guard account.isEmailVerified else {
+            var change = AccountChange.takeover(of: account, proof: proof)
+            change.linkedIdentity = identity
+            change.profile = .replace(credential.profile)
+            return Verdict(.i9, .signIn(account.id, change, emailWasRecycled: false))
+        }
+        var change = AccountChange()
+        change.linkedIdentity = identity
+        if account.linkedProviders[identity.provider] != nil {
+            // The provider gave the address to somebody else; the old subject will not come back with it.
+            change.unlinkedProviders = [identity.provider]
+            return Verdict(.i8, .signIn(account.id, change, emailWasRecycled: true))
+        }
+        change.profile = .fillBlanks(credential.profile)
+        return Verdict(.i7, .signIn(account.id, change, emailWasRecycled: false))
+
+    case _ where !policy.allowsClientSignUp:
+        return Verdict(.i14, .refuse(.signUpDisabled))
+    case (.absent, _):
+        return Verdict(.i4, .createUser(.newAccount(for: credential)))
+    case (.unverified(let address), .none), (.verified(let address), .none):
+        var change = AccountChange.newAccount(for: credential)
+        guard policy.isOneAccountPerEmail else { return Verdict(.i15, .createUser(change)) }
+        change.email = .set(address, proof: claim.isVerified ? proof : nil)
+        return Verdict(.i5, .createUser(change))
+    }
+}
+
+extension AccountChange {
+    fileprivate static func newAccount(for credential: IncomingCredential) -> Self {
+        var change = AccountChange()
+        change.linkedIdentity = credential.identity
+        change.profile = .fillBlanks(credential.profile)
+        return change
+    }
+}
+
+extension Account {
+    /// Whether `claim` proves the account's own, so far unproven address.
+    func needsProof(of claim: EmailClaim) -> Bool {
+        guard let email, !email.isVerified else { return false }
+        return claim == .verified(email.address)
+    }
+}

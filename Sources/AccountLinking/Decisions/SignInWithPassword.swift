@@ -1,0 +1,27 @@
+/// Decides a sign-in with address and password (`spec/01` §2.2, checks 1 and 5 to 10).
+///
+/// Total and pure; the first matching rule wins. With enumeration protection an unknown address and a wrong password
+/// get the same answer; a disabled account is told so in both modes, before the password (as production does).
+///
+/// - `owner`: the account that owns the address.
+/// - `passwordMatches`: the outcome of the hash; ignored for an account without a password.
+/// - `secondFactorProvenBy`: the account whose second factor this sign-in has already proven, if any.
+package func decideSignInWithPassword(
+    policy: LinkPolicy,
+    owner: Account?,
+    passwordMatches: Bool,
+    secondFactorProvenBy: UserID?
+) -> Verdict<SignInDecision> {
+    guard policy.allowsPasswordSignIn else { return Verdict(.s1, .refuse(.operationNotAllowed)) }
+    guard let owner else {
+        return Verdict(.s2, .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .emailNotFound))
+    }
+    if owner.isDisabled { return Verdict(.s3, .refuse(.userDisabled)) }
+    guard owner.hasPassword, passwordMatches else {
+        return Verdict(.s4, .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .invalidPassword))
+    }
+    if policy.needsSecondFactor(owner, provenBy: secondFactorProvenBy) {
+        return Verdict(.s5, .secondFactorRequired(owner.id))
+    }
+    return Verdict(.s6, .signIn(owner.id, AccountChange(), emailWasRecycled: false))
+}

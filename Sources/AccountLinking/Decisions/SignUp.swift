@@ -1,0 +1,58 @@
+/// What a client asks of `accounts:signUp`.
+package enum SignUpRequest: Sendable, Hashable {
+    case anonymous
+    case password(EmailAddress)
+    /// Sets address and password of the account of the session (also `accounts:update` with both).
+    ///
+    /// - `isSessionRecent`: whether the session may change address and password (`reauthentication`).
+    case linkPassword(EmailAddress, to: Account, isSessionRecent: Bool)
+}
+
+/// Decides a client's sign-up, with or without a session: rows P (`spec/03` §5).
+///
+/// Total and pure; the first matching rule wins. That an address is taken is said with enumeration protection as well
+/// (`spec/03` §12).
+///
+/// - `emailOwner`: the account that owns the address of the request; `nil` for an anonymous one.
+package func decideSignUp(
+    policy: LinkPolicy,
+    request: SignUpRequest,
+    emailOwner: Account?
+) -> Verdict<SignInDecision> {
+    var change = AccountChange()
+    switch request {
+    case .anonymous:
+        guard policy.allowsAnonymousSignUp else { return Verdict(.p14, .refuse(.anonymousSignUpDisabled)) }
+        guard policy.allowsClientSignUp else { return Verdict(.p10, .refuse(.signUpDisabled)) }
+        return Verdict(.p13, .createUser(change))
+
+    case .password(let email):
+        guard policy.allowsPasswordSignIn else { return Verdict(.p9, .refuse(.operationNotAllowed)) }
+        guard policy.allowsClientSignUp else { return Verdict(.p10, .refuse(.signUpDisabled)) }
+        if let emailOwner {
+            // One answer, three reasons; support wants to know which.
+            let isWithoutPassword = !emailOwner.hasPassword && !emailOwner.hasEmailLink
+            let rule: Rule = isWithoutPassword ? (emailOwner.linkedProviders.isEmpty ? .p7 : .p6) : .p1
+            return Verdict(rule, .refuse(.emailExists))
+        }
+        change.email = .set(email, proof: nil)
+        change.password = .set
+        return Verdict(policy.isOneAccountPerEmail ? .p11 : .p5, .createUser(change))
+
+    case .linkPassword(let email, let target, let isSessionRecent):
+        guard policy.allowsPasswordSignIn else { return Verdict(.p9, .refuse(.operationNotAllowed)) }
+        if target.isDisabled { return Verdict(.p15, .refuse(.userDisabled)) }
+        guard isSessionRecent else { return Verdict(.p16, .refuse(.credentialTooOld)) }
+        change.password = .set
+        change.endsSessions = true
+        guard let emailOwner else {
+            change.email = .set(email, proof: nil)
+            if let replaced = target.email, !target.hasInitialEmail {
+                change.rememberedInitialEmail = replaced.address
+            }
+            return Verdict(.p4, .signIn(target.id, change, emailWasRecycled: false))
+        }
+        if emailOwner.id != target.id { return Verdict(.p3, .refuse(.emailExists)) }
+        return Verdict(.p2, .signIn(target.id, change, emailWasRecycled: false))
+    }
+}

@@ -1,0 +1,45 @@
+/// A decision together with the row of the decision tables that made it (`spec/03`; docs/decisions.md).
+///
+/// The rule is recorded with every applied decision, so that an operator can be told why.
+package struct Verdict<Decision: Sendable & Hashable>: Sendable, Hashable {
+    package let rule: Rule
+    package let decision: Decision
+
+    package init(_ rule: Rule, _ decision: Decision) {
+        self.rule = rule
+        self.decision = decision
+    }
+}
+
+/// Why policy says no. There is no way round a refusal; a `Conflict` has one.
+package enum Refusal: Sendable, Hashable, CaseIterable {
+    case operationNotAllowed
+    case signUpDisabled
+    case anonymousSignUpDisabled
+    case userDisabled
+    case userNotFound
+    case emailNotFound
+    case invalidPassword
+    case invalidLoginCredentials
+    case emailExists
+    case phoneNumberExists
+    case federatedIdentityAlreadyLinked
+    case duplicateLocalID
+    case credentialTooOld
+    case emailChangeNeedsVerification
+    case tokenExpired
+    case lastSignInMethod
+    case selfDeletionDisabled
+    /// The code is of an account, an address or a session epoch that is no longer so (R5, `spec/05` A2).
+    case invalidActionCode
+}
+
+/// Why a credential was set aside instead of applied, and to whom it concerns. The credential is kept as pending.
+package enum Conflict: Sendable, Hashable {
+    /// I11: the address belongs to `account`, and nothing presented proves that both are one person.
+    case accountExistsWithDifferentCredential(account: UserID, verifiedProviders: [ProviderID])
+    /// L1, L8: the identity belongs to another account, or `account` has another identity of this provider.
+    case credentialAlreadyInUse(account: UserID)
+    /// L3: the address belongs to an account other than the one being linked to.
+    case emailAlreadyInUse(account: UserID)
+}

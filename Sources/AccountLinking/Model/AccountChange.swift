@@ -1,0 +1,63 @@
+/// Everything a decision changes about one account. Applying it needs no further thought: one function in
+/// `AccountStore` turns it into writes, straight through.
+///
+/// The values that only the shell knows (the new password's hash, the time, the identifier of the event) travel beside
+/// it. An empty change writes nothing and raises no version.
+package struct AccountChange: Sendable, Hashable {
+    package enum Email: Sendable, Hashable {
+        case keep
+        /// The account takes `address` (and its claim); the previous address and claim are given up.
+        case set(EmailAddress, proof: EmailProof?)
+        /// The current address becomes verified by `proof`.
+        case prove(EmailProof)
+        /// The current address stays and counts as unverified again.
+        case unprove
+        case remove
+    }
+
+    package enum Password: Sendable, Hashable {
+        case keep
+        /// The hash made by the shell becomes the password.
+        case set
+        case remove
+    }
+
+    package enum Phone: Sendable, Hashable {
+        case keep
+        case set(PhoneNumber)
+        /// The claim is given up; the number stays as unproven data (`spec/09` 12).
+        case release
+        case remove
+    }
+
+    package enum ProfileUpdate: Sendable, Hashable {
+        case keep
+        /// Only fields the account does not have yet (`spec/09` 9).
+        case fillBlanks(Profile)
+        /// Every field, clearing those the provider lacks.
+        case replace(Profile)
+    }
+
+    package var email = Email.keep
+    /// The address to remember as the account's first, once (`initialEmail` on the wire).
+    package var rememberedInitialEmail: EmailAddress?
+    package var password = Password.keep
+    /// `true`: sign-in by link is a proven method from now on. `false`: it no longer is. `nil`: unchanged.
+    package var emailLink: Bool?
+    package var phone = Phone.keep
+    /// The identity to link; replaces a row of the same provider when that provider is in `unlinkedProviders` too.
+    package var linkedIdentity: ProviderIdentity?
+    package var unlinkedProviders: Set<ProviderID> = []
+    package var profile = ProfileUpdate.keep
+    package var isDisabled: Bool?
+    /// Marks the account as one that custom tokens sign in to.
+    package var usesCustomTokens: Bool?
+    /// Raises the session epoch and moves `validSince`: every session and ID token issued so far is dead.
+    package var endsSessions = false
+    /// Outstanding action codes and open conflicts of the account are void (`spec/09` 7).
+    package var voidsOutstandingProofs = false
+
+    package init() {}
+
+    package var isEmpty: Bool { self == AccountChange() }
+}

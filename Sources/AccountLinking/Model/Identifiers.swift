@@ -1,0 +1,100 @@
+/// The tenant an account belongs to. The project itself is the empty string (`spec/02`, "Tenancy").
+package struct TenantID: Sendable, Hashable {
+    package let rawValue: String
+
+    package init(_ rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// The project's own users, outside any tenant.
+    package static let project = Self("")
+}
+
+/// The identifier of an account (`localId` on the wire, `sub` in tokens): 1 to 128 characters, immutable.
+package struct UserID: Sendable, Hashable {
+    package let rawValue: String
+
+    /// `nil` unless `rawValue` has 1 to 128 characters, none of them a control character.
+    package init?(_ rawValue: String) {
+        guard !rawValue.isEmpty, rawValue.utf8.count <= 512, rawValue.count <= 128,
+            !rawValue.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
+        else { return nil }
+        self.rawValue = rawValue
+    }
+}
+
+/// A provider as the wire names it: `google.com`, `apple.com`, `oidc.<name>`, `saml.<name>`; also `password` and
+/// `phone`, the two providers whose rows are derived (`spec/02` §2). Lower case, 1 to 128 characters from
+/// `a–z 0–9 . _ -`.
+package struct ProviderID: Sendable, Hashable, Comparable {
+    package let rawValue: String
+
+    /// Folds to lower case; `nil` when a character is not allowed.
+    package init?(_ rawValue: String) {
+        var folded: [UInt8] = []
+        folded.reserveCapacity(rawValue.utf8.count)
+        for byte in rawValue.utf8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): folded.append(byte + 32)
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                folded.append(byte)
+            default: return nil
+            }
+        }
+        guard (1...128).contains(folded.count) else { return nil }
+        self.rawValue = String(decoding: folded, as: UTF8.self)
+    }
+
+    private init(wellKnown rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    package static let password = Self(wellKnown: "password")
+    package static let phone = Self(wellKnown: "phone")
+    package static let google = Self(wellKnown: "google.com")
+    package static let apple = Self(wellKnown: "apple.com")
+    package static let facebook = Self(wellKnown: "facebook.com")
+    package static let twitter = Self(wellKnown: "twitter.com")
+    package static let gitHub = Self(wellKnown: "github.com")
+    package static let microsoft = Self(wellKnown: "microsoft.com")
+    package static let yahoo = Self(wellKnown: "yahoo.com")
+    package static let linkedIn = Self(wellKnown: "linkedin.com")
+    package static let playGames = Self(wellKnown: "playgames.google.com")
+    package static let gameCenter = Self(wellKnown: "gc.apple.com")
+
+    package var isOpenIDConnect: Bool { rawValue.hasPrefix("oidc.") }
+    package var isSAML: Bool { rawValue.hasPrefix("saml.") }
+
+    package static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
+}
+
+/// Who a provider says this is: the only stable external key of an account. An e-mail address never is one.
+package struct ProviderIdentity: Sendable, Hashable {
+    package let provider: ProviderID
+    /// The provider's identifier of the user (`sub`, `rawId`): 1 to 255 characters, case sensitive.
+    package let subject: String
+
+    /// `nil` when `subject` is empty, longer than 255 characters or holds a control character.
+    package init?(provider: ProviderID, subject: String) {
+        guard !subject.isEmpty, subject.unicodeScalars.count <= 255,
+            !subject.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
+        else { return nil }
+        self.provider = provider
+        self.subject = subject
+    }
+}
+
+/// A telephone number in E.164 form: `+`, then 7 to 15 digits of which the first is not zero.
+package struct PhoneNumber: Sendable, Hashable {
+    package let rawValue: String
+
+    /// Drops visual separators (space, `-`, `(`, `)`, `.`), then requires E.164; `nil` otherwise (`spec/05` B1).
+    package init?(_ rawValue: String) {
+        let digits = rawValue.unicodeScalars.filter { !" -().".unicodeScalars.contains($0) }
+        guard digits.first == "+", (8...16).contains(digits.count) else { return nil }
+        let number = digits.dropFirst()
+        guard number.first != "0", number.allSatisfy({ ("0"..."9").contains($0) }) else { return nil }
+        self.rawValue = String(String.UnicodeScalarView(digits))
+    }
+}

@@ -1,0 +1,81 @@
+/// What a provider said about an e-mail address, before policy judges what that is worth (`spec/03` §1).
+package enum EmailAssertion: Sendable, Hashable {
+    case absent
+    ///
+    /// - `flaggedVerified`: the provider's own `email_verified`, taken at face value for display only.
+    /// - `hostedDomain`: Google's `hd` claim: the Workspace domain that owns the account.
+    case present(EmailAddress, flaggedVerified: Bool, hostedDomain: String?)
+
+    package var address: EmailAddress? {
+        switch self {
+        case .absent: nil
+        case .present(let address, _, _): address
+        }
+    }
+}
+
+/// Profile fields a provider supplied. Absent is `nil`, never the empty string.
+package struct Profile: Sendable, Hashable {
+    package var displayName: String?
+    package var photoURL: String?
+    package var screenName: String?
+    package var language: String?
+    package var timeZone: String?
+    package var dateOfBirth: String?
+
+    package init(
+        displayName: String? = nil,
+        photoURL: String? = nil,
+        screenName: String? = nil,
+        language: String? = nil,
+        timeZone: String? = nil,
+        dateOfBirth: String? = nil
+    ) {
+        self.displayName = displayName
+        self.photoURL = photoURL
+        self.screenName = screenName
+        self.language = language
+        self.timeZone = timeZone
+        self.dateOfBirth = dateOfBirth
+    }
+}
+
+/// What verification of a provider's credential proved.
+///
+/// INVARIANT: made only by `IdentityProviders` (after verification), by `AccountStore` (reading back a sealed pending
+/// credential) and by tests; a repository test looks for its initialiser elsewhere.
+package struct IncomingCredential: Sendable, Hashable {
+    package var identity: ProviderIdentity
+    /// The issuer that was verified, where the provider has one (`iss` of OpenID Connect).
+    package var issuer: String?
+    package var email: EmailAssertion
+    package var profile: Profile
+
+    package init(identity: ProviderIdentity, issuer: String?, email: EmailAssertion, profile: Profile) {
+        self.identity = identity
+        self.issuer = issuer
+        self.email = email
+        self.profile = profile
+    }
+}
+
+/// An address as policy sees it: the provider's word turned into proof or not. Made by `LinkPolicy.emailClaim(of:)`.
+package enum EmailClaim: Sendable, Hashable {
+    case absent
+    case unverified(EmailAddress)
+    case verified(EmailAddress)
+
+    package var address: EmailAddress? {
+        switch self {
+        case .absent: nil
+        case .unverified(let address), .verified(let address): address
+        }
+    }
+
+    package var isVerified: Bool {
+        switch self {
+        case .absent, .unverified: false
+        case .verified: true
+        }
+    }
+}

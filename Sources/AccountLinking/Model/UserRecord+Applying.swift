@@ -1,0 +1,134 @@
+/// The values a decision cannot know, made once by the shell and the same on every attempt to apply it.
+package struct ChangeContext: Sendable {
+    package var now: Timestamp
+    /// How a password or phone that the change sets was proven.
+    package var methodProof: UserRecord.Proof
+    /// The row for the identity the change links, as the provider described it.
+    package var linkedProvider: UserRecord.LinkedProvider?
+
+    package init(now: Timestamp, methodProof: UserRecord.Proof, linkedProvider: UserRecord.LinkedProvider? = nil) {
+        self.now = now
+        self.methodProof = methodProof
+        self.linkedProvider = linkedProvider
+    }
+}
+
+extension UserRecord {
+    /// The record after `change`. Pure; the order of the steps does not matter because each touches its own fields,
+    /// except that unlinking comes before linking, so that a change can replace the identity of one provider.
+    package func applying(_ change: AccountChange, _ context: ChangeContext) -> UserRecord {
+        var record = self
+        let now = context.now
+
+        switch change.email {
+        case .keep: break
+        case .set(let address, let proof):
+            record.email = AccountEmail(address: address, proof: proof)
+            record.emailProvenAt = proof == nil ? nil : now
+        case .prove(let proof):
+            record.email?.proof = proof
+            record.emailProvenAt = record.email == nil ? nil : now
+        case .unprove:
+            record.email?.proof = nil
+            record.emailProvenAt = nil
+        case .remove:
+            record.email = nil
+            record.emailProvenAt = nil
+        }
+        if record.initialEmail == nil { record.initialEmail = change.rememberedInitialEmail?.raw }
+
+        switch change.password {
+        case .keep: break
+        case .set:
+            record.passwordUpdatedAt = now
+            record.methodProofs[.password] = MethodProof(proof: context.methodProof, provenAt: now)
+        case .remove:
+            record.passwordUpdatedAt = nil
+            record.methodProofs[.password] = nil
+        }
+
+        if let emailLink = change.emailLink {
+            record.methodProofs[.emailLink] = emailLink ? MethodProof(proof: .message, provenAt: now) : nil
+        }
+
+        switch change.phone {
+        case .keep: break
+        case .set(let number):
+            record.phoneNumber = number
+            record.unprovenPhoneNumber = nil
+            record.methodProofs[.phone] = MethodProof(proof: context.methodProof, provenAt: now)
+        case .release:
+            record.unprovenPhoneNumber = record.phoneNumber ?? record.unprovenPhoneNumber
+            record.phoneNumber = nil
+            record.methodProofs[.phone] = nil
+        case .remove:
+            record.phoneNumber = nil
+            record.unprovenPhoneNumber = nil
+            record.methodProofs[.phone] = nil
+        }
+
+        for provider in change.unlinkedProviders {
+            record.linkedProviders[provider] = nil
+            record.methodProofs[.provider(provider)] = nil
+        }
+        if let identity = change.linkedIdentity {
+            let row =
+                context.linkedProvider
+                ?? LinkedProvider(
+                    identity: identity,
+                    issuer: nil,
+                    email: nil,
+                    displayName: nil,
+                    photoURL: nil,
+                    screenName: nil,
+                    linkedAt: now,
+                    updatedAt: now
+                )
+            record.linkedProviders[identity.provider] = row
+            record.methodProofs[.provider(identity.provider)] = MethodProof(proof: context.methodProof, provenAt: now)
+        }
+
+        switch change.profile {
+        case .keep: break
+        case .fillBlanks(let profile): record.profile.fillBlanks(from: profile)
+        case .replace(let profile): record.profile = profile
+        }
+        record.isDisabled = change.isDisabled ?? record.isDisabled
+        record.usesCustomTokens = change.usesCustomTokens ?? record.usesCustomTokens
+        if change.endsSessions { record.endSessions(at: now) }
+        return record
+    }
+
+    /// Takes over what a provider says today about an identity that is linked; top-level profile and address stay
+    /// (I2). Nothing changes when it says what it said before.
+    package mutating func refreshProfile(of described: LinkedProvider) {
+        let provider = described.identity.provider
+        guard var linked = linkedProviders[provider], linked.identity == described.identity else { return }
+        linked.issuer = described.issuer
+        linked.email = described.email
+        // Apple tells the name on first consent only.
+        linked.displayName = described.displayName ?? linked.displayName
+        linked.photoURL = described.photoURL ?? linked.photoURL
+        linked.screenName = described.screenName ?? linked.screenName
+        guard linked != linkedProviders[provider] else { return }
+        linked.updatedAt = described.updatedAt
+        linkedProviders[provider] = linked
+    }
+
+    /// Ends every session: raises the epoch and moves `validSince` to the current second, never backwards.
+    package mutating func endSessions(at now: Timestamp) {
+        sessionEpoch += 1
+        validSince = max(validSince, Timestamp(secondsSinceEpoch: now.secondsSinceEpoch))
+    }
+}
+
+extension Profile {
+    fileprivate mutating func fillBlanks(from other: Profile) {
+        displayName = displayName ?? other.displayName
+        photoURL = photoURL ?? other.photoURL
+        screenName = screenName ?? other.screenName
+        language = language ?? other.language
+        timeZone = timeZone ?? other.timeZone
+        dateOfBirth = dateOfBirth ?? other.dateOfBirth
+    }
+}

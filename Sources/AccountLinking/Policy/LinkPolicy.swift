@@ -1,0 +1,25 @@
+/// What the operator allows, as one value: loaded with the project's configuration, read by every decision.
+package struct LinkPolicy: Sendable, Hashable {
+    /// `signIn.allowDuplicateEmails = false`: an address identifies one account, so conflicts are possible.
+    package var isOneAccountPerEmail = true
+    /// `emailPrivacyConfig.enableImprovedEmailPrivacy`: strangers learn nothing about who has an account.
+    package var protectsEmailEnumeration = true
+    package var allowsPasswordSignIn = true
+    package var allowsEmailLinkSignIn = true
+    package var allowsAnonymousSignUp = true
+    /// `client.permissions.disabledUserSignup` negated.
+    package var allowsClientSignUp = true
+    /// `client.permissions.disabledUserDeletion` negated.
+    package var allowsClientDeletion = true
+    /// Whether enrolled second factors are asked for (`mfa.state` is not `DISABLED`).
+    package var requiresEnrolledSecondFactors = false
+    /// `passwordReset.unlinksProviders` (R2, `spec/09` 12).
+    package var passwordResetUnlinksProviders = true
+    /// Refuses to unlink the last method on the compatible routes (`spec/09` 13; production allows it).
+    package var keepsLastSignInMethod = false
+    /// The greatest age of a sign-in that a sensitive operation accepts, in seconds; 0 means "always reauthenticate".
+    package var recentSignInSeconds: Int64 = 300
+    package var emailTrust = EmailTrust.declared
+
+    package init() {}
+}

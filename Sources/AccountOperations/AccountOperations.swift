@@ -1,0 +1,82 @@
+package import AccountLinking
+package import AccountStore
+package import IdentityProviders
+
+/// The use cases, one file each; this is what they share.
+///
+/// Every operation verifies credentials first, loads facts, lets a pure function decide and applies the decision. Safe
+/// to call from any task, from any number of processes on one database.
+package struct AccountOperations: Sendable {
+    package let store: AccountStore
+    package let project: ProjectCache
+    package let tokens: TokenAuthority
+    package let passwords: PasswordHasher
+    package let providers: ProviderRegistry
+    package let sealer: Sealer
+    package let effects: Effects
+
+    package init(
+        store: AccountStore,
+        project: ProjectCache,
+        tokens: TokenAuthority,
+        passwords: PasswordHasher,
+        providers: ProviderRegistry,
+        sealer: Sealer,
+        effects: Effects
+    ) {
+        self.store = store
+        self.project = project
+        self.tokens = tokens
+        self.passwords = passwords
+        self.providers = providers
+        self.sealer = sealer
+        self.effects = effects
+    }
+
+    var policy: LinkPolicy { project.settings.policy }
+}
+
+/// What an operation says when it does not fail: a result, or a "no".
+package enum Outcome<Value: Sendable>: Sendable {
+    case success(Value)
+    case denied(Denial)
+}
+
+/// Every "no" of the operations: what policy refuses, and what is wrong with what was presented.
+package enum Denial: Error, Sendable, Hashable {
+    case refusal(Refusal)
+    case invalidIDToken
+    case invalidRefreshToken
+    /// Unknown, used, expired, or of another tenant: one answer, from which a stranger learns nothing.
+    case invalidPendingToken
+    /// The provider's credential proves nothing.
+    case invalidCredential(InvalidCredential)
+    case tenantMismatch
+    /// The password is shorter than `WeakPassword.lengthMin`.
+    case weakPassword
+}
+
+/// Facts kept moving while a decision was taken, again and again: somebody else is changing the same account as fast.
+package struct Contention: Error, Sendable {}
+
+extension AccountOperations {
+    /// How often a decision is taken again because its facts moved before the caller is told to come back.
+    private static let attemptsMax = 8
+
+    /// Runs `attempt` until it applied or said no. An attempt that returns `nil` found its facts moved.
+    ///
+    /// Everything that must not differ between attempts, such as ids, secrets and the time, is made before.
+    func decideAndApply<Value: Sendable>(
+        _ attempt: () async throws -> Outcome<Value>?
+    ) async throws -> Outcome<Value> {
+        for number in 1...Self.attemptsMax {
+            if let outcome = try await attempt() { return outcome }
+            // Two writers that collided once should not collide again in step.
+            let millisecondsMax = UInt64(1 << min(number, 6))
+            let bytes = effects.randomBytes(2)
+            let jitter = (UInt64(bytes[0]) << 8 | UInt64(bytes[1])) % (millisecondsMax * 1000)
+            try await Task.sleep(for: .microseconds(jitter))
+        }
+        throw Contention()
+    }
+}

@@ -1,0 +1,141 @@
+package import AccountLinking
+import AccountStore
+import JSON
+
+/// A completed sign-in, sign-up or link.
+package struct SignedIn: Sendable {
+    package let user: UserRecord
+    package let tokens: IssuedTokens
+    package let isNewUser: Bool
+    /// The provider gave the account's address to another of its users.
+    package let emailWasRecycled: Bool
+}
+
+/// What every attempt to complete one sign-in shares: everything random and the time, made before the first.
+struct SignInAttempt: Sendable {
+    let tenant: TenantID
+    let now: Timestamp
+    let session: NewSession
+    var context: ChangeContext
+    /// The hash of the password the decision sets.
+    var passwordHash: String?
+    /// What else is written with it: a code used up, a conflict resolved.
+    var companions: [AccountWrite.Companion] = []
+    private let eventID: AccountEvent.ID
+    private let newUserID: UserID?
+    private let newEpoch: Int64
+
+    ///
+    /// `newUserID`: the id of an account the decision may create; random unless given.
+    init(
+        effects: Effects,
+        tenant: TenantID,
+        session: NewSession,
+        methodProof: UserRecord.Proof,
+        linkedProvider: UserRecord.LinkedProvider? = nil,
+        passwordHash: String? = nil,
+        newUserID: UserID? = nil
+    ) {
+        self.tenant = tenant
+        self.now = effects.now()
+        self.session = session
+        self.context = ChangeContext(now: now, methodProof: methodProof, linkedProvider: linkedProvider)
+        self.passwordHash = passwordHash
+        self.eventID = effects.newEventID()
+        self.newUserID = newUserID ?? UserID(effects.newLocalID())
+        self.newEpoch = effects.newSessionEpoch()
+    }
+
+    func newUser(_ rule: Rule) throws -> UserRecord {
+        guard let newUserID else { throw UnexpectedDecision(rule) }
+        return UserRecord(tenant: tenant, id: newUserID, sessionEpoch: newEpoch, createdAt: now)
+    }
+
+    func event(_ kind: AccountEvent.Kind, _ rule: Rule) -> AccountEvent {
+        AccountEvent(id: eventID, occurredAt: now, kind: kind, rule: rule)
+    }
+}
+
+extension AccountOperations {
+    /// Applies a decision that may end in tokens: creates or changes the account, opens the session, records the event,
+    /// all in one transaction, then signs the tokens.
+    ///
+    /// A conflict is for the caller to keep before it comes here; a second factor is asked for by the caller too.
+    ///
+    /// `loaded`: the accounts the decision was taken on.
+    /// - Returns: `nil` when the facts moved.
+    func complete(
+        _ verdict: Verdict<SignInDecision>,
+        loaded: [UserRecord?],
+        _ attempt: SignInAttempt
+    ) async throws -> Outcome<SignedIn>? {
+        let previous: UserRecord?
+        var user: UserRecord
+        let kind: AccountEvent.Kind
+        var isRecycled = false
+        var companions = attempt.companions
+        switch verdict.decision {
+        case .refuse(let refusal): return .denied(.refusal(refusal))
+        case .conflict, .secondFactorRequired: throw UnexpectedDecision(verdict.rule)
+        case .createUser(let change):
+            previous = nil
+            user = try attempt.newUser(verdict.rule).applying(change, attempt.context)
+            user.lastLoginAt = attempt.now
+            user.lastRefreshAt = attempt.now
+            kind = .userCreated
+        case .signIn(let id, let change, let emailWasRecycled):
+            guard let found = loaded.lazy.compactMap(\.self).first(where: { $0.id == id }) else {
+                throw UnexpectedDecision(verdict.rule)
+            }
+            previous = found
+            user = found.applying(change, attempt.context)
+            if let linked = attempt.context.linkedProvider { user.refreshProfile(of: linked) }
+            if change.voidsOutstandingProofs {
+                companions.append(
+                    .supersedeOpenConflicts(of: found.id, tenant: found.tenant, at: attempt.now)
+                )
+            }
+            kind = AccountEvent.Kind(signInWith: change)
+            isRecycled = emailWasRecycled
+        }
+        let write = AccountWrite(
+            previous: previous,
+            user: user,
+            passwordHash: attempt.passwordHash,
+            session: attempt.session.record(for: user, at: attempt.now),
+            event: attempt.event(kind, verdict.rule),
+            companions: companions
+        )
+        guard try await store.apply(write) == .applied else { return nil }
+        if previous != nil { store.activity.note(user.id, tenant: user.tenant, at: attempt.now, isSignIn: true) }
+        return .success(
+            SignedIn(
+                user: user,
+                tokens: try issueTokens(for: user, session: attempt.session, at: attempt.now),
+                isNewUser: previous == nil,
+                emailWasRecycled: isRecycled
+            )
+        )
+    }
+}
+
+extension AccountEvent.Kind {
+    /// What a sign-in that applies `change` is called.
+    fileprivate init(signInWith change: AccountChange) {
+        let addsMethod = change.linkedIdentity != nil || change.password == .set || change.emailLink == true
+        if change.voidsOutstandingProofs {
+            self = .accountTakenOver
+        } else {
+            self = addsMethod ? .methodLinked : .signedIn
+        }
+    }
+}
+
+/// A decision answered a question that was not asked: a bug in the rules, never the caller's doing.
+struct UnexpectedDecision: Error, Sendable {
+    let rule: Rule
+
+    init(_ rule: Rule) {
+        self.rule = rule
+    }
+}

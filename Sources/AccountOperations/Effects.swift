@@ -1,0 +1,59 @@
+package import AccountLinking
+import Glibc
+import Postgres
+
+/// The clock and the random source: with the network, the only things a test may replace.
+package struct Effects: Sendable {
+    /// The current instant.
+    package var now: @Sendable () -> Timestamp
+    /// `count` bytes fit for secrets.
+    package var randomBytes: @Sendable (_ count: Int) -> [UInt8]
+
+    package init(now: @escaping @Sendable () -> Timestamp, randomBytes: @escaping @Sendable (_ count: Int) -> [UInt8]) {
+        self.now = now
+        self.randomBytes = randomBytes
+    }
+
+    /// The machine's clock and the system's cryptographic generator.
+    package static let system = Effects(
+        now: {
+            var time = timespec()
+            clock_gettime(CLOCK_REALTIME, &time)
+            return Timestamp(microsecondsSinceEpoch: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+        },
+        randomBytes: { count in
+            var generator = SystemRandomNumberGenerator()
+            return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        }
+    )
+
+    /// A random number of 52 bits: where a new user's session epoch starts. Exact in any JSON reader.
+    func newSessionEpoch() -> Int64 {
+        randomBytes(8).reduce(0) { $0 << 8 | Int64($1) } & 0x000F_FFFF_FFFF_FFFF
+    }
+
+    /// A random identifier of 28 letters and digits, the form of `localId` (`spec/02` §1): 166 bits.
+    func newLocalID() -> String {
+        var id: [UInt8] = []
+        while id.count < 28 {
+            // Values past the last whole multiple of 62 would favour the first letters.
+            for byte in randomBytes(40) where byte < 248 && id.count < 28 {
+                id.append(Self.lettersAndDigits[Int(byte) % 62])
+            }
+        }
+        return String(decoding: id, as: UTF8.self)
+    }
+
+    /// A version 4 UUID (RFC 9562 §5.4).
+    func newEventID() -> PostgresUUID {
+        let words = [randomBytes(8), randomBytes(8)].map { $0.reduce(0 as UInt64) { $0 << 8 | UInt64($1) } }
+        return PostgresUUID(
+            high: words[0] & 0xFFFF_FFFF_FFFF_0FFF | 0x4000,
+            low: words[1] & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        )
+    }
+
+    private static let lettersAndDigits = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8
+    )
+}

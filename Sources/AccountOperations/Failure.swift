@@ -1,0 +1,37 @@
+import IdentityProviders
+import Postgres
+
+/// What an error that an operation threw means for its caller. "No" is never an error; these are all "could not".
+package enum Failure: Sendable, Hashable {
+    /// Nothing is wrong with the request: the database or a queue cannot take it now. Come back in a second.
+    case unavailable
+    /// The caller has gone away.
+    case cancelled
+    /// Ours.
+    case bug
+
+    package init(_ error: any Error) {
+        switch error {
+        case is PasswordHasher.Overloaded, is Contention, is ProviderUnavailable: self = .unavailable
+        case is CancellationError: self = .cancelled
+        case let error as PostgresError: self.init(error)
+        default: self = .bug
+        }
+    }
+
+    private init(_ error: PostgresError) {
+        switch error.code {
+        case .connectionLost, .commitOutcomeUnknown, .unavailable, .queueFull, .queueTimeout, .statementTimeout,
+            .shutDown:
+            self = .unavailable
+        case .cancelled:
+            self = .cancelled
+        case .server(let state):
+            // 08 connection, 25006 read-only (a standby), 53 resources, 57 operator intervention, 40 and 55 contention.
+            self =
+                ["08", "40", "53", "55", "57"].contains(state.errorClass) || state == "25006" ? .unavailable : .bug
+        case .decoding, .tooManyRows, .valueTooLarge, .rolledBack, .configuration, .misuse:
+            self = .bug
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import CArgon2
+import NIOPosix
+import Synchronization
+
+/// Hashes and verifies passwords on threads of its own, behind a bounded queue: a flood of logins slows logins, never
+/// lookups.
+///
+/// New hashes are Argon2id with 19 MiB, two passes and one lane (OWASP Password Storage Cheat Sheet; RFC 9106).
+package final class PasswordHasher: Sendable {
+    /// The queue is full; the caller should answer 503 and let the client come back.
+    package struct Overloaded: Error, Sendable {}
+
+    /// The library could not hash, which only lack of memory explains.
+    package struct HashingFailed: Error, Sendable {
+        package let code: Int32
+    }
+
+    private static let memoryKiB: UInt32 = 19 * 1024
+    private static let passes: UInt32 = 2
+    private static let lanes: UInt32 = 1
+    private static let saltBytes = 16
+    private static let hashBytes = 32
+
+    private let threads: NIOThreadPool
+    private let queueMax: Int
+    private let waiting = Atomic<Int>(0)
+    private let randomBytes: @Sendable (Int) -> [UInt8]
+    /// Verified when there is no hash to verify, so that an unknown address takes as long as a known one.
+    private let dummyHash: String
+
+    ///
+    /// - `threadCount`: how many passwords are hashed at once, each on a core and in 19 MiB.
+    /// - `queueMax`: how many may wait or be worked on before `Overloaded`.
+    package init(
+        threadCount: Int,
+        queueMax: Int,
+        randomBytes: @escaping @Sendable (Int) -> [UInt8]
+    ) throws(HashingFailed) {
+        self.queueMax = queueMax
+        self.randomBytes = randomBytes
+        self.dummyHash = try Self.argon2id([], salt: randomBytes(Self.saltBytes))
+        self.threads = NIOThreadPool(numberOfThreads: threadCount)
+        self.threads.start()
+    }
+
+    package func shutDown() async {
+        try? await threads.shutdownGracefully()
+    }
+
+    /// The hash of `password`, in the PHC string format.
+    /// - Throws: `Overloaded`, `HashingFailed`.
+    package func hash(_ password: String) async throws -> String {
+        let salt = randomBytes(Self.saltBytes)
+        return try await run { try Self.argon2id(Array(password.utf8), salt: salt) }
+    }
+
+    /// Whether `password` matches `hash`. With no hash the answer is no, after the same work.
+    /// - Throws: `Overloaded`, `HashingFailed`.
+    package func verify(_ password: String, against hash: String?) async throws -> Bool {
+        let dummyHash = dummyHash
+        return try await run {
+            let bytes = Array(password.utf8)
+            let outcome = bytes.withUnsafeBytes { buffer in
+                argon2id_verify(hash ?? dummyHash, buffer.baseAddress, buffer.count)
+            }
+            switch outcome {
+            case ARGON2_OK.rawValue: return hash != nil
+            case ARGON2_VERIFY_MISMATCH.rawValue: return false
+            default: throw HashingFailed(code: outcome)
+            }
+        }
+    }
+
+    private func run<Output: Sendable>(_ work: @escaping @Sendable () throws -> Output) async throws -> Output {
+        guard waiting.add(1, ordering: .relaxed).newValue <= queueMax else {
+            waiting.subtract(1, ordering: .relaxed)
+            throw Overloaded()
+        }
+        defer { waiting.subtract(1, ordering: .relaxed) }
+        return try await threads.runIfActive(work)
+    }
+
+    private static func argon2id(_ password: [UInt8], salt: [UInt8]) throws(HashingFailed) -> String {
+        let length = argon2_encodedlen(
+            passes,
+            memoryKiB,
+            lanes,
+            UInt32(saltBytes),
+            UInt32(hashBytes),
+            Argon2_id
+        )
+        var encoded = [CChar](repeating: 0, count: length)
+        let outcome = argon2id_hash_encoded(
+            passes,
+            memoryKiB,
+            lanes,
+            password,
+            password.count,
+            salt,
+            salt.count,
+            hashBytes,
+            &encoded,
+            length
+        )
+        guard outcome == ARGON2_OK.rawValue else { throw HashingFailed(code: outcome) }
+        return String(decoding: encoded.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,14 @@
+import AccountLinking
+
+/// The password rules that hold without a project policy (`spec/02` §9).
+package enum WeakPassword {
+    /// Characters.
+    package static let lengthMin = 6
+    /// Characters; longer text is refused, so that hashing stays bounded.
+    package static let lengthMax = 4096
+
+    /// Whether `password` is too short or too long to be stored.
+    static func applies(to password: String) -> Bool {
+        password.utf8.count > lengthMax * 4 || password.count < lengthMin || password.count > lengthMax
+    }
+}

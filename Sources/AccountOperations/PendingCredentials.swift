@@ -1,0 +1,184 @@
+import AccountLinking
+import AccountStore
+import Crypto
+import IdentityProviders
+import JSON
+
+/// A handle to a stored conflict: the `pendingToken` of the wire.
+///
+/// A sealed box over conflict and account, so that the row is found by its key, and nobody can make one or read whose
+/// account it names (`design.md` §4).
+struct ConflictHandle: Sendable {
+    let tenant: TenantID
+    let user: UserID
+    let conflict: [UInt8]
+
+    private static let context = "conflict-handle/1"
+
+    init(tenant: TenantID, user: UserID, conflict: [UInt8]) {
+        self.tenant = tenant
+        self.user = user
+        self.conflict = conflict
+    }
+
+    func sealed(by sealer: Sealer) throws -> String {
+        let content: JSONValue = .array([
+            .string(tenant.rawValue), .string(user.rawValue), .string(Base64URL.encode(conflict)),
+        ])
+        return Base64URL.encode(try sealer.seal(Array(content.text.utf8), context: Self.context))
+    }
+
+    /// `nil` for anything this service did not seal.
+    init?(_ text: String, sealer: Sealer) {
+        guard text.utf8.count <= 4096, let sealed = Base64URL.decode(text),
+            let content = try? sealer.open(sealed, context: Self.context),
+            let parts = (try? JSONValue(parsing: content))?.array, parts.count == 3,
+            let tenant = parts[0].string, let user = parts[1].string.flatMap(UserID.init),
+            let conflict = parts[2].string.flatMap({ Base64URL.decode($0) })
+        else { return nil }
+        self.init(tenant: TenantID(tenant), user: user, conflict: conflict)
+    }
+}
+
+/// A conflict and the credential that was sealed in it.
+struct PendingCredential: Sendable {
+    let conflict: ConflictRecord
+    let credential: VerifiedCredential
+}
+
+extension AccountOperations {
+    /// The credential behind a handle, if it may be used now; `nil` otherwise, whatever the reason. One round trip.
+    func pendingCredential(
+        _ handle: String,
+        target: UserRecord?,
+        tenant: TenantID,
+        now: Timestamp
+    ) async throws -> PendingCredential? {
+        guard let handle = ConflictHandle(handle, sealer: sealer) else { return nil }
+        let conflict = try await store.conflict(handle.conflict, of: handle.user, tenant: handle.tenant)
+        let verdict = decidePendingCredential(
+            credential: conflict?.facts,
+            handleTenant: tenant,
+            target: target?.account,
+            now: now
+        )
+        guard verdict.decision == .usable, let conflict else { return nil }
+        return try open(conflict)
+    }
+
+    /// The open conflict of `target` that came with the tokens a client now replays, if there is one (`spec/09` 6).
+    func pendingCredential(
+        replaying credential: ProviderCredential,
+        target: UserRecord,
+        now: Timestamp
+    ) async throws -> PendingCredential? {
+        let digests = ProviderTokens(of: credential).digests
+        guard let conflict = try await store.openConflict(carrying: digests, of: target.id, tenant: target.tenant)
+        else { return nil }
+        let verdict = decidePendingCredential(
+            credential: conflict.facts,
+            handleTenant: target.tenant,
+            target: target.account,
+            now: now
+        )
+        guard verdict.decision == .usable, conflict.provider == credential.provider else { return nil }
+        return try open(conflict)
+    }
+
+    private func open(_ conflict: ConflictRecord) throws -> PendingCredential {
+        let content = try sealer.open(
+            conflict.sealedCredential,
+            context: Self.credentialContext(conflict.user, conflict.tenant, conflict.identityDigest)
+        )
+        guard let credential = VerifiedCredential(stored: try JSONValue(parsing: content)) else {
+            throw UnreadablePendingCredential()
+        }
+        return PendingCredential(conflict: conflict, credential: credential)
+    }
+
+    /// Keeps a credential that could not be applied, and gives out its handle.
+    /// - Returns: `nil` when the account it concerns is gone.
+    func keep(
+        _ credential: VerifiedCredential,
+        because conflict: Conflict,
+        rule: Rule,
+        tenant: TenantID,
+        now: Timestamp
+    ) async throws -> String? {
+        let identity = credential.incoming.identity
+        let digest = Self.digest(of: credential.incoming)
+        let user = conflict.account
+        let sealed = try sealer.seal(
+            Array(credential.stored.text.utf8),
+            context: Self.credentialContext(user, tenant, digest)
+        )
+        let id = try await store.open(
+            ConflictRecord(
+                tenant: tenant,
+                user: user,
+                id: effects.randomBytes(16),
+                kind: conflict.kind,
+                provider: identity.provider,
+                identityDigest: digest,
+                tokenDigests: credential.tokens.digests,
+                sealedCredential: sealed,
+                openedAt: now,
+                expiresAt: now.adding(seconds: project.settings.conflictLifetimeSeconds)
+            ),
+            event: AccountEvent(id: effects.newEventID(), occurredAt: now, kind: .conflictOpened, rule: rule)
+        )
+        guard let id else { return nil }
+        return try ConflictHandle(tenant: tenant, user: user, conflict: id).sealed(by: sealer)
+    }
+
+    private static func digest(of credential: IncomingCredential) -> [UInt8] {
+        let identity = credential.identity
+        let parts = [identity.provider.rawValue, credential.issuer ?? "", identity.subject]
+        return Array(SHA256.hash(data: Array(parts.joined(separator: "\u{1F}").utf8)))
+    }
+
+    private static func credentialContext(_ user: UserID, _ tenant: TenantID, _ digest: [UInt8]) -> String {
+        ["conflicts", tenant.rawValue, user.rawValue, Base64URL.encode(digest)].joined(separator: "\u{1F}")
+    }
+}
+
+/// A sealed credential opened and is none: somebody edited the row, or an older version wrote it.
+struct UnreadablePendingCredential: Error, Sendable {}
+
+extension ConflictRecord {
+    fileprivate var facts: PendingCredentialFacts {
+        PendingCredentialFacts(
+            state: state == .open ? .open : .closed,
+            expiresAt: expiresAt,
+            tenant: tenant,
+            provenTarget: nil
+        )
+    }
+}
+
+extension ProviderTokens {
+    /// What a client may replay instead of the handle, as SHA-256. Tokens have too much entropy to be guessed from it.
+    fileprivate var digests: [[UInt8]] {
+        [idToken, accessToken, authorizationCode].compactMap(\.self)
+            .map { Array(SHA256.hash(data: Array($0.utf8))) }
+    }
+}
+
+extension Conflict {
+    /// The account a conflict concerns.
+    var account: UserID {
+        switch self {
+        case .accountExistsWithDifferentCredential(let account, _), .credentialAlreadyInUse(let account),
+            .emailAlreadyInUse(let account):
+            account
+        }
+    }
+
+    fileprivate var kind: ConflictRecord.Kind {
+        switch self {
+        case .accountExistsWithDifferentCredential: .accountExistsWithDifferentCredential
+        case .credentialAlreadyInUse: .credentialAlreadyInUse
+        case .emailAlreadyInUse: .emailAlreadyInUse
+        }
+    }
+}

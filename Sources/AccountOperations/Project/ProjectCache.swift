@@ -1,0 +1,104 @@
+package import AccountLinking
+package import AccountStore
+package import IdentityProviders
+package import Postgres
+import Synchronization
+
+/// The project's settings and providers, read from the database and kept for at most `stalenessSeconds`.
+///
+/// A change made through this process is seen at once; one made through another within the staleness.
+package final class ProjectCache: Sendable {
+    package static let stalenessSeconds = 2
+
+    private struct State {
+        var settings: ProjectSettings
+        var apiKeys: Set<String>
+        var providers: [ProviderConfigRecord]
+        var version: Int64
+    }
+
+    private let store: AccountStore
+    private let sealer: Sealer
+    private let trust: EmailTrust
+    private let state: Mutex<State>
+
+    /// Reads the project.
+    /// - Returns: `nil` when the database holds none yet.
+    package static func load(
+        store: AccountStore,
+        sealer: Sealer,
+        trust: EmailTrust
+    ) async throws(PostgresError) -> ProjectCache? {
+        guard let (project, apiKeys) = try await store.project() else { return nil }
+        let state = State(
+            settings: project.settings(trust: trust),
+            apiKeys: apiKeys,
+            providers: try await store.providerConfigs(tenant: .project),
+            version: project.version
+        )
+        return ProjectCache(store: store, sealer: sealer, trust: trust, state: state)
+    }
+
+    private init(store: AccountStore, sealer: Sealer, trust: EmailTrust, state: sending State) {
+        self.store = store
+        self.sealer = sealer
+        self.trust = trust
+        self.state = Mutex(state)
+    }
+
+    package var settings: ProjectSettings { state.withLock { $0.settings } }
+
+    package func holds(apiKey: String) -> Bool { state.withLock { $0.apiKeys.contains(apiKey) } }
+
+    /// What the project registered about a provider; `nil` when nothing.
+    ///
+    /// A secret that does not open counts as absent: what needs it is refused by the provider's own verifier.
+    package func configuration(of provider: ProviderID) -> ProviderConfiguration? {
+        guard let record = state.withLock({ state in state.providers.first { $0.provider == provider } })
+        else { return nil }
+        let secret = record.sealedClientSecret.flatMap { sealed in
+            try? sealer.open(sealed, context: ProviderSecrets.clientSecretContext(provider))
+        }
+        return ProviderConfiguration(
+            provider: provider,
+            isEnabled: record.isEnabled,
+            clientIDs: record.clientID.map { [$0] } ?? [],
+            clientSecret: secret.map { String(decoding: $0, as: UTF8.self) },
+            issuer: record.issuer,
+            acceptsIDTokens: record.acceptsIDTokens,
+            acceptsAuthorizationCodes: record.acceptsAuthorizationCodes,
+            appleBundleIDs: record.appleBundleIDs
+        )
+    }
+
+    /// Reads everything again. While the database cannot answer, what is known stays in use.
+    package func refresh() async throws(PostgresError) {
+        guard let (project, apiKeys) = try await store.project() else { return }
+        let providers = try await store.providerConfigs(tenant: .project)
+        state.withLock { state in
+            // An answer that was on its way while a newer one came in is not allowed to undo it.
+            guard project.version >= state.version else { return }
+            if project.version > state.version { state.settings = project.settings(trust: trust) }
+            state.version = project.version
+            state.apiKeys = apiKeys
+            state.providers = providers
+        }
+    }
+}
+
+/// Where a provider's sealed secrets stand: what binds each to its row.
+package enum ProviderSecrets {
+    package static func clientSecretContext(_ provider: ProviderID) -> String {
+        "provider_configs/\(provider.rawValue)/client_secret"
+    }
+
+    package static func appleKeyContext(_ provider: ProviderID) -> String {
+        "provider_configs/\(provider.rawValue)/apple_key"
+    }
+}
+
+extension ProjectRecord {
+    fileprivate func settings(trust: EmailTrust) -> ProjectSettings {
+        ProjectSettings(projectID: projectID, projectNumber: projectNumber, stored: settings, trust: trust)
+    }
+}

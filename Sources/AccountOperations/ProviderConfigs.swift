@@ -1,0 +1,149 @@
+package import AccountLinking
+import AccountStore
+import FoundationEssentials
+import IdentityProviders
+
+/// An identity provider's registration as administrators read and write it; secrets in the clear.
+package struct ProviderConfig: Sendable, Hashable {
+    package var provider: ProviderID
+    package var isEnabled = false
+    package var displayName: String?
+    package var clientID: String?
+    package var clientSecret: String?
+    /// `oidc.*` only.
+    package var issuer: String?
+    package var acceptsIDTokens = true
+    package var acceptsAuthorizationCodes = false
+    package var appleBundleIDs: [String] = []
+    package var appleTeamID: String?
+    package var appleKeyID: String?
+    /// PKCS #8, PEM.
+    package var applePrivateKey: String?
+
+    package init(provider: ProviderID) {
+        self.provider = provider
+    }
+}
+
+/// Why a registration is not accepted.
+package enum ProviderConfigDenial: Error, Sendable, Hashable {
+    case alreadyRegistered
+    case notRegistered
+    case missingClientID
+    case missingIssuer
+    /// Not an https URL without query; `concord dev` takes http to this machine as well.
+    case invalidIssuer
+    /// Accounts are linked under the present issuer: under another one their subjects would mean other people.
+    case issuerInUse
+    /// A text is longer than what is stored.
+    case tooLong
+}
+
+extension AccountOperations {
+    /// Every registration, by provider id.
+    package func providerConfigs() async throws -> [ProviderConfig] {
+        try await store.providerConfigs(tenant: .project).map { try unsealed($0) }
+    }
+
+    /// One registration; `nil` when there is none.
+    package func providerConfig(_ provider: ProviderID) async throws -> ProviderConfig? {
+        try await providerConfigs().first { $0.provider == provider }
+    }
+
+    /// Registers a provider, in use on this server at once and on others within `ProjectCache.stalenessSeconds`.
+    package func addProviderConfig(_ config: ProviderConfig) async throws -> ProviderConfigDenial? {
+        if let problem = problem(with: config) { return problem }
+        guard try await store.addProviderConfig(try sealed(config), tenant: .project, at: effects.now()) else {
+            return .alreadyRegistered
+        }
+        try await project.refresh()
+        return nil
+    }
+
+    /// Replaces a registration.
+    package func updateProviderConfig(_ config: ProviderConfig) async throws -> ProviderConfigDenial? {
+        if let problem = problem(with: config) { return problem }
+        guard let present = try await providerConfig(config.provider) else { return .notRegistered }
+        if present.issuer != config.issuer, try await store.hasLinkedIdentities(of: config.provider, tenant: .project) {
+            return .issuerInUse
+        }
+        guard try await store.updateProviderConfig(try sealed(config), tenant: .project, at: effects.now()) else {
+            return .notRegistered
+        }
+        try await project.refresh()
+        return nil
+    }
+
+    /// Takes a registration back. Linked identities stay; they cannot be used until it is registered again.
+    package func removeProviderConfig(_ provider: ProviderID) async throws -> ProviderConfigDenial? {
+        guard try await store.removeProviderConfig(provider, tenant: .project) else { return .notRegistered }
+        try await project.refresh()
+        return nil
+    }
+
+    private func problem(with config: ProviderConfig) -> ProviderConfigDenial? {
+        if config.provider.isOpenIDConnect {
+            guard let issuer = config.issuer, !issuer.isEmpty else { return .missingIssuer }
+            guard isAcceptable(issuer: issuer) else { return .invalidIssuer }
+            guard let clientID = config.clientID, !clientID.isEmpty else { return .missingClientID }
+        }
+        let lengths: [(String?, Int)] = [
+            (config.displayName, 256), (config.clientID, 1024), (config.clientSecret, 4096), (config.issuer, 2048),
+            (config.appleTeamID, 64), (config.appleKeyID, 64), (config.applePrivateKey, 4096),
+        ]
+        let isTooLong = lengths.contains { text, lengthMax in (text?.utf8.count ?? 0) > lengthMax }
+        let hasTooManyBundles =
+            config.appleBundleIDs.count > 100 || config.appleBundleIDs.contains { $0.utf8.count > 256 }
+        return isTooLong || hasTooManyBundles ? .tooLong : nil
+    }
+
+    /// OpenID Connect Discovery 1.0 §2: https, no query, no fragment.
+    private func isAcceptable(issuer: String) -> Bool {
+        guard let url = URL(string: issuer), let host = url.host(), !host.isEmpty, url.query() == nil,
+            url.fragment() == nil, url.user() == nil
+        else { return false }
+        let isLoopback = ["localhost", "127.0.0.1", "::1"].contains(host)
+        return url.scheme == "https" || (providers.isForDevelopment && url.scheme == "http" && isLoopback)
+    }
+
+    private func sealed(_ config: ProviderConfig) throws -> ProviderConfigRecord {
+        var record = ProviderConfigRecord(provider: config.provider, isEnabled: config.isEnabled)
+        record.displayName = config.displayName
+        record.clientID = config.clientID
+        record.sealedClientSecret = try config.clientSecret.map {
+            try sealer.seal(Array($0.utf8), context: ProviderSecrets.clientSecretContext(config.provider))
+        }
+        record.issuer = config.issuer
+        record.acceptsIDTokens = config.acceptsIDTokens
+        record.acceptsAuthorizationCodes = config.acceptsAuthorizationCodes
+        record.appleBundleIDs = config.appleBundleIDs
+        record.appleTeamID = config.appleTeamID
+        record.appleKeyID = config.appleKeyID
+        record.sealedAppleKey = try config.applePrivateKey.map {
+            try sealer.seal(Array($0.utf8), context: ProviderSecrets.appleKeyContext(config.provider))
+        }
+        return record
+    }
+
+    private func unsealed(_ record: ProviderConfigRecord) throws -> ProviderConfig {
+        func open(_ sealed: [UInt8]?, _ context: String) throws -> String? {
+            try sealed.map { String(decoding: try sealer.open($0, context: context), as: UTF8.self) }
+        }
+        var config = ProviderConfig(provider: record.provider)
+        config.isEnabled = record.isEnabled
+        config.displayName = record.displayName
+        config.clientID = record.clientID
+        config.clientSecret = try open(
+            record.sealedClientSecret,
+            ProviderSecrets.clientSecretContext(record.provider)
+        )
+        config.issuer = record.issuer
+        config.acceptsIDTokens = record.acceptsIDTokens
+        config.acceptsAuthorizationCodes = record.acceptsAuthorizationCodes
+        config.appleBundleIDs = record.appleBundleIDs
+        config.appleTeamID = record.appleTeamID
+        config.appleKeyID = record.appleKeyID
+        config.applePrivateKey = try open(record.sealedAppleKey, ProviderSecrets.appleKeyContext(record.provider))
+        return config
+    }
+}

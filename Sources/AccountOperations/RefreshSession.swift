@@ -1,0 +1,51 @@
+package import AccountLinking
+import AccountStore
+import Crypto
+
+extension AccountOperations {
+    package enum RefreshSession {
+        package struct Result: Sendable {
+            package let user: UserID
+            package let idToken: String
+            /// The same token that was presented: parallel tabs refresh with it too (`spec/04` §3).
+            package let refreshToken: String
+            package let expiresInSeconds: Int64
+            package let projectNumber: Int64
+        }
+    }
+
+    /// Mints a new ID token for a session (`/v1/token`). One round trip; `auth_time` stays.
+    package func refreshSession(_ refreshToken: String) async throws -> Outcome<RefreshSession.Result> {
+        guard let presented = RefreshToken(refreshToken) else { return .denied(.invalidRefreshToken) }
+        let (session, user) = try await store.session(
+            presented.session,
+            of: presented.user,
+            tenant: presented.tenant
+        )
+        let now = effects.now()
+        if let session, !SHA256.hash(data: presented.secret).equals(session.secretHash) {
+            return .denied(.invalidRefreshToken)
+        }
+        let verdict = decideRefresh(
+            account: user?.account,
+            sessionEpoch: session?.epoch,
+            sessionStartedAt: session?.authTime,
+            validSince: user?.validSince
+        )
+        switch verdict.decision {
+        case .refuse(let refusal): return .denied(.refusal(refusal))
+        case .allow:
+            guard let user, let session else { throw UnexpectedDecision(verdict.rule) }
+            store.activity.note(user.id, tenant: user.tenant, at: now, isSignIn: false)
+            return .success(
+                RefreshSession.Result(
+                    user: user.id,
+                    idToken: try tokens.mintIDToken(for: user, session: session, at: now),
+                    refreshToken: refreshToken,
+                    expiresInSeconds: IDTokenClaims.lifetimeSeconds,
+                    projectNumber: project.settings.projectNumber
+                )
+            )
+        }
+    }
+}

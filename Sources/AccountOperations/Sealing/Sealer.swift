@@ -1,0 +1,68 @@
+import Crypto
+import FoundationEssentials
+
+/// Seals secrets for storage with AES-256-GCM under a key-encryption key.
+///
+/// A sealed value names the key it was sealed with, so keys can be rotated: the first key seals, all of them open. The
+/// context is authenticated with it, which binds a value to its row: moved elsewhere, it does not open.
+package struct Sealer: Sendable {
+    /// A key-encryption key: 32 bytes under a name of 1 to 255 bytes.
+    package struct Key: Sendable {
+        package let id: String
+        package let bytes: [UInt8]
+
+        package init?(id: String, bytes: [UInt8]) {
+            guard (1...255).contains(id.utf8.count), bytes.count == 32 else { return nil }
+            self.id = id
+            self.bytes = bytes
+        }
+    }
+
+    /// Why a value did not open. Never says more: it may be an attacker's.
+    package enum OpeningFailure: Error, Sendable, Hashable {
+        case malformed
+        /// Sealed under a key that is not configured (any more).
+        case unknownKey(String)
+        /// Changed, or moved to another context.
+        case notAuthentic
+    }
+
+    private let sealingKey: Key
+    private let keys: [String: Key]
+    private static let version: UInt8 = 1
+
+    /// - Parameters:
+    ///   - sealingKey: seals everything new.
+    ///   - olderKeys: still open what they sealed.
+    package init(sealingKey: Key, olderKeys: [Key] = []) {
+        self.sealingKey = sealingKey
+        self.keys = Dictionary((olderKeys + [sealingKey]).map { ($0.id, $0) }) { _, last in last }
+    }
+
+    /// - Throws: only when the system has no randomness to give.
+    package func seal(_ plaintext: [UInt8], context: String) throws -> [UInt8] {
+        let box = try AES.GCM.seal(
+            plaintext,
+            using: SymmetricKey(data: sealingKey.bytes),
+            authenticating: Array(context.utf8)
+        )
+        let keyID = Array(sealingKey.id.utf8)
+        return [Self.version, UInt8(keyID.count)] + keyID + box.nonce + box.ciphertext + box.tag
+    }
+
+    package func open(_ sealed: [UInt8], context: String) throws(OpeningFailure) -> [UInt8] {
+        guard sealed.count >= 2, sealed[0] == Self.version else { throw .malformed }
+        let bodyStart = 2 + Int(sealed[1])
+        guard sealed.count >= bodyStart + 12 + 16 else { throw .malformed }
+        let keyID = String(decoding: sealed[2..<bodyStart], as: UTF8.self)
+        guard let key = keys[keyID] else { throw .unknownKey(keyID) }
+        do {
+            let box = try AES.GCM.SealedBox(combined: sealed[bodyStart...])
+            return Array(
+                try AES.GCM.open(box, using: SymmetricKey(data: key.bytes), authenticating: Array(context.utf8))
+            )
+        } catch {
+            throw .notAuthentic
+        }
+    }
+}

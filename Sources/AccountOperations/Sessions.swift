@@ -1,0 +1,126 @@
+package import AccountLinking
+import AccountStore
+import Crypto
+import JSON
+
+/// Tokens a client receives for an account.
+package struct IssuedTokens: Sendable {
+    package let idToken: String
+    package let refreshToken: String
+    /// Seconds until the ID token expires.
+    package let expiresInSeconds: Int64
+}
+
+/// A session that an operation is about to open, with the refresh token that names it. Made once per request.
+struct NewSession: Sendable {
+    private let id: [UInt8]
+    private let secret: [UInt8]
+    private let signInProvider: String
+    private let secondFactor: SessionRecord.SecondFactor?
+    private let claims: JSONValue?
+    private let signInAttributes: JSONValue?
+
+    init(
+        effects: Effects,
+        signInProvider: String,
+        secondFactor: SessionRecord.SecondFactor? = nil,
+        claims: JSONValue? = nil,
+        signInAttributes: JSONValue? = nil
+    ) {
+        self.id = effects.randomBytes(RefreshToken.sessionBytes)
+        self.secret = effects.randomBytes(RefreshToken.secretBytes)
+        self.signInProvider = signInProvider
+        self.secondFactor = secondFactor
+        self.claims = claims
+        self.signInAttributes = signInAttributes
+    }
+
+    /// The session's row for `user`, under the epoch the record has.
+    func record(for user: UserRecord, at now: Timestamp) -> SessionRecord {
+        SessionRecord(
+            tenant: user.tenant,
+            user: user.id,
+            id: id,
+            secretHash: Array(SHA256.hash(data: secret)),
+            epoch: user.sessionEpoch,
+            authTime: now,
+            signInProvider: signInProvider,
+            secondFactor: secondFactor,
+            claims: claims,
+            signInAttributes: signInAttributes
+        )
+    }
+
+    func refreshToken(for user: UserRecord) -> String {
+        RefreshToken(tenant: user.tenant, user: user.id, session: id, secret: secret).encoded
+    }
+}
+
+extension AccountOperations {
+    /// Mints the tokens of a session that was just stored, and notes the sign-in.
+    func issueTokens(
+        for user: UserRecord,
+        session: NewSession,
+        at now: Timestamp
+    ) throws -> IssuedTokens {
+        let idToken = try tokens.mintIDToken(for: user, session: session.record(for: user, at: now), at: now)
+        return IssuedTokens(
+            idToken: idToken,
+            refreshToken: session.refreshToken(for: user),
+            expiresInSeconds: IDTokenClaims.lifetimeSeconds
+        )
+    }
+}
+
+/// A caller that proved a live session.
+package struct AuthenticatedSession: Sendable {
+    package let token: VerifiedIDToken
+    package let user: UserRecord
+
+    /// Whether the sign-in behind the session is recent enough for `operation`.
+    func isRecent(for operation: SensitiveOperation, policy: LinkPolicy, now: Timestamp) -> Bool {
+        reauthentication(policy: policy, operation: operation, account: user.account)
+            .isMet(authTime: token.authTime, now: now)
+    }
+}
+
+extension AccountOperations {
+    /// Verifies an ID token and that its session still lives (`spec/01` §1.6, in that order).
+    ///
+    /// One round trip after the signature. The signature may come from the cache of verified tokens; expiry, epoch and
+    /// the state of the account are judged anew each time.
+    func authenticate(
+        idToken: String,
+        tenant: TenantID
+    ) async throws -> Outcome<AuthenticatedSession> {
+        let now = effects.now()
+        let token: VerifiedIDToken
+        var isExpired = false
+        do {
+            token = try tokens.verifyIDToken(idToken, at: now)
+        } catch {
+            switch error {
+            case .invalid: return .denied(.invalidIDToken)
+            case .expired(let expired):
+                token = expired
+                isExpired = true
+            }
+        }
+        guard token.tenant == tenant else { return .denied(.tenantMismatch) }
+        guard let user = try await store.user(token.user, tenant: tenant) else {
+            return .denied(.refusal(.userNotFound))
+        }
+        let access = decideAccess(
+            account: user.account,
+            tokenEpoch: token.sessionEpoch,
+            tokenIssuedAt: token.issuedAt,
+            validSince: user.validSince
+        )
+        // An expired token says so before anything about the account but its absence (`spec/01` §1.6).
+        if isExpired { return .denied(.refusal(.tokenExpired)) }
+        switch access.decision {
+        case .refuse(let refusal): return .denied(.refusal(refusal))
+        case .allow: return .success(AuthenticatedSession(token: token, user: user))
+        }
+    }
+}

@@ -1,0 +1,242 @@
+package import AccountLinking
+import AccountStore
+package import IdentityProviders
+
+/// A sign-in, link or reauthentication with an identity provider (`accounts:signInWithIdp`).
+package struct SignInWithIdp: Sendable {
+    /// Where the credential comes from.
+    package enum Source: Sendable {
+        case credential(ProviderCredential)
+        /// The handle of an earlier conflict.
+        case pendingToken(String)
+    }
+
+    package var source: Source
+    /// The session to link to; a sign-in without.
+    package var idToken: String?
+    /// `false` for a reauthentication (`autoCreate:false`).
+    package var createsUsers: Bool
+
+    package init(source: Source, idToken: String?, createsUsers: Bool) {
+        self.source = source
+        self.idToken = idToken
+        self.createsUsers = createsUsers
+    }
+
+    /// How it ended. Every ending repeats the verified credential, so that the client can go on with it.
+    package struct Result: Sendable {
+        package let credential: VerifiedCredential
+        package let ending: Ending
+    }
+
+    package enum Ending: Sendable {
+        case signedIn(SignedIn)
+        /// I11: the address belongs to an account that nothing presented shows to be the same person's.
+        case needsConfirmation(account: UserID, verifiedProviders: [ProviderID], pendingToken: String)
+        /// A "no" that the client can act on; with a handle when the credential was kept (`spec/09` 5).
+        case refused(Refusal, pendingToken: String?)
+    }
+}
+
+extension AccountOperations {
+    /// - Throws: `ProviderUnavailable`, `Contention`, or what the database could not do.
+    package func signInWithIdp(
+        _ request: SignInWithIdp,
+        tenant: TenantID
+    ) async throws -> Outcome<SignInWithIdp.Result> {
+        let now = effects.now()
+        var caller: AuthenticatedSession?
+        if let idToken = request.idToken {
+            switch try await authenticate(idToken: idToken, tenant: tenant) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let session): caller = session
+            }
+        }
+
+        // Verify: outside the database, before anything is read or held.
+        let credential: VerifiedCredential
+        var pending: PendingCredential?
+        switch request.source {
+        case .pendingToken(let handle):
+            pending = try await pendingCredential(handle, target: caller?.user, tenant: tenant, now: now)
+            guard let pending else { return .denied(.invalidPendingToken) }
+            credential = pending.credential
+        case .credential(let presented):
+            if let caller {
+                pending = try await pendingCredential(replaying: presented, target: caller.user, now: now)
+            }
+            if let pending {
+                credential = pending.credential
+            } else {
+                let configuration = project.configuration(of: presented.provider)
+                switch try await providers.verify(presented, configuration: configuration, at: now) {
+                case .invalid(let reason): return .denied(.invalidCredential(reason))
+                case .verified(let verified): credential = verified
+                }
+            }
+        }
+        return try await apply(credential, pending: pending, request: request, caller: caller, tenant: tenant)
+    }
+
+    private func apply(
+        _ credential: VerifiedCredential,
+        pending: PendingCredential?,
+        request: SignInWithIdp,
+        caller: AuthenticatedSession?,
+        tenant: TenantID
+    ) async throws -> Outcome<SignInWithIdp.Result> {
+        let incoming = credential.incoming
+        let provider = incoming.identity.provider
+        var attempt = SignInAttempt(
+            effects: effects,
+            tenant: tenant,
+            session: NewSession(
+                effects: effects,
+                signInProvider: provider.rawValue,
+                secondFactor: caller?.token.secondFactor,
+                signInAttributes: credential.signInAttributes
+            ),
+            methodProof: .providerCredential
+        )
+        attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
+        if let pending { attempt.companions.append(.resolve(pending.conflict, at: attempt.now)) }
+        let provenBy = caller?.token.secondFactor == nil ? nil : caller?.user.id
+
+        return try await decideAndApply {
+            if let pending {
+                // Read again with every attempt: of two that use one handle at once the second must find it used.
+                let conflict = try await store.conflict(
+                    pending.conflict.id,
+                    of: pending.conflict.user,
+                    tenant: pending.conflict.tenant
+                )
+                guard conflict?.state == .open else { return .denied(.invalidPendingToken) }
+            }
+            let found = try await matchingAccounts(for: incoming, target: caller?.user.id, tenant: tenant)
+            let verdict: Verdict<SignInDecision>
+            if caller != nil {
+                guard let target = found.target else { return .denied(.refusal(.userNotFound)) }
+                verdict = decideLinkWithIdp(
+                    policy: policy,
+                    target: target.account,
+                    accounts: found.accounts,
+                    credential: incoming,
+                    isProviderEnabled: isEnabled(provider),
+                    secondFactorProvenBy: provenBy
+                )
+            } else {
+                verdict = decideSignInWithIdp(
+                    policy: policy,
+                    accounts: found.accounts,
+                    credential: incoming,
+                    isProviderEnabled: isEnabled(provider),
+                    createsUsers: request.createsUsers,
+                    secondFactorProvenBy: nil
+                )
+            }
+            guard
+                let ending = try await end(verdict, credential, found: found, attempt: attempt, tenant: tenant)
+            else { return nil }
+            switch ending {
+            case .denied(let denial): return .denied(denial)
+            case .success(let ending): return .success(SignInWithIdp.Result(credential: credential, ending: ending))
+            }
+        }
+    }
+
+    /// Applies the verdict, or keeps the credential where the verdict is a conflict.
+    private func end(
+        _ verdict: Verdict<SignInDecision>,
+        _ credential: VerifiedCredential,
+        found: FoundAccounts,
+        attempt: SignInAttempt,
+        tenant: TenantID
+    ) async throws -> Outcome<SignInWithIdp.Ending>? {
+        switch verdict.decision {
+        case .conflict(let conflict):
+            let handle = try await keep(
+                credential,
+                because: conflict,
+                rule: verdict.rule,
+                tenant: tenant,
+                now: attempt.now
+            )
+            guard let handle else { return nil }
+            switch conflict {
+            case .accountExistsWithDifferentCredential(let account, let verifiedProviders):
+                return .success(
+                    .needsConfirmation(account: account, verifiedProviders: verifiedProviders, pendingToken: handle)
+                )
+            case .credentialAlreadyInUse:
+                return .success(.refused(.federatedIdentityAlreadyLinked, pendingToken: handle))
+            case .emailAlreadyInUse:
+                return .success(.refused(.emailExists, pendingToken: handle))
+            }
+        case .refuse(let refusal) where refusal == .federatedIdentityAlreadyLinked || refusal == .userNotFound:
+            return .success(.refused(refusal, pendingToken: nil))
+        case .refuse, .createUser, .signIn, .secondFactorRequired:
+            switch try await complete(verdict, loaded: found.loaded, attempt) {
+            case nil: return nil
+            case .denied(let denial): return .denied(denial)
+            case .success(let signedIn): return .success(.signedIn(signedIn))
+            }
+        }
+    }
+
+    private func isEnabled(_ provider: ProviderID) -> Bool {
+        providers.isEnabled(provider, configuration: project.configuration(of: provider))
+    }
+}
+
+/// The accounts a provider's credential is judged by, as loaded.
+struct FoundAccounts: Sendable {
+    var identityOwner: UserRecord?
+    var emailOwner: UserRecord?
+    var target: UserRecord?
+
+    var accounts: MatchingAccounts {
+        MatchingAccounts(identityOwner: identityOwner?.account, emailOwner: emailOwner?.account)
+    }
+
+    var loaded: [UserRecord?] { [target, identityOwner, emailOwner] }
+}
+
+extension AccountOperations {
+    /// Loads the owners of a credential's identity and address: claims by their keys, then users by their ids. Two round
+    /// trips.
+    func matchingAccounts(
+        for credential: IncomingCredential,
+        target: UserID?,
+        tenant: TenantID
+    ) async throws -> FoundAccounts {
+        let owners = try await store.owners(
+            of: .federated(credential.identity),
+            and: credential.email.address.map(Identifier.email),
+            tenant: tenant
+        )
+        let ids = Set([owners.first, owners.second, target].compactMap(\.self))
+        let users = try await store.users(Array(ids), tenant: tenant)
+        func user(_ id: UserID?) -> UserRecord? { users.first { $0.id == id } }
+        return FoundAccounts(
+            identityOwner: user(owners.first),
+            emailOwner: user(owners.second),
+            target: user(target)
+        )
+    }
+}
+
+extension UserRecord.LinkedProvider {
+    /// The row for an identity, as its provider describes it now.
+    fileprivate init(_ credential: IncomingCredential, at now: Timestamp) {
+        self.init(
+            identity: credential.identity,
+            issuer: credential.issuer,
+            email: credential.email.address,
+            displayName: credential.profile.displayName,
+            photoURL: credential.profile.photoURL,
+            screenName: credential.profile.screenName,
+            linkedAt: now,
+            updatedAt: now
+        )
+    }
+}

@@ -1,0 +1,146 @@
+package import AccountLinking
+package import AccountStore
+import FoundationEssentials
+import JSON
+
+/// What a verified ID token says, as far as the service itself uses it (`spec/04` §1).
+package struct VerifiedIDToken: Sendable, Hashable {
+    package var user: UserID
+    package var tenant: TenantID
+    package var authTime: Timestamp
+    package var issuedAt: Timestamp
+    package var expiresAt: Timestamp
+    /// The session epoch the token was minted under.
+    package var sessionEpoch: Int64
+    package var signInProvider: String
+    package var secondFactor: SessionRecord.SecondFactor?
+}
+
+/// The claims of an ID token: how they are laid out, and how they are read back.
+enum IDTokenClaims {
+    static let lifetimeSeconds: Int64 = 3600
+
+    /// Names an administrator or developer may not set (`spec/04` §1); a subset of those that are overwritten.
+    static let forbiddenNames: Set<String> = [
+        "iss", "aud", "sub", "iat", "exp", "nbf", "jti", "nonce", "azp", "acr", "amr", "cnf", "auth_time", "firebase",
+        "at_hash", "c_hash",
+    ]
+
+    /// Names the service writes itself after everything else, so that no custom claim survives under them.
+    private static let reservedNames: Set<String> = forbiddenNames.union([
+        "user_id", "email", "email_verified", "phone_number", "provider_id", "concord",
+    ])
+
+    /// The payload: profile, then the account's custom claims, then the session's claims, then the reserved ones.
+    static func payload(
+        for user: UserRecord,
+        session: SessionRecord,
+        issuer: String,
+        audience: String,
+        issuedAt: Timestamp
+    ) -> [UInt8] {
+        let custom = customClaims(of: user, session: session)
+        let now = issuedAt.secondsSinceEpoch
+        return JSONWriter.object { writer in
+            if custom["name"] == nil { writer.field("name", user.profile.displayName) }
+            if custom["picture"] == nil { writer.field("picture", user.profile.photoURL) }
+            for (name, value) in custom.sorted(by: { $0.key < $1.key }) { writer.field(name, value) }
+            if session.signInProvider == "anonymous" { writer.field("provider_id", "anonymous") }
+            writer.field("iss", issuer)
+            writer.field("aud", audience)
+            writer.field("auth_time", session.authTime.secondsSinceEpoch)
+            writer.field("user_id", user.id.rawValue)
+            writer.field("sub", user.id.rawValue)
+            writer.field("iat", now)
+            writer.field("exp", now + lifetimeSeconds)
+            if let email = user.email {
+                writer.field("email", email.address.lowercased)
+                writer.field("email_verified", email.isVerified)
+            }
+            writer.field("phone_number", user.phoneNumber?.rawValue)
+            writer.field(
+                "firebase",
+                object: { writer in
+                    writer.field("identities", object: { writer in writeIdentities(of: user, to: &writer) })
+                    writer.field("sign_in_provider", session.signInProvider)
+                    writer.field("sign_in_second_factor", session.secondFactor?.kind)
+                    writer.field("second_factor_identifier", session.secondFactor?.enrollmentID)
+                    if user.tenant != .project { writer.field("tenant", user.tenant.rawValue) }
+                    writer.field("sign_in_attributes", session.signInAttributes)
+                }
+            )
+            writer.field("concord", object: { writer in writer.field("epoch", user.sessionEpoch) })
+        }
+    }
+
+    private static func customClaims(of user: UserRecord, session: SessionRecord) -> [String: JSONValue] {
+        var claims: [String: JSONValue] = [:]
+        if let text = user.customAttributes, let value = try? JSONValue(parsing: Array(text.utf8)) {
+            claims = value.object ?? [:]
+        }
+        if let sessionClaims = session.claims?.object { claims.merge(sessionClaims) { _, session in session } }
+        return claims.filter { !reservedNames.contains($0.key) }
+    }
+
+    private static func writeIdentities(of user: UserRecord, to writer: inout JSONWriter) {
+        if let email = user.email { writer.field("email", [email.address.lowercased]) }
+        if let number = user.phoneNumber { writer.field("phone", [number.rawValue]) }
+        for (provider, row) in user.linkedProviders.sorted(by: { $0.key < $1.key }) {
+            writer.field(provider.rawValue, [row.identity.subject])
+        }
+    }
+
+    /// The claims the service itself reads; decoded by name, so that a token may carry anything else.
+    struct Decoded: Decodable {
+        struct Firebase: Decodable {
+            var signInProvider: String
+            var signInSecondFactor: String?
+            var secondFactorIdentifier: String?
+            var tenant: String?
+
+            enum CodingKeys: String, CodingKey {
+                case signInProvider = "sign_in_provider"
+                case signInSecondFactor = "sign_in_second_factor"
+                case secondFactorIdentifier = "second_factor_identifier"
+                case tenant
+            }
+        }
+        struct Concord: Decodable {
+            var epoch: Int64
+        }
+        var iss: String
+        var aud: String
+        var sub: String
+        var iat: Int64
+        var exp: Int64
+        var authTime: Int64
+        var firebase: Firebase
+        var concord: Concord
+
+        enum CodingKeys: String, CodingKey {
+            case iss, aud, sub, iat, exp, firebase, concord
+            case authTime = "auth_time"
+        }
+    }
+
+    /// `nil` when the payload is not one of ours.
+    static func decode(_ payload: [UInt8], issuer: String, audience: String) -> VerifiedIDToken? {
+        guard let claims = try? JSONDecoder().decode(Decoded.self, from: Data(payload)),
+            claims.iss == issuer, claims.aud == audience, let user = UserID(claims.sub)
+        else { return nil }
+        var secondFactor: SessionRecord.SecondFactor?
+        if let kind = claims.firebase.signInSecondFactor, let id = claims.firebase.secondFactorIdentifier {
+            secondFactor = SessionRecord.SecondFactor(kind: kind, enrollmentID: id)
+        }
+        return VerifiedIDToken(
+            user: user,
+            tenant: TenantID(claims.firebase.tenant ?? ""),
+            authTime: Timestamp(secondsSinceEpoch: claims.authTime),
+            issuedAt: Timestamp(secondsSinceEpoch: claims.iat),
+            expiresAt: Timestamp(secondsSinceEpoch: claims.exp),
+            sessionEpoch: claims.concord.epoch,
+            signInProvider: claims.firebase.signInProvider,
+            secondFactor: secondFactor
+        )
+    }
+}

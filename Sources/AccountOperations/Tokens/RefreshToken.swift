@@ -1,0 +1,61 @@
+import AccountLinking
+import JSON
+
+/// What a refresh token carries: where its session is, and the secret that proves possession.
+///
+/// Opaque to clients. The user id is in it so that the session is found on one shard; changing it names a session whose
+/// secret does not match (`spec/09` 24).
+struct RefreshToken: Sendable {
+    var tenant: TenantID
+    var user: UserID
+    /// 16 bytes.
+    var session: [UInt8]
+    /// 32 bytes; stored only as SHA-256.
+    var secret: [UInt8]
+
+    private static let version: UInt8 = 1
+    static let sessionBytes = 16
+    static let secretBytes = 32
+
+    var encoded: String {
+        let tenant = Array(tenant.rawValue.utf8)
+        let user = Array(user.rawValue.utf8)
+        // Both lengths fit: a tenant id and a user id have at most 128 characters, a user id at most 512 bytes.
+        var bytes: [UInt8] = [Self.version, UInt8(truncatingIfNeeded: tenant.count)]
+        bytes += tenant
+        bytes += [UInt8(user.count >> 8), UInt8(user.count & 0xFF)]
+        bytes += user
+        bytes += session
+        bytes += secret
+        return Base64URL.encode(bytes)
+    }
+
+    init(tenant: TenantID, user: UserID, session: [UInt8], secret: [UInt8]) {
+        self.tenant = tenant
+        self.user = user
+        self.session = session
+        self.secret = secret
+    }
+
+    /// `nil` for anything this service did not make.
+    init?(_ encoded: String) {
+        guard encoded.utf8.count <= 2048, var rest = Base64URL.decode(encoded)?[...],
+            rest.popFirst() == Self.version, let tenantLength = rest.popFirst(),
+            rest.count >= Int(tenantLength) + 2,
+            let tenant = String(validating: rest.prefix(Int(tenantLength)), as: UTF8.self)
+        else { return nil }
+        rest = rest.dropFirst(Int(tenantLength))
+        guard let high = rest.popFirst(), let low = rest.popFirst() else { return nil }
+        let userLength = Int(high) << 8 | Int(low)
+        guard rest.count == userLength + Self.sessionBytes + Self.secretBytes,
+            let userText = String(validating: rest.prefix(userLength), as: UTF8.self), let user = UserID(userText)
+        else { return nil }
+        rest = rest.dropFirst(userLength)
+        self.init(
+            tenant: TenantID(tenant),
+            user: user,
+            session: Array(rest.prefix(Self.sessionBytes)),
+            secret: Array(rest.suffix(Self.secretBytes))
+        )
+    }
+}

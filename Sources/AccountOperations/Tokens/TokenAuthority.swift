@@ -1,0 +1,128 @@
+package import AccountLinking
+package import AccountStore
+import Crypto
+import JSON
+import Synchronization
+
+/// Mints and verifies ID tokens with the keys it was given; publishes their public halves.
+///
+/// Safe to use from any task. The key set is replaced as a whole when keys are rotated.
+package final class TokenAuthority: Sendable {
+    /// Why a token is not accepted. Never says more to a caller.
+    package enum Rejection: Error, Sendable, Hashable {
+        /// Undecodable, signed by nobody we know, or for somebody else.
+        case invalid
+        /// Ours, but past its hour.
+        case expired(VerifiedIDToken)
+    }
+
+    /// The keys of one purpose: the one that signs, and every one that is published.
+    package struct KeySet: Sendable {
+        package var signing: SigningKey
+        /// Includes `signing`.
+        package var published: [SigningKey]
+
+        package init(signing: SigningKey, published: [SigningKey]) {
+            self.signing = signing
+            self.published = published
+        }
+    }
+
+    private struct State {
+        var keys: KeySet
+        /// Tokens whose signature was found good, by SHA-256 of the text. Everything that can change about a token or
+        /// its user is checked again every time.
+        var verified: [SHA256Digest: VerifiedIDToken] = [:]
+        var verifiedBefore: [SHA256Digest: VerifiedIDToken] = [:]
+
+        func cached(_ digest: SHA256Digest) -> VerifiedIDToken? {
+            verified[digest] ?? verifiedBefore[digest]
+        }
+
+        /// Two generations instead of a list in order of use: constant work, bounded memory.
+        mutating func remember(_ token: VerifiedIDToken, for digest: SHA256Digest) {
+            if verified.count >= TokenAuthority.cachedTokensMax {
+                verifiedBefore = verified
+                verified = [:]
+            }
+            verified[digest] = token
+        }
+    }
+
+    /// Two generations of at most this many tokens are remembered: about 10 MiB when full.
+    private static let cachedTokensMax = 16_384
+    /// Longer text is no token of ours.
+    private static let tokenBytesMax = 16_384
+
+    private let issuer: String
+    private let audience: String
+    private let state: Mutex<State>
+
+    ///
+    /// - `projectID`: the audience of every token, and the end of its issuer.
+    package init(projectID: String, keys: KeySet) {
+        self.issuer = "https://securetoken.google.com/\(projectID)"
+        self.audience = projectID
+        self.state = Mutex(State(keys: keys))
+    }
+
+    /// Puts another key set into use, and forgets what was verified with the old one.
+    package func replaceKeys(_ keys: KeySet) {
+        state.withLock { state in
+            state.keys = keys
+            state.verified = [:]
+            state.verifiedBefore = [:]
+        }
+    }
+
+    /// An ID token for `user` within `session`, valid for an hour from `now`.
+    package func mintIDToken(for user: UserRecord, session: SessionRecord, at now: Timestamp) throws -> String {
+        let key = state.withLock { $0.keys.signing }
+        return try key.sign(
+            IDTokenClaims.payload(for: user, session: session, issuer: issuer, audience: audience, issuedAt: now)
+        )
+    }
+
+    /// Checks signature, issuer, audience and expiry. Whether the session still lives is for `decideAccess` to say.
+    package func verifyIDToken(_ token: String, at now: Timestamp) throws(Rejection) -> VerifiedIDToken {
+        guard token.utf8.count <= Self.tokenBytesMax else { throw .invalid }
+        let digest = SHA256.hash(data: Array(token.utf8))
+        let cached = state.withLock { $0.cached(digest) }
+        let verified = if let cached { cached } else { try checkSignature(of: token, digest: digest) }
+        guard now < verified.expiresAt else { throw .expired(verified) }
+        return verified
+    }
+
+    private func checkSignature(of token: String, digest: SHA256Digest) throws(Rejection) -> VerifiedIDToken {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
+            let signature = Base64URL.decode(parts[2])
+        else { throw .invalid }
+        let keys = state.withLock { $0.keys.published }
+        // The header is compared, not interpreted: an algorithm the key was not made for is never tried.
+        guard let key = keys.first(where: { $0.header == header }) else { throw .invalid }
+        let signingInput = token.utf8.dropLast(parts[2].utf8.count + 1)
+        guard key.verifies(signature, over: signingInput),
+            let verified = IDTokenClaims.decode(payload, issuer: issuer, audience: audience)
+        else { throw .invalid }
+        state.withLock { $0.remember(verified, for: digest) }
+        return verified
+    }
+
+    /// The published keys as a JSON Web Key Set (RFC 7517 §5).
+    package func jsonWebKeySet() throws -> [UInt8] {
+        let keys = state.withLock { $0.keys.published }
+        let members = try keys.map { try $0.publicJWK() }
+        return JSONWriter.object { writer in
+            writer.field("keys", array: members) { writer, member in writer.value(member) }
+        }
+    }
+
+    /// The published certificates by key id, the form Admin SDKs fetch (`spec/01` §8).
+    package func certificates() -> [UInt8] {
+        let keys = state.withLock { $0.keys.published }
+        return JSONWriter.object { writer in
+            for key in keys { writer.field(key.id, key.certificatePEM) }
+        }
+    }
+}

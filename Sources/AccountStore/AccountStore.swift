@@ -1,0 +1,16 @@
+package import Postgres
+
+/// The only way to account data: loads facts, applies decisions. Holds no state of its own but the times written behind.
+///
+/// Loading goes in two steps, claims by their keys and then users by their ids, every statement with its shard key;
+/// applying is one pipelined transaction guarded by primary keys and versions (docs/adr/0003).
+package struct AccountStore: Sendable {
+    let client: PostgresClient
+    /// Sign-in and refresh times on their way to the database.
+    package let activity: ActivityBuffer
+
+    package init(client: PostgresClient) {
+        self.client = client
+        self.activity = ActivityBuffer()
+    }
+}

@@ -1,0 +1,69 @@
+package import AccountLinking
+package import Postgres
+
+extension AccountStore {
+    /// Whether a write took effect.
+    package enum Applied: Sendable, Hashable {
+        case applied
+        /// Another request changed a fact the decision was taken on: load and decide again.
+        case factsMoved
+    }
+
+    /// Applies one decision in one transaction: all of it or nothing.
+    ///
+    /// Safe under any concurrency: ownership is judged by the primary key of `identifiers`, staleness by the user's
+    /// version, existence by foreign keys and `assertVersion`. When the connection is lost after COMMIT was sent, the
+    /// event made beforehand tells whether it took effect.
+    /// - Throws: `PostgresError` when the database could not do it; nothing is half-done then.
+    package func apply(_ write: AccountWrite) async throws(PostgresError) -> Applied {
+        var batch = WriteBatch("account-write")
+        for statement in write.statements() { batch.append(statement) }
+        return try await run(batch, event: write.event, of: write.user.id, tenant: write.user.tenant)
+    }
+
+    /// Deletes an account with everything that hangs off it, and frees its identifiers.
+    package func delete(_ user: UserRecord, event: AccountEvent) async throws(PostgresError) -> Applied {
+        var batch = WriteBatch("account-delete")
+        batch.append(UserRow.lock(user.id, tenant: user.tenant, version: user.version))
+        batch.append(UserRow.assertVersion(user.version + 1, of: user.id, tenant: user.tenant))
+        for identifier in user.identifiers {
+            batch.append(IdentifierRow.release(identifier, of: user.id, tenant: user.tenant))
+        }
+        batch.append(UserRow.delete(user.id, tenant: user.tenant))
+        batch.append(AccountEventRow.insert(event, of: user.id, tenant: user.tenant))
+        return try await run(batch, event: event, of: user.id, tenant: user.tenant)
+    }
+
+    private func run(
+        _ batch: WriteBatch,
+        event: AccountEvent,
+        of user: UserID,
+        tenant: TenantID
+    ) async throws(PostgresError) -> Applied {
+        do {
+            _ = try await client.write(batch)
+            return .applied
+        } catch {
+            if error.saysFactsMoved { return .factsMoved }
+            guard error.code == .commitOutcomeUnknown else { throw error }
+            let found = try await client.read(AccountEventRow.withID(event.id, of: user, tenant: tenant))
+            return found.isEmpty ? .factsMoved : .applied
+        }
+    }
+}
+
+extension PostgresError {
+    /// Whether a guard of a write stopped it: somebody else was first.
+    var saysFactsMoved: Bool {
+        guard case .server(let state) = code else { return false }
+        switch state {
+        case .uniqueViolation, .foreignKeyViolation, .divisionByZero, .serializationFailure, .deadlockDetected:
+            return true
+        case .notNullViolation:
+            // The columns that a stale writer sets to NULL.
+            return column == "version" || column == "state"
+        default:
+            return false
+        }
+    }
+}

@@ -1,0 +1,143 @@
+package import AccountLinking
+import Postgres
+
+/// One decision, ready to be applied: what the account was, what it becomes, and what goes with it.
+package struct AccountWrite: Sendable {
+    /// The account as it was loaded; `nil` creates it.
+    package var previous: UserRecord?
+    package var user: UserRecord
+    /// The hash to store; required when the write sets a password.
+    package var passwordHash: String?
+    /// The session to open. Its epoch must be the one `user` has.
+    package var session: SessionRecord?
+    package var event: AccountEvent
+    package var companions: [Companion]
+
+    /// Statements of another table that belong to the same decision. Each table's file says which there are.
+    ///
+    /// A companion that must not be applied to facts that moved brings its own guard.
+    package struct Companion: Sendable {
+        let statements: [SQL]
+
+        init(_ statements: [SQL]) {
+            self.statements = statements
+        }
+    }
+
+    package init(
+        previous: UserRecord?,
+        user: UserRecord,
+        passwordHash: String? = nil,
+        session: SessionRecord? = nil,
+        event: AccountEvent,
+        companions: [Companion] = []
+    ) {
+        self.previous = previous
+        self.user = user
+        self.passwordHash = passwordHash
+        self.session = session
+        self.event = event
+        self.companions = companions
+    }
+}
+
+extension AccountWrite {
+    /// The statements, in an order that meets every guard before what depends on it.
+    func statements() -> [SQL] {
+        let tenant = user.tenant
+        let id = user.id
+        var statements: [SQL] = []
+
+        if let previous {
+            if previous.withoutProviderProfiles != user.withoutProviderProfiles {
+                statements.append(UserRow.update(user))
+                statements.append(UserRow.assertVersion(user.version + 1, of: id, tenant: tenant))
+            }
+        } else {
+            statements.append(UserRow.insert(user))
+        }
+
+        let claimsBefore = previous?.identifiers ?? []
+        let claimsAfter = user.identifiers
+        for identifier in claimsBefore where !claimsAfter.contains(identifier) {
+            statements.append(IdentifierRow.release(identifier, of: id, tenant: tenant))
+        }
+        for identifier in claimsAfter where !claimsBefore.contains(identifier) {
+            statements.append(IdentifierRow.claim(identifier, for: id, tenant: tenant))
+        }
+
+        if let passwordHash {
+            statements.append(
+                PasswordCredentialRow.put(
+                    passwordHash,
+                    for: id,
+                    tenant: tenant,
+                    at: user.passwordUpdatedAt ?? event.occurredAt
+                )
+            )
+        } else if previous?.passwordUpdatedAt != nil, user.passwordUpdatedAt == nil {
+            statements.append(PasswordCredentialRow.delete(of: id, tenant: tenant))
+        }
+
+        let providersBefore = previous?.linkedProviders ?? [:]
+        for provider in providersBefore.keys.sorted() where user.linkedProviders[provider] == nil {
+            statements.append(LinkedProviderRow.delete(provider, of: id, tenant: tenant))
+        }
+        for (provider, row) in user.linkedProviders.sorted(by: { $0.key < $1.key }) {
+            guard let before = providersBefore[provider], before.identity == row.identity else {
+                statements.append(LinkedProviderRow.put(row, for: id, tenant: tenant))
+                continue
+            }
+            if before != row { statements.append(LinkedProviderRow.refresh(row, of: id, tenant: tenant)) }
+        }
+
+        let proofsBefore = previous?.methodProofs ?? [:]
+        for method in proofsBefore.keys.sorted(by: { $0.name < $1.name }) where user.methodProofs[method] == nil {
+            statements.append(SignInMethodRow.delete(method, of: id, tenant: tenant))
+        }
+        for (method, proof) in user.methodProofs.sorted(by: { $0.key.name < $1.key.name })
+        where proofsBefore[method] != proof {
+            statements.append(SignInMethodRow.put(method, proof, for: id, tenant: tenant))
+        }
+
+        if let previous, previous.sessionEpoch != user.sessionEpoch {
+            statements.append(SessionRow.deleteEnded(of: id, tenant: tenant, epoch: user.sessionEpoch))
+        }
+        if let session { statements.append(SessionRow.insert(session)) }
+        for companion in companions { statements += companion.statements }
+        statements.append(AccountEventRow.insert(event, of: id, tenant: tenant))
+        return statements
+    }
+}
+
+extension UserRecord {
+    /// The record without what a provider says about its user, which no decision reads: such data may change under a
+    /// sign-in without raising the version.
+    fileprivate var withoutProviderProfiles: UserRecord {
+        var record = self
+        record.linkedProviders = linkedProviders.mapValues { linked in
+            LinkedProvider(
+                identity: linked.identity,
+                issuer: nil,
+                email: nil,
+                displayName: nil,
+                photoURL: nil,
+                screenName: nil,
+                linkedAt: linked.linkedAt,
+                updatedAt: linked.linkedAt
+            )
+        }
+        return record
+    }
+
+    /// What the account owns, in a fixed order, so that two writers never wait for each other in a circle.
+    var identifiers: [Identifier] {
+        var identifiers: [Identifier] = []
+        if let email { identifiers.append(.email(email.address)) }
+        identifiers += linkedProviders.values.map(\.identity)
+            .sorted { ($0.provider, $0.subject) < ($1.provider, $1.subject) }
+            .map(Identifier.federated)
+        if let phoneNumber { identifiers.append(.phone(phoneNumber)) }
+        return identifiers
+    }
+}

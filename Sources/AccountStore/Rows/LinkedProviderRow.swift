@@ -1,0 +1,39 @@
+import AccountLinking
+import Postgres
+
+/// The profile row of one linked identity.
+enum LinkedProviderRow {
+    static func put(_ provider: UserRecord.LinkedProvider, for id: UserID, tenant: TenantID) -> SQL {
+        """
+        INSERT INTO linked_providers (tenant_id, user_id, provider_id, subject, issuer, email, email_key,
+            display_name, photo_url, screen_name, linked_at, updated_at)
+        VALUES (\(tenant.rawValue), \(id.rawValue), \(provider.identity.provider.rawValue),
+            \(provider.identity.subject), \(provider.issuer), \(provider.email?.raw), \(provider.email?.canonical),
+            \(provider.displayName), \(provider.photoURL), \(provider.screenName),
+            \(provider.linkedAt.stored), \(provider.updatedAt.stored))
+        ON CONFLICT (tenant_id, user_id, provider_id) DO UPDATE SET subject = excluded.subject,
+            issuer = excluded.issuer, email = excluded.email, email_key = excluded.email_key,
+            display_name = excluded.display_name, photo_url = excluded.photo_url, screen_name = excluded.screen_name,
+            linked_at = excluded.linked_at, updated_at = excluded.updated_at
+        """
+    }
+
+    /// New profile data of an identity that is linked still; changes nothing when it no longer is.
+    static func refresh(_ provider: UserRecord.LinkedProvider, of id: UserID, tenant: TenantID) -> SQL {
+        """
+        UPDATE linked_providers SET issuer = \(provider.issuer), email = \(provider.email?.raw),
+            email_key = \(provider.email?.canonical), display_name = \(provider.displayName),
+            photo_url = \(provider.photoURL), screen_name = \(provider.screenName),
+            updated_at = \(provider.updatedAt.stored)
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)
+            AND provider_id = \(provider.identity.provider.rawValue) AND subject = \(provider.identity.subject)
+        """
+    }
+
+    static func delete(_ provider: ProviderID, of id: UserID, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM linked_providers
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND provider_id = \(provider.rawValue)
+        """
+    }
+}

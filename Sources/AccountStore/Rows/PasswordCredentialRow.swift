@@ -1,0 +1,32 @@
+import AccountLinking
+import Postgres
+
+/// The hash of a user's password.
+struct PasswordCredentialRow: RowDecodable {
+    let hash: String
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        hash = try row.next(String.self)
+    }
+
+    static func of(_ id: UserID, tenant: TenantID) -> Query<PasswordCredentialRow> {
+        Query(
+            """
+            SELECT hash FROM password_credentials
+            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)
+            """
+        )
+    }
+
+    static func put(_ hash: String, for id: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        INSERT INTO password_credentials (tenant_id, user_id, hash, updated_at)
+        VALUES (\(tenant.rawValue), \(id.rawValue), \(hash), \(now.stored))
+        ON CONFLICT (tenant_id, user_id) DO UPDATE SET hash = excluded.hash, updated_at = excluded.updated_at
+        """
+    }
+
+    static func delete(of id: UserID, tenant: TenantID) -> SQL {
+        "DELETE FROM password_credentials WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)"
+    }
+}

@@ -1,0 +1,87 @@
+package import JSON
+package import Postgres
+
+/// The one project this database serves.
+package struct ProjectRecord: Sendable, Hashable {
+    package var projectID: String
+    /// Google's form of a project number; the audience of nothing, but clients read it (`spec/01` §3.7).
+    package var projectNumber: Int64
+    /// The stored settings, in the wire's own shape (`spec/01` §6). Absent members have their defaults.
+    package var settings: JSONValue
+    /// Raised by every change of the settings.
+    package var version: Int64
+
+    package init(projectID: String, projectNumber: Int64, settings: JSONValue, version: Int64 = 1) {
+        self.projectID = projectID
+        self.projectNumber = projectNumber
+        self.settings = settings
+        self.version = version
+    }
+}
+
+struct ProjectConfigRow: RowDecodable {
+    let record: ProjectRecord
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        let projectID = try row.next(String.self)
+        let projectNumber = try row.next(Int64.self)
+        let settings = try row.optionalJSON("project_config.settings") ?? .object([:])
+        record = ProjectRecord(
+            projectID: projectID,
+            projectNumber: projectNumber,
+            settings: settings,
+            version: try row.next(Int64.self)
+        )
+    }
+
+    static let only: Query<ProjectConfigRow> =
+        "SELECT project_id, project_number, settings, version FROM project_config"
+
+    /// Does nothing when a project exists.
+    static func insertIfAbsent(_ record: ProjectRecord) -> SQL {
+        """
+        INSERT INTO project_config (project_id, project_number, settings)
+        VALUES (\(record.projectID), \(record.projectNumber), \(JSONText(record.settings.text)))
+        ON CONFLICT (singleton) DO NOTHING
+        """
+    }
+}
+
+struct APIKeyRow: RowDecodable {
+    let key: String
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        key = try row.next(String.self)
+    }
+
+    static let all: Query<APIKeyRow> = "SELECT api_key FROM api_keys"
+
+    static func insert(_ key: String, displayName: String) -> SQL {
+        "INSERT INTO api_keys (api_key, display_name) VALUES (\(key), \(displayName))"
+    }
+}
+
+extension AccountStore {
+    /// The project and its API keys; `nil` when none was initialised. One round trip.
+    package func project() async throws(PostgresError) -> (project: ProjectRecord, apiKeys: Set<String>)? {
+        let (projects, keys) = try await client.read(ProjectConfigRow.only, APIKeyRow.all)
+        guard let project = projects.first else { return nil }
+        return (project.record, Set(keys.map(\.key)))
+    }
+
+    /// Creates the project unless one exists; safe to call from several processes at once.
+    ///
+    /// `apiKey`: stored with a project that this call created.
+    /// - Returns: whether this call created it.
+    package func createProject(_ project: ProjectRecord, apiKey: String) async throws(PostgresError) -> Bool {
+        var batch = WriteBatch("project-create")
+        batch.append(ProjectConfigRow.insertIfAbsent(project))
+        batch.append(
+            """
+            INSERT INTO api_keys (api_key, display_name)
+            SELECT \(apiKey), 'first key' WHERE NOT EXISTS (SELECT FROM api_keys)
+            """
+        )
+        return try await client.write(batch).affectedRows(0) == 1
+    }
+}

@@ -1,0 +1,143 @@
+package import AccountLinking
+package import Postgres
+
+/// An identity provider as an administrator registered it (`spec/01` §7). Secrets stay sealed in here.
+package struct ProviderConfigRecord: Sendable, Hashable {
+    package var provider: ProviderID
+    package var isEnabled: Bool
+    package var displayName: String?
+    package var clientID: String?
+    package var sealedClientSecret: [UInt8]?
+    /// `oidc.*` only.
+    package var issuer: String?
+    package var acceptsIDTokens: Bool
+    package var acceptsAuthorizationCodes: Bool
+    package var appleBundleIDs: [String]
+    package var appleTeamID: String?
+    package var appleKeyID: String?
+    package var sealedAppleKey: [UInt8]?
+
+    package init(provider: ProviderID, isEnabled: Bool) {
+        self.provider = provider
+        self.isEnabled = isEnabled
+        self.acceptsIDTokens = true
+        self.acceptsAuthorizationCodes = false
+        self.appleBundleIDs = []
+    }
+}
+
+struct ProviderConfigRow: RowDecodable {
+    let record: ProviderConfigRecord
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        var record = ProviderConfigRecord(
+            provider: try row.parsed("provider_configs.provider_id", ProviderID.init),
+            isEnabled: try row.next(Bool.self)
+        )
+        record.displayName = try row.next(String?.self)
+        record.clientID = try row.next(String?.self)
+        record.sealedClientSecret = try row.next([UInt8]?.self)
+        record.issuer = try row.next(String?.self)
+        record.acceptsIDTokens = try row.next(Bool.self)
+        record.acceptsAuthorizationCodes = try row.next(Bool.self)
+        record.appleBundleIDs = try row.next([String].self)
+        record.appleTeamID = try row.next(String?.self)
+        record.appleKeyID = try row.next(String?.self)
+        record.sealedAppleKey = try row.next([UInt8]?.self)
+        self.record = record
+    }
+
+    static func all(tenant: TenantID) -> Query<ProviderConfigRow> {
+        Query(
+            """
+            SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
+                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key
+            FROM provider_configs WHERE tenant_id = \(tenant.rawValue) ORDER BY provider_id
+            """
+        )
+    }
+
+    /// Raises 23505 when the provider is registered already.
+    static func insert(_ record: ProviderConfigRecord, tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        INSERT INTO provider_configs (tenant_id, provider_id, enabled, display_name, client_id, sealed_client_secret,
+            issuer, accepts_id_token, accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key,
+            created_at, updated_at)
+        VALUES (\(tenant.rawValue), \(record.provider.rawValue), \(record.isEnabled), \(record.displayName),
+            \(record.clientID), \(record.sealedClientSecret), \(record.issuer), \(record.acceptsIDTokens),
+            \(record.acceptsAuthorizationCodes), \(record.appleBundleIDs), \(record.appleTeamID),
+            \(record.appleKeyID), \(record.sealedAppleKey), \(now.stored), \(now.stored))
+        """
+    }
+
+    static func update(_ record: ProviderConfigRecord, tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        UPDATE provider_configs SET enabled = \(record.isEnabled), display_name = \(record.displayName),
+            client_id = \(record.clientID), sealed_client_secret = \(record.sealedClientSecret),
+            issuer = \(record.issuer), accepts_id_token = \(record.acceptsIDTokens),
+            accepts_code = \(record.acceptsAuthorizationCodes), apple_bundle_ids = \(record.appleBundleIDs),
+            apple_team_id = \(record.appleTeamID), apple_key_id = \(record.appleKeyID),
+            sealed_apple_key = \(record.sealedAppleKey), updated_at = \(now.stored)
+        WHERE tenant_id = \(tenant.rawValue) AND provider_id = \(record.provider.rawValue)
+        """
+    }
+
+    static func delete(_ provider: ProviderID, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM provider_configs
+        WHERE tenant_id = \(tenant.rawValue) AND provider_id = \(provider.rawValue)
+        """
+    }
+}
+
+extension AccountStore {
+    /// Whether any account of the tenant is linked to an identity of `provider`. One round trip, one index probe.
+    package func hasLinkedIdentities(of provider: ProviderID, tenant: TenantID) async throws(PostgresError) -> Bool {
+        try await client.read(IdentifierRow.anyFederated(of: provider, tenant: tenant)).first != nil
+    }
+
+    /// Every registered provider, by id. One round trip.
+    package func providerConfigs(tenant: TenantID) async throws(PostgresError) -> [ProviderConfigRecord] {
+        try await client.read(ProviderConfigRow.all(tenant: tenant)).map(\.record)
+    }
+
+    /// Registers a provider.
+    /// - Returns: `false` when it is registered already.
+    package func addProviderConfig(
+        _ record: ProviderConfigRecord,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> Bool {
+        var batch = WriteBatch("provider-config-add")
+        batch.append(ProviderConfigRow.insert(record, tenant: tenant, at: now))
+        do {
+            _ = try await client.write(batch)
+            return true
+        } catch {
+            guard error.sqlState == .uniqueViolation else { throw error }
+            return false
+        }
+    }
+
+    /// Replaces a provider's registration; the last writer wins.
+    /// - Returns: `false` when it is not registered.
+    package func updateProviderConfig(
+        _ record: ProviderConfigRecord,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> Bool {
+        var batch = WriteBatch("provider-config-update")
+        batch.append(ProviderConfigRow.update(record, tenant: tenant, at: now))
+        return try await client.write(batch).affectedRows(0) == 1
+    }
+
+    /// - Returns: `false` when it is not registered.
+    package func removeProviderConfig(
+        _ provider: ProviderID,
+        tenant: TenantID
+    ) async throws(PostgresError) -> Bool {
+        var batch = WriteBatch("provider-config-remove")
+        batch.append(ProviderConfigRow.delete(provider, tenant: tenant))
+        return try await client.write(batch).affectedRows(0) == 1
+    }
+}

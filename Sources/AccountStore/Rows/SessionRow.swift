@@ -1,0 +1,125 @@
+package import AccountLinking
+package import JSON
+import Postgres
+
+/// A session: the server side of one refresh token. Immutable; it ends when the user's epoch moves on.
+package struct SessionRecord: Sendable, Hashable {
+    package var tenant: TenantID
+    package var user: UserID
+    /// 16 random bytes.
+    package var id: [UInt8]
+    /// SHA-256 of the refresh token's secret.
+    package var secretHash: [UInt8]
+    /// The user's epoch that the sign-in decision saw.
+    package var epoch: Int64
+    /// When the sign-in that started the session happened; refreshing does not move it.
+    package var authTime: Timestamp
+    /// `sign_in_provider` of the tokens: `password`, `anonymous`, `custom`, `phone` or a provider id.
+    package var signInProvider: String
+    package var secondFactor: SecondFactor?
+    /// Claims that belong to the session and overlay the account's own (`spec/04` §1).
+    package var claims: JSONValue?
+    /// OIDC claims or SAML attributes of this sign-in.
+    package var signInAttributes: JSONValue?
+
+    /// The factor that was proven in this session.
+    package struct SecondFactor: Sendable, Hashable {
+        /// `phone` or `totp`.
+        package var kind: String
+        package var enrollmentID: String
+
+        package init(kind: String, enrollmentID: String) {
+            self.kind = kind
+            self.enrollmentID = enrollmentID
+        }
+    }
+
+    package init(
+        tenant: TenantID,
+        user: UserID,
+        id: [UInt8],
+        secretHash: [UInt8],
+        epoch: Int64,
+        authTime: Timestamp,
+        signInProvider: String,
+        secondFactor: SecondFactor? = nil,
+        claims: JSONValue? = nil,
+        signInAttributes: JSONValue? = nil
+    ) {
+        self.tenant = tenant
+        self.user = user
+        self.id = id
+        self.secretHash = secretHash
+        self.epoch = epoch
+        self.authTime = authTime
+        self.signInProvider = signInProvider
+        self.secondFactor = secondFactor
+        self.claims = claims
+        self.signInAttributes = signInAttributes
+    }
+}
+
+struct SessionRow: RowDecodable {
+    let record: SessionRecord
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        let tenant = TenantID(try row.next(String.self))
+        let user = try row.parsed("sessions.user_id", UserID.init)
+        let id = try row.next(Bytes.self)
+        let secretHash = try row.next(Bytes.self)
+        let epoch = try row.next(Int64.self)
+        let authTime = try row.timestamp()
+        let signInProvider = try row.next(String.self)
+        let secondFactor = try row.next(String?.self)
+        let secondFactorID = try row.next(String?.self)
+        let claims = try row.optionalJSON("sessions.session_claims")
+        let attributes = try row.optionalJSON("sessions.sign_in_attributes")
+        var factor: SessionRecord.SecondFactor?
+        if let secondFactor, let secondFactorID {
+            factor = SessionRecord.SecondFactor(kind: secondFactor, enrollmentID: secondFactorID)
+        }
+        record = SessionRecord(
+            tenant: tenant,
+            user: user,
+            id: id,
+            secretHash: secretHash,
+            epoch: epoch,
+            authTime: authTime,
+            signInProvider: signInProvider,
+            secondFactor: factor,
+            claims: claims,
+            signInAttributes: attributes
+        )
+    }
+
+    static func withID(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<SessionRow> {
+        Query(
+            """
+            SELECT tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
+                second_factor, second_factor_id, session_claims, sign_in_attributes
+            FROM sessions
+            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND session_id = \(id)
+            """
+        )
+    }
+
+    /// Raises 23503 when the user is gone.
+    static func insert(_ session: SessionRecord) -> SQL {
+        """
+        INSERT INTO sessions (tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
+            second_factor, second_factor_id, session_claims, sign_in_attributes)
+        VALUES (\(session.tenant.rawValue), \(session.user.rawValue), \(session.id), \(session.secretHash),
+            \(session.epoch), \(session.authTime.stored), \(session.signInProvider),
+            \(session.secondFactor?.kind), \(session.secondFactor?.enrollmentID),
+            \(session.claims.map { JSONText($0.text) }), \(session.signInAttributes.map { JSONText($0.text) }))
+        """
+    }
+
+    /// Deletes the sessions an earlier epoch left behind.
+    static func deleteEnded(of user: UserID, tenant: TenantID, epoch: Int64) -> SQL {
+        """
+        DELETE FROM sessions
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND session_epoch <> \(epoch)
+        """
+    }
+}

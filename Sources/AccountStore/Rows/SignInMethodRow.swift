@@ -1,0 +1,25 @@
+import AccountLinking
+import Postgres
+
+/// How one method of a user was proven.
+enum SignInMethodRow {
+    static func put(
+        _ method: SignInMethod,
+        _ proof: UserRecord.MethodProof,
+        for id: UserID,
+        tenant: TenantID
+    ) -> SQL {
+        """
+        INSERT INTO sign_in_methods (tenant_id, user_id, method, proof, proven_at)
+        VALUES (\(tenant.rawValue), \(id.rawValue), \(method.name), \(proof.proof.rawValue), \(proof.provenAt.stored))
+        ON CONFLICT (tenant_id, user_id, method) DO UPDATE SET proof = excluded.proof, proven_at = excluded.proven_at
+        """
+    }
+
+    static func delete(_ method: SignInMethod, of id: UserID, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM sign_in_methods
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND method = \(method.name)
+        """
+    }
+}

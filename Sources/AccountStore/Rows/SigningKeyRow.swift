@@ -1,0 +1,95 @@
+package import AccountLinking
+package import Postgres
+
+/// A stored signing key; the private half is sealed.
+package struct SigningKeyRecord: Sendable, Hashable {
+    package enum Purpose: String, Sendable, CaseIterable {
+        case idToken = "id-token"
+        case sessionCookie = "session-cookie"
+    }
+
+    package var id: String
+    package var purpose: Purpose
+    /// Counts from 1 within a purpose; unique, so that of two servers that make the same generation one wins.
+    package var generation: Int64
+    /// `ES256` or `RS256`.
+    package var algorithm: String
+    package var sealedPrivateKey: [UInt8]
+    /// DER.
+    package var certificate: [UInt8]
+    package var createdAt: Timestamp
+    /// Published before, signs from here on.
+    package var signsFrom: Timestamp
+    /// Taken out of the published set then; `nil` while it may still sign.
+    package var publishedUntil: Timestamp?
+
+    package init(
+        id: String,
+        purpose: Purpose,
+        generation: Int64,
+        algorithm: String,
+        sealedPrivateKey: [UInt8],
+        certificate: [UInt8],
+        createdAt: Timestamp,
+        signsFrom: Timestamp,
+        publishedUntil: Timestamp? = nil
+    ) {
+        self.id = id
+        self.purpose = purpose
+        self.generation = generation
+        self.algorithm = algorithm
+        self.sealedPrivateKey = sealedPrivateKey
+        self.certificate = certificate
+        self.createdAt = createdAt
+        self.signsFrom = signsFrom
+        self.publishedUntil = publishedUntil
+    }
+}
+
+struct SigningKeyRow: RowDecodable {
+    let record: SigningKeyRecord
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        record = SigningKeyRecord(
+            id: try row.next(String.self),
+            purpose: try row.parsed("signing_keys.purpose", SigningKeyRecord.Purpose.init(rawValue:)),
+            generation: try row.next(Int64.self),
+            algorithm: try row.next(String.self),
+            sealedPrivateKey: try row.next([UInt8].self),
+            certificate: try row.next([UInt8].self),
+            createdAt: try row.timestamp(),
+            signsFrom: try row.timestamp(),
+            publishedUntil: try row.optionalTimestamp()
+        )
+    }
+
+    static let all: Query<SigningKeyRow> = """
+        SELECT key_id, purpose, generation, algorithm, sealed_private_key, certificate, created_at, signs_from,
+            published_until
+        FROM signing_keys ORDER BY purpose, generation
+        """
+
+    static func insertIfAbsent(_ key: SigningKeyRecord) -> SQL {
+        """
+        INSERT INTO signing_keys (key_id, purpose, generation, algorithm, sealed_private_key, certificate, created_at,
+            signs_from, published_until)
+        VALUES (\(key.id), \(key.purpose.rawValue), \(key.generation), \(key.algorithm), \(key.sealedPrivateKey),
+            \(key.certificate), \(key.createdAt.stored), \(key.signsFrom.stored), \(key.publishedUntil?.stored))
+        ON CONFLICT (purpose, generation) DO NOTHING
+        """
+    }
+}
+
+extension AccountStore {
+    /// Every stored signing key, by purpose and generation.
+    package func signingKeys() async throws(PostgresError) -> [SigningKeyRecord] {
+        try await client.read(SigningKeyRow.all).map(\.record)
+    }
+
+    /// Stores a key unless its generation exists already: whoever is first decides, the others read the winner.
+    package func addSigningKey(_ key: SigningKeyRecord) async throws(PostgresError) {
+        var batch = WriteBatch("signing-key-add")
+        batch.append(SigningKeyRow.insertIfAbsent(key))
+        _ = try await client.write(batch)
+    }
+}

@@ -1,0 +1,212 @@
+import AccountLinking
+import Postgres
+
+/// One row of `users` with everything that hangs off it and that answers or decisions need, in one statement.
+///
+/// Column order is the decoding order.
+struct UserRow: RowDecodable {
+    let record: UserRecord
+
+    private static let select: SQL = """
+        SELECT users.tenant_id, users.user_id, users.version, users.session_epoch,
+            users.email, users.email_proof, users.email_proven_at, users.initial_email,
+            users.phone_number, users.unproven_phone_number,
+            users.display_name, users.photo_url, users.screen_name, users.language, users.time_zone,
+            users.date_of_birth, users.disabled, users.uses_custom_tokens, users.custom_attributes,
+            users.valid_since, users.created_at, users.last_login_at, users.last_refresh_at,
+            password_credentials.updated_at,
+            providers.ids, providers.subjects, providers.issuers, providers.emails, providers.display_names,
+            providers.photo_urls, providers.screen_names, providers.linked_at, providers.updated_at,
+            methods.names, methods.proofs, methods.proven_at
+        FROM users
+        LEFT JOIN password_credentials
+            ON password_credentials.tenant_id = users.tenant_id AND password_credentials.user_id = users.user_id
+        LEFT JOIN LATERAL (
+            SELECT array_agg(provider_id) AS ids, array_agg(subject) AS subjects, array_agg(issuer) AS issuers,
+                array_agg(email) AS emails, array_agg(display_name) AS display_names,
+                array_agg(photo_url) AS photo_urls, array_agg(screen_name) AS screen_names,
+                array_agg(linked_at) AS linked_at, array_agg(linked_providers.updated_at) AS updated_at
+            FROM linked_providers
+            WHERE linked_providers.tenant_id = users.tenant_id AND linked_providers.user_id = users.user_id
+        ) AS providers ON true
+        LEFT JOIN LATERAL (
+            SELECT array_agg(method) AS names, array_agg(proof) AS proofs, array_agg(proven_at) AS proven_at
+            FROM sign_in_methods
+            WHERE sign_in_methods.tenant_id = users.tenant_id AND sign_in_methods.user_id = users.user_id
+        ) AS methods ON true
+
+        """
+
+    static func withID(_ id: UserID, tenant: TenantID) -> Query<UserRow> {
+        Query("\(select) WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = \(id.rawValue)")
+    }
+
+    /// In no particular order; unknown ids have no row.
+    static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
+        Query("\(select) WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = ANY(\(ids.map(\.rawValue)))")
+    }
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        let tenant = TenantID(try row.next(String.self))
+        let id = try row.parsed("users.user_id", UserID.init)
+        let version = try row.next(Int64.self)
+        let sessionEpoch = try row.next(Int64.self)
+        var record = UserRecord(
+            tenant: tenant,
+            id: id,
+            sessionEpoch: sessionEpoch,
+            createdAt: Timestamp(secondsSinceEpoch: 0)
+        )
+        record.version = version
+        let address = try row.optionallyParsed("users.email", EmailAddress.init)
+        let proof = try row.optionallyParsed("users.email_proof", EmailProof.init(name:))
+        record.email = address.map { AccountEmail(address: $0, proof: proof) }
+        record.emailProvenAt = try row.optionalTimestamp()
+        record.initialEmail = try row.next(String?.self)
+        record.phoneNumber = try row.optionallyParsed("users.phone_number", PhoneNumber.init)
+        record.unprovenPhoneNumber = try row.optionallyParsed("users.unproven_phone_number", PhoneNumber.init)
+        record.profile.displayName = try row.next(String?.self)
+        record.profile.photoURL = try row.next(String?.self)
+        record.profile.screenName = try row.next(String?.self)
+        record.profile.language = try row.next(String?.self)
+        record.profile.timeZone = try row.next(String?.self)
+        record.profile.dateOfBirth = try row.next(String?.self)
+        record.isDisabled = try row.next(Bool.self)
+        record.usesCustomTokens = try row.next(Bool.self)
+        record.customAttributes = try row.next(String?.self)
+        record.validSince = try row.timestamp()
+        record.createdAt = try row.timestamp()
+        record.lastLoginAt = try row.optionalTimestamp()
+        record.lastRefreshAt = try row.optionalTimestamp()
+        record.passwordUpdatedAt = try row.optionalTimestamp()
+        record.linkedProviders = try Self.linkedProviders(&row)
+        record.methodProofs = try Self.methodProofs(&row)
+        self.record = record
+    }
+
+    private static func linkedProviders(
+        _ row: inout RowDecoder
+    ) throws(PostgresError) -> [ProviderID: UserRecord.LinkedProvider] {
+        let ids = try row.next([String]?.self) ?? []
+        let subjects = try row.next([String]?.self) ?? []
+        let issuers = try row.next([String?]?.self) ?? []
+        let emails = try row.next([String?]?.self) ?? []
+        let displayNames = try row.next([String?]?.self) ?? []
+        let photoURLs = try row.next([String?]?.self) ?? []
+        let screenNames = try row.next([String?]?.self) ?? []
+        let linkedAt = try row.next([PostgresTimestamp]?.self) ?? []
+        let updatedAt = try row.next([PostgresTimestamp]?.self) ?? []
+        var providers: [ProviderID: UserRecord.LinkedProvider] = [:]
+        for index in ids.indices {
+            guard let provider = ProviderID(ids[index]),
+                let identity = ProviderIdentity(provider: provider, subject: subjects[index])
+            else { throw .unreadable("linked_providers.provider_id") }
+            providers[provider] = UserRecord.LinkedProvider(
+                identity: identity,
+                issuer: issuers[index],
+                email: emails[index].flatMap(EmailAddress.init),
+                displayName: displayNames[index],
+                photoURL: photoURLs[index],
+                screenName: screenNames[index],
+                linkedAt: Timestamp(linkedAt[index]),
+                updatedAt: Timestamp(updatedAt[index])
+            )
+        }
+        return providers
+    }
+
+    private static func methodProofs(
+        _ row: inout RowDecoder
+    ) throws(PostgresError) -> [SignInMethod: UserRecord.MethodProof] {
+        let names = try row.next([String]?.self) ?? []
+        let proofs = try row.next([String]?.self) ?? []
+        let provenAt = try row.next([PostgresTimestamp]?.self) ?? []
+        var methods: [SignInMethod: UserRecord.MethodProof] = [:]
+        for index in names.indices {
+            guard let method = SignInMethod(name: names[index]), let proof = UserRecord.Proof(rawValue: proofs[index])
+            else { throw .unreadable("sign_in_methods.proof") }
+            methods[method] = UserRecord.MethodProof(proof: proof, provenAt: Timestamp(provenAt[index]))
+        }
+        return methods
+    }
+}
+
+extension UserRow {
+    static func insert(_ record: UserRecord) -> SQL {
+        """
+        INSERT INTO users (tenant_id, user_id, version, session_epoch,
+            email, email_proof, email_proven_at, initial_email, phone_number, unproven_phone_number,
+            display_name, photo_url, screen_name, language, time_zone, date_of_birth,
+            disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at)
+        VALUES (\(record.tenant.rawValue), \(record.id.rawValue), \(record.version), \(record.sessionEpoch),
+            \(record.email?.address.raw), \(record.email?.proof?.name), \(record.emailProvenAt?.stored),
+            \(record.initialEmail), \(record.phoneNumber?.rawValue), \(record.unprovenPhoneNumber?.rawValue),
+            \(record.profile.displayName), \(record.profile.photoURL), \(record.profile.screenName),
+            \(record.profile.language), \(record.profile.timeZone), \(record.profile.dateOfBirth),
+            \(record.isDisabled), \(record.usesCustomTokens), \(record.customAttributes),
+            \(record.validSince.stored), \(record.createdAt.stored),
+            \(record.lastLoginAt?.stored), \(record.lastRefreshAt?.stored))
+        """
+    }
+
+    /// Replaces the row by `record` and raises the version.
+    ///
+    /// A row that no longer holds `record.version` sets NULL and raises 23502. A row that is gone changes nothing, which
+    /// aborts nothing: `assertVersion` must follow.
+    static func update(_ record: UserRecord) -> SQL {
+        """
+        UPDATE users SET version = CASE WHEN version = \(record.version) THEN version + 1 END,
+            session_epoch = \(record.sessionEpoch),
+            email = \(record.email?.address.raw), email_proof = \(record.email?.proof?.name),
+            email_proven_at = \(record.emailProvenAt?.stored), initial_email = \(record.initialEmail),
+            phone_number = \(record.phoneNumber?.rawValue),
+            unproven_phone_number = \(record.unprovenPhoneNumber?.rawValue),
+            display_name = \(record.profile.displayName), photo_url = \(record.profile.photoURL),
+            screen_name = \(record.profile.screenName), language = \(record.profile.language),
+            time_zone = \(record.profile.timeZone), date_of_birth = \(record.profile.dateOfBirth),
+            disabled = \(record.isDisabled), uses_custom_tokens = \(record.usesCustomTokens),
+            custom_attributes = \(record.customAttributes), valid_since = \(record.validSince.stored),
+            created_at = \(record.createdAt.stored)
+        WHERE tenant_id = \(record.tenant.rawValue) AND user_id = \(record.id.rawValue)
+        """
+    }
+
+    /// Raises 22012 (division by zero) unless the user exists and holds `version`.
+    static func assertVersion(_ version: Int64, of id: UserID, tenant: TenantID) -> SQL {
+        """
+        SELECT 1 / count(*) FROM users
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND version = \(version)
+        """
+    }
+
+    /// Takes the row for this transaction by raising its version; a stale version raises 23502. `assertVersion` must
+    /// follow, as after `update`.
+    static func lock(_ id: UserID, tenant: TenantID, version: Int64) -> SQL {
+        """
+        UPDATE users SET version = CASE WHEN version = \(version) THEN version + 1 END
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)
+        """
+    }
+
+    /// Deletes the user and everything that hangs off the row; its claims go separately. Only after `lock`.
+    static func delete(_ id: UserID, tenant: TenantID) -> SQL {
+        "DELETE FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)"
+    }
+
+    /// Merges many sign-in and refresh times into one statement. Times never move backwards; unknown users are skipped.
+    static func touch(
+        tenants: [String],
+        ids: [String],
+        signedInAt: [PostgresTimestamp?],
+        refreshedAt: [PostgresTimestamp]
+    ) -> SQL {
+        """
+        UPDATE users SET
+            last_login_at = greatest(users.last_login_at, touched.signed_in_at),
+            last_refresh_at = greatest(users.last_refresh_at, touched.refreshed_at)
+        FROM unnest(\(tenants), \(ids), \(signedInAt), \(refreshedAt))
+            AS touched (tenant_id, user_id, signed_in_at, refreshed_at)
+        WHERE users.tenant_id = touched.tenant_id AND users.user_id = touched.user_id
+        """
+    }
+}

@@ -1,0 +1,3 @@
+#include <libpq-fe.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>

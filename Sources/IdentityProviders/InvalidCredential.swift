@@ -1,0 +1,72 @@
+/// Why a credential proves nothing. A closed set: no case carries anything the client sent.
+package enum InvalidCredential: Sendable, Hashable {
+    /// The project never registered the provider.
+    case providerNotConfigured
+    /// The project switched the provider off.
+    case providerDisabled
+    /// No verifier exists for the provider.
+    case unsupportedProvider
+    /// The user turned the provider's consent page down.
+    case cancelledByUser
+    /// The provider reported some other error instead of a credential.
+    case refusedByProvider
+    /// Nothing in the request is a credential.
+    case missingCredential
+    /// The credential is of a kind that cannot be verified for this provider: an access token alone, or a code.
+    case unsupportedKind
+    /// Longer than a token may be.
+    case tooLarge
+    /// Not a signed token: parts, encoding or JSON are wrong.
+    case malformed
+    /// A token made for another purpose, such as an access token, or one with critical extensions.
+    case unacceptableType
+    /// Unsigned, signed with a shared secret, or with an algorithm this provider does not use.
+    case algorithmNotAllowed
+    /// Signed with a key the provider does not publish.
+    case unknownKey
+    case badSignature
+    case wrongIssuer
+    case wrongAudience
+    /// Made for several clients, and handed to none of ours (OpenID Connect Core 1.0 §3.1.3.7).
+    case wrongAuthorizedParty
+    case expired
+    /// Issued, or valid, only from an instant in the future.
+    case notYetValid
+    /// The token is bound to a nonce and the client sent none.
+    case missingNonce
+    /// The client's nonce is not the one the token is bound to.
+    case nonceMismatch
+    case missingSubject
+    /// A required claim is absent, or of another type than the standard says. The name is one of ours.
+    case malformedClaim(String)
+
+    /// Whether the wire's `MISSING_OR_INVALID_NONCE` names it (`spec/01` §2.4).
+    package var isNonceFailure: Bool { self == .missingNonce || self == .nonceMismatch }
+
+    /// One English phrase for developers, for the part of an error message after its code. Holds no input.
+    package var detail: String {
+        switch self {
+        case .providerNotConfigured, .providerDisabled: "The identity provider configuration is not found."
+        case .unsupportedProvider: "The identity provider is not supported."
+        case .cancelledByUser: "The user denied the request."
+        case .refusedByProvider: "The identity provider answered with an error."
+        case .missingCredential: "The request holds neither id_token nor access_token."
+        case .unsupportedKind: "This kind of credential is not supported for the provider; send an id_token."
+        case .tooLarge: "The token is too large."
+        case .malformed: "Unable to parse id_token."
+        case .unacceptableType: "The token is not an ID token."
+        case .algorithmNotAllowed: "The token is not signed with an algorithm the provider uses."
+        case .unknownKey: "The token is signed with an unknown key."
+        case .badSignature: "The signature of the token is wrong."
+        case .wrongIssuer: "The issuer of the token is not the configured one."
+        case .wrongAudience: "The audience of the token is not a configured client id."
+        case .wrongAuthorizedParty: "The authorized party of the token is not a configured client id."
+        case .expired: "The token has expired."
+        case .notYetValid: "The token is not valid yet."
+        case .missingNonce: "The token is bound to a nonce and the request holds none."
+        case .nonceMismatch: "The nonce does not match the one in the token."
+        case .missingSubject: "id_token missing required fields: sub must be a non-empty string."
+        case .malformedClaim(let name): "id_token missing required fields: \(name) is absent or of the wrong type."
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import JSON
+
+/// An issuer's algorithms and keys, as fetched at one instant.
+struct IssuerKeys: Sendable {
+    let algorithms: Set<SignatureAlgorithm>
+    let keys: [VerificationKey]
+    /// The shortest `max-age` any of the documents came with.
+    let maxAgeSeconds: Int64?
+
+    /// How many keys of a set are looked at.
+    private static let keysMax = 64
+
+    /// Fetches the documents `source` names.
+    ///
+    /// Runs outside the caller's isolation: reading the documents takes milliseconds.
+    @concurrent
+    static func fetch(
+        _ source: KeySource,
+        by http: any HTTPFetching,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> IssuerKeys {
+        let address: String
+        let algorithms: Set<SignatureAlgorithm>
+        var maxAgeSeconds: Int64?
+        switch source.location {
+        case .keySet(let known, let used):
+            address = known
+            algorithms = used
+        case .discovery(let place):
+            let document = try await http.document(at: place, deadline: deadline)
+            let metadata = try object(in: document)
+            guard metadata["issuer"] == .string(source.issuer) else { throw .issuerMismatch }
+            guard let keySet = metadata["jwks_uri"]?.string else { throw .malformedAnswer }
+            address = keySet
+            algorithms = self.algorithms(of: metadata)
+            maxAgeSeconds = document.maxAgeSeconds
+        }
+        guard !algorithms.isEmpty else { throw .noUsableKeys }
+        let document = try await http.document(at: address, deadline: deadline)
+        guard let members = try object(in: document)["keys"]?.array else { throw .malformedAnswer }
+        let keys = members.prefix(keysMax).compactMap { VerificationKey(jwk: $0) }
+        guard !keys.isEmpty else { throw .noUsableKeys }
+        return IssuerKeys(
+            algorithms: algorithms,
+            keys: keys,
+            maxAgeSeconds: [maxAgeSeconds, document.maxAgeSeconds].compactMap { $0 }.min()
+        )
+    }
+
+    /// What the issuer signs ID tokens with, as far as it is allowed here; RS256 where it does not say, as OpenID
+    /// Connect Core 1.0 §15.1 makes it everyone's minimum.
+    private static func algorithms(of metadata: JSONValue) -> Set<SignatureAlgorithm> {
+        guard let names = metadata["id_token_signing_alg_values_supported"]?.array else { return [.rs256] }
+        return Set(names.compactMap { $0.string.flatMap(SignatureAlgorithm.init(rawValue:)) })
+    }
+
+    private static func object(in document: HTTPDocument) throws(ProviderUnavailable) -> JSONValue {
+        guard let value = try? JSONValue(parsing: document.body, depthMax: 16), value.object != nil else {
+            throw .malformedAnswer
+        }
+        return value
+    }
+
+    /// The key that a signature by `algorithm` must be checked with. A token that names no key is unambiguous only
+    /// while one key serves its algorithm (OpenID Connect Core 1.0 §10.1).
+    func key(named id: String?, for algorithm: SignatureAlgorithm) -> VerificationKey? {
+        let fitting = keys.filter { $0.serves(algorithm) }
+        if let id { return fitting.first { $0.id == id } }
+        return fitting.count == 1 ? fitting[0] : nil
+    }
+}

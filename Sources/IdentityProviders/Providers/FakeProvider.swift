@@ -1,0 +1,74 @@
+package import AccountLinking
+import JSON
+
+/// Accepts tokens that anyone can write, so that apps and tests can sign in without a provider (`spec/07` §6.4,
+/// `spec/09` 2): plain JSON such as `{"sub":"1","email":"a@example.com"}`, or a token with `alg` `none` and no signature.
+///
+/// Development only. `concord dev` constructs it and nothing else does: without one, such tokens reach the real
+/// verifiers, which refuse them. A signed token is not this type's business even in development.
+package struct FakeProvider: Sendable {
+    /// Enabled in development without being configured (`spec/09` 2).
+    package static let providers: Set<ProviderID> = [
+        .google, .apple, .facebook, .twitter, .gitHub, .microsoft, .yahoo,
+    ]
+
+    package init() {}
+
+    /// The verdict on a fake token; `nil` when the credential carries none and has to be judged for real.
+    ///
+    /// The token may stand in place of the ID token or, for providers that have none, of the access token. One for an
+    /// `oidc.*` provider must name the registered issuer and client, because a project may have several.
+    func verification(
+        of credential: ProviderCredential,
+        configuration: ProviderConfiguration?
+    ) -> CredentialVerification? {
+        let claims: JSONValue
+        switch Self.fakeClaims(in: credential.idToken ?? credential.accessToken) {
+        case .none: return nil
+        case .invalid(let reason): return .invalid(reason)
+        case .claims(let found): claims = found
+        }
+        if credential.provider.isOpenIDConnect {
+            guard let configuration, let issuer = configuration.issuer.nonEmpty else {
+                return .invalid(.providerNotConfigured)
+            }
+            guard claims["iss"] == .string(issuer) else { return .invalid(.wrongIssuer) }
+            let named = claims["aud"]?.array ?? [claims["aud"] ?? .null]
+            guard named.contains(where: { $0.string.map(configuration.audiences.contains) ?? false }) else {
+                return .invalid(.wrongAudience)
+            }
+            return OpenIDConnect.verification(of: credential, claims: claims, issuer: issuer)
+        }
+        guard Self.providers.contains(credential.provider) else { return nil }
+        return switch credential.provider {
+        case .google: Google.verification(of: credential, claims: claims)
+        case .apple: Apple.verification(of: credential, claims: claims)
+        case .facebook:
+            .verified(of: credential, claims: claims, issuer: FacebookLimitedLogin.issuer) { _, _ in }
+        // The rest have no ID tokens and so no issuer.
+        default: .verified(of: credential, claims: claims, issuer: nil) { _, _ in }
+        }
+    }
+
+    private enum Finding {
+        case none
+        case claims(JSONValue)
+        case invalid(InvalidCredential)
+    }
+
+    private static func fakeClaims(in token: String?) -> Finding {
+        guard let token else { return .none }
+        if token.hasPrefix("{") {
+            guard token.utf8.count <= JSONWebToken.bytesMax else { return .invalid(.tooLarge) }
+            guard let claims = try? JSONValue(parsing: Array(token.utf8), depthMax: 16) else {
+                return .invalid(.malformed)
+            }
+            return .claims(claims)
+        }
+        switch JSONWebToken.parse(token) {
+        case .token(let parsed) where parsed.algorithmName == "none" && parsed.signature.isEmpty:
+            return .claims(parsed.claims)
+        case .token, .invalid: return .none
+        }
+    }
+}

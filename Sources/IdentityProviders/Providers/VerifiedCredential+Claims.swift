@@ -1,0 +1,35 @@
+import AccountLinking
+import JSON
+
+extension CredentialVerification {
+    /// The result for claims that are believed, from what all issuers say alike; `refine` adds what one provider says in
+    /// its own way. Invalid only for a subject that no identity can hold.
+    static func verified(
+        of credential: ProviderCredential,
+        claims: JSONValue,
+        issuer: String?,
+        refine: (inout VerifiedCredential, StandardClaims) -> Void
+    ) -> CredentialVerification {
+        guard let subject = claims["sub"]?.string.nonEmpty else { return .invalid(.missingSubject) }
+        guard let identity = ProviderIdentity(provider: credential.provider, subject: subject) else {
+            return .invalid(.malformedClaim("sub"))
+        }
+        let standard = StandardClaims(claims: claims)
+        var verified = VerifiedCredential(
+            incoming: IncomingCredential(
+                identity: identity,
+                issuer: issuer,
+                email: standard.email,
+                profile: standard.profile
+            ),
+            federatedID: subject,
+            tokens: ProviderTokens(of: credential),
+            rawUserInfo: claims.text,
+            firstName: standard.firstName,
+            lastName: standard.lastName,
+            fullName: standard.fullName
+        )
+        refine(&verified, standard)
+        return .verified(verified)
+    }
+}

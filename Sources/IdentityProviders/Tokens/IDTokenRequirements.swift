@@ -1,0 +1,110 @@
+import AccountLinking
+import Crypto
+import FoundationEssentials
+import JSON
+
+/// What the claims of a genuine ID token must say to count as a sign-in here (OpenID Connect Core 1.0 §3.1.3.7).
+struct IDTokenRequirements: Sendable {
+    /// How a provider's tokens are bound to the client that asked for them.
+    enum NonceRule: Sendable, Hashable {
+        /// The claim is the SHA-256 of the raw nonce in lower-case hexadecimal, and nothing else will do: whoever steals
+        /// the token can read the claim but not what was hashed (Apple, Facebook; `spec/07` §4).
+        case hashed
+        /// The claim is the hash, or the raw nonce itself as web flows send it; without a raw nonce the session id of
+        /// the redirect flow stands in for it. A claim that looks like a hash is compared as a hash only, because a thief
+        /// could otherwise present the claim itself.
+        case hashedOrPlain
+        /// As `hashedOrPlain`, but only if the client presents a nonce: Google's SDKs bind tokens to nonces that
+        /// Firebase's clients never send along.
+        case optional
+    }
+
+    var issuers: Set<String>
+    var audiences: Set<String>
+    /// Whether `azp` must be one of the audiences even when the token has only one. Google's tokens for Android name
+    /// the Android client there, which projects do not register.
+    var checksEveryAuthorizedParty: Bool
+    var nonceRule: NonceRule
+    var clockSkewSeconds: Int64
+
+    /// The first rule that `claims` break, in the order issuer, audience, times, nonce, subject.
+    func violation(by claims: JSONValue, of credential: ProviderCredential, at now: Timestamp) -> InvalidCredential? {
+        guard let issuer = claims["iss"]?.string else { return .malformedClaim("iss") }
+        guard issuers.contains(issuer) else { return .wrongIssuer }
+        return audienceViolation(claims) ?? timeViolation(claims, at: now) ?? nonceViolation(claims, of: credential)
+            ?? subjectViolation(claims)
+    }
+
+    private func audienceViolation(_ claims: JSONValue) -> InvalidCredential? {
+        let named: [String]
+        switch claims["aud"] {
+        case .string(let audience): named = [audience]
+        case .array(let values):
+            named = values.compactMap { $0.string }
+            guard named.count == values.count else { return .malformedClaim("aud") }
+        default: return .malformedClaim("aud")
+        }
+        guard named.contains(where: audiences.contains) else { return .wrongAudience }
+        guard let party = claims["azp"] else { return named.count > 1 ? .wrongAuthorizedParty : nil }
+        guard let party = party.string else { return .malformedClaim("azp") }
+        guard named.count > 1 || checksEveryAuthorizedParty else { return nil }
+        return audiences.contains(party) ? nil : .wrongAuthorizedParty
+    }
+
+    private func timeViolation(_ claims: JSONValue, at now: Timestamp) -> InvalidCredential? {
+        let seconds = Double(now.microsecondsSinceEpoch) / 1_000_000
+        let skew = Double(clockSkewSeconds)
+        guard let expiry = Self.numericDate(claims["exp"]) else { return .malformedClaim("exp") }
+        guard seconds < expiry + skew else { return .expired }
+        guard let issued = Self.numericDate(claims["iat"]) else { return .malformedClaim("iat") }
+        guard issued <= seconds + skew else { return .notYetValid }
+        guard let start = claims["nbf"] else { return nil }
+        guard let start = Self.numericDate(start) else { return .malformedClaim("nbf") }
+        return start <= seconds + skew ? nil : .notYetValid
+    }
+
+    /// Seconds since 1970, possibly with a fraction (RFC 7519 §2).
+    private static func numericDate(_ value: JSONValue?) -> Double? {
+        switch value {
+        case .integer(let seconds): Double(seconds)
+        case .double(let seconds): seconds
+        default: nil
+        }
+    }
+
+    private func nonceViolation(_ claims: JSONValue, of credential: ProviderCredential) -> InvalidCredential? {
+        let presented =
+            switch nonceRule {
+            case .hashed, .optional: credential.rawNonce
+            case .hashedOrPlain: credential.rawNonce ?? credential.sessionID
+            }
+        guard let claim = claims["nonce"] else {
+            // Apple says so where its platform cannot bind a token. Otherwise a client that asked for a bound token
+            // must not be satisfied with one that is not. A session id alone asks for nothing.
+            let isUnsupported = claims["nonce_supported"].map { !Self.isTrue($0) } ?? false
+            return credential.rawNonce == nil || isUnsupported ? nil : .nonceMismatch
+        }
+        guard let claim = claim.string else { return .malformedClaim("nonce") }
+        guard let presented else { return nonceRule == .optional ? nil : .missingNonce }
+        if claim == Self.hexadecimalDigest(of: presented) { return nil }
+        let mayBePlain = nonceRule != .hashed && !Self.looksLikeDigest(claim)
+        return mayBePlain && claim == presented ? nil : .nonceMismatch
+    }
+
+    private static func hexadecimalDigest(of text: String) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        let bytes = SHA256.hash(data: Array(text.utf8)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0x0F)]] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func looksLikeDigest(_ text: String) -> Bool {
+        text.utf8.count == 64 && text.allSatisfy { $0.isASCII && $0.isHexDigit }
+    }
+
+    private func subjectViolation(_ claims: JSONValue) -> InvalidCredential? {
+        claims["sub"]?.string.nonEmpty == nil ? .missingSubject : nil
+    }
+
+    /// A Boolean claim, which some issuers send as text (`spec/03` §1). Anything else is not true.
+    static func isTrue(_ value: JSONValue?) -> Bool { value == .bool(true) || value == .string("true") }
+}

@@ -1,0 +1,51 @@
+import AccountLinking
+import JSON
+
+/// The claims about a user (OpenID Connect Core 1.0 §5.1), as far as they have a place here.
+///
+/// Lengths are those of the account fields (`spec/01` §3.2); an e-mail address that is none counts as absent.
+struct StandardClaims: Sendable {
+    let claims: JSONValue
+
+    var email: EmailAssertion { email(hostedDomain: nil) }
+
+    func email(hostedDomain: String?) -> EmailAssertion {
+        guard let address = claims["email"]?.string.flatMap({ EmailAddress($0) }) else { return .absent }
+        let isVerified =
+            IDTokenRequirements.isTrue(claims["email_verified"]) || IDTokenRequirements.isTrue(claims["verified_email"])
+        return .present(address, flaggedVerified: isVerified, hostedDomain: hostedDomain)
+    }
+
+    var firstName: String? { text("given_name") }
+    var lastName: String? { text("family_name") }
+
+    var fullName: String? { text("name") ?? Self.joined(firstName, lastName) }
+
+    var profile: Profile {
+        Profile(
+            displayName: fullName,
+            photoURL: photoURL,
+            screenName: text("screen_name") ?? text("preferred_username") ?? text("nickname"),
+            language: text("locale"),
+            timeZone: text("zoneinfo"),
+            dateOfBirth: text("birthdate")
+        )
+    }
+
+    /// Web addresses only: apps put the picture into pages, where other schemes run code.
+    private var photoURL: String? {
+        guard let url = claims["picture"]?.string, url.utf8.count <= 2048 else { return nil }
+        let start = url.prefix(8).lowercased()
+        return start.hasPrefix("https://") || start.hasPrefix("http://") ? url : nil
+    }
+
+    private func text(_ name: String) -> String? { Self.bounded(claims[name]?.string) }
+
+    static func bounded(_ text: String?) -> String? {
+        text.map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(256))) }.nonEmpty
+    }
+
+    static func joined(_ first: String?, _ last: String?) -> String? {
+        bounded([first, last].compactMap { $0 }.joined(separator: " "))
+    }
+}

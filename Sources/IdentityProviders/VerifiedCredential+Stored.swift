@@ -1,0 +1,92 @@
+import AccountLinking
+package import JSON
+
+// A verified credential that waits in a conflict is sealed as JSON. It is read back without a second verification: the
+// seal is what vouches for it.
+
+extension VerifiedCredential {
+    /// The whole credential, for sealing.
+    package var stored: JSONValue {
+        var members: [String: JSONValue] = [
+            "provider": .string(incoming.identity.provider.rawValue),
+            "subject": .string(incoming.identity.subject),
+            "federatedID": .string(federatedID),
+            "rawUserInfo": .string(rawUserInfo),
+        ]
+        func set(_ name: String, _ text: String?) {
+            if let text { members[name] = .string(text) }
+        }
+        set("issuer", incoming.issuer)
+        if case .present(let address, let flaggedVerified, let hostedDomain) = incoming.email {
+            set("email", address.raw)
+            members["emailVerified"] = .bool(flaggedVerified)
+            set("hostedDomain", hostedDomain)
+        }
+        set("displayName", incoming.profile.displayName)
+        set("photoURL", incoming.profile.photoURL)
+        set("screenName", incoming.profile.screenName)
+        set("language", incoming.profile.language)
+        set("timeZone", incoming.profile.timeZone)
+        set("dateOfBirth", incoming.profile.dateOfBirth)
+        set("firstName", firstName)
+        set("lastName", lastName)
+        set("fullName", fullName)
+        set("idToken", tokens.idToken)
+        set("accessToken", tokens.accessToken)
+        set("tokenSecret", tokens.tokenSecret)
+        set("refreshToken", tokens.refreshToken)
+        set("authorizationCode", tokens.authorizationCode)
+        if let seconds = tokens.expiresInSeconds { members["expiresInSeconds"] = .integer(seconds) }
+        if let signInAttributes { members["signInAttributes"] = signInAttributes }
+        return .object(members)
+    }
+
+    /// The inverse of `stored`; `nil` for anything else.
+    package init?(stored: JSONValue) {
+        guard let provider = stored["provider"]?.string.flatMap(ProviderID.init),
+            let subject = stored["subject"]?.string,
+            let identity = ProviderIdentity(provider: provider, subject: subject),
+            let federatedID = stored["federatedID"]?.string, let rawUserInfo = stored["rawUserInfo"]?.string
+        else { return nil }
+        var email = EmailAssertion.absent
+        if let text = stored["email"]?.string {
+            guard let address = EmailAddress(text), let flaggedVerified = stored["emailVerified"]?.bool else {
+                return nil
+            }
+            email = .present(
+                address,
+                flaggedVerified: flaggedVerified,
+                hostedDomain: stored["hostedDomain"]?.string
+            )
+        }
+        self.init(
+            incoming: IncomingCredential(
+                identity: identity,
+                issuer: stored["issuer"]?.string,
+                email: email,
+                profile: Profile(
+                    displayName: stored["displayName"]?.string,
+                    photoURL: stored["photoURL"]?.string,
+                    screenName: stored["screenName"]?.string,
+                    language: stored["language"]?.string,
+                    timeZone: stored["timeZone"]?.string,
+                    dateOfBirth: stored["dateOfBirth"]?.string
+                )
+            ),
+            federatedID: federatedID,
+            tokens: ProviderTokens(
+                idToken: stored["idToken"]?.string,
+                accessToken: stored["accessToken"]?.string,
+                tokenSecret: stored["tokenSecret"]?.string,
+                refreshToken: stored["refreshToken"]?.string,
+                authorizationCode: stored["authorizationCode"]?.string,
+                expiresInSeconds: stored["expiresInSeconds"]?.integer
+            ),
+            rawUserInfo: rawUserInfo,
+            firstName: stored["firstName"]?.string,
+            lastName: stored["lastName"]?.string,
+            fullName: stored["fullName"]?.string,
+            signInAttributes: stored["signInAttributes"]
+        )
+    }
+}

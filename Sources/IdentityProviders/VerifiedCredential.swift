@@ -1,0 +1,84 @@
+package import AccountLinking
+package import JSON
+
+/// The answer of verification. "No" is a value here; `ProviderUnavailable` is thrown when there is no answer.
+package enum CredentialVerification: Sendable, Hashable {
+    case verified(VerifiedCredential)
+    case invalid(InvalidCredential)
+}
+
+/// A credential that holds, and what the answer to the client repeats of it (`spec/01` §2.4, "Answer fields").
+package struct VerifiedCredential: Sendable, Hashable {
+    /// What was proved; the only part that decisions read.
+    package var incoming: IncomingCredential
+    /// `federatedId`: a URL for Google, the subject for everyone else.
+    package var federatedID: String
+    package var tokens: ProviderTokens
+    /// The provider's own view of the user, as the text of a JSON object.
+    package var rawUserInfo: String
+    package var firstName: String?
+    package var lastName: String?
+    package var fullName: String?
+    /// `oidc.*` only: the claims for `sign_in_attributes` (`spec/04` §1), without those of the protocol itself.
+    package var signInAttributes: JSONValue?
+
+    package init(
+        incoming: IncomingCredential,
+        federatedID: String,
+        tokens: ProviderTokens,
+        rawUserInfo: String,
+        firstName: String? = nil,
+        lastName: String? = nil,
+        fullName: String? = nil,
+        signInAttributes: JSONValue? = nil
+    ) {
+        self.incoming = incoming
+        self.federatedID = federatedID
+        self.tokens = tokens
+        self.rawUserInfo = rawUserInfo
+        self.firstName = firstName
+        self.lastName = lastName
+        self.fullName = fullName
+        self.signInAttributes = signInAttributes
+    }
+}
+
+/// The provider's own tokens, repeated to the client so that it can finish a conflict with them (`spec/03` §10).
+///
+/// Only the token that was verified is proved; the others are what the client sent beside it.
+package struct ProviderTokens: Sendable, Hashable {
+    package var idToken: String?
+    package var accessToken: String?
+    package var tokenSecret: String?
+    package var refreshToken: String?
+    package var authorizationCode: String?
+    package var expiresInSeconds: Int64?
+
+    package init(
+        idToken: String? = nil,
+        accessToken: String? = nil,
+        tokenSecret: String? = nil,
+        refreshToken: String? = nil,
+        authorizationCode: String? = nil,
+        expiresInSeconds: Int64? = nil
+    ) {
+        self.idToken = idToken
+        self.accessToken = accessToken
+        self.tokenSecret = tokenSecret
+        self.refreshToken = refreshToken
+        self.authorizationCode = authorizationCode
+        self.expiresInSeconds = expiresInSeconds
+    }
+
+    /// The tokens the client sent.
+    package init(of credential: ProviderCredential) {
+        self.init(
+            idToken: credential.idToken,
+            accessToken: credential.accessToken,
+            tokenSecret: credential.tokenSecret,
+            refreshToken: credential.refreshToken,
+            authorizationCode: credential.authorizationCode,
+            expiresInSeconds: credential.expiresInSeconds
+        )
+    }
+}

@@ -1,0 +1,56 @@
+/// Every migration that the files or the ledger know, and where each stands.
+package struct MigrationStatus: Sendable, Equatable {
+    /// One migration.
+    package struct Entry: Sendable, Equatable {
+        package enum Condition: String, Sendable, Hashable {
+            case applied
+            case pending
+            /// Applied, and its file is another one now.
+            case changed
+            /// Applied, and its file is not there.
+            case missing
+            /// Stopped halfway.
+            case interrupted
+        }
+
+        package let version: Int
+        package let name: String
+        package let condition: Condition
+        /// Its row, unless it is pending.
+        package let applied: AppliedMigration?
+    }
+
+    /// Ascending by version.
+    package let entries: [Entry]
+    /// What stops `up` and `down`.
+    package let refusals: [MigrationRefusal]
+
+    package init(available: MigrationSet, applied: [AppliedMigration]) {
+        let rows = Dictionary(applied.map { ($0.version, $0) }, uniquingKeysWith: { first, _ in first })
+        var entries = available.migrations.map { migration in
+            let row = rows[migration.version]
+            return Entry(
+                version: migration.version,
+                name: migration.name,
+                condition: Self.condition(of: migration, row: row),
+                applied: row
+            )
+        }
+        let known = Set(entries.map(\.version))
+        entries += applied.filter { !known.contains($0.version) }
+            .map { Entry(version: $0.version, name: $0.name, condition: .missing, applied: $0) }
+        self.entries = entries.sorted { $0.version < $1.version }
+        refusals = available.defects + MigrationPlan.disagreements(available: available, applied: applied)
+    }
+
+    /// Whether every migration is applied, and as it is now.
+    package var isUpToDate: Bool {
+        refusals.isEmpty && entries.allSatisfy { $0.condition == .applied }
+    }
+
+    private static func condition(of migration: MigrationSet.Migration, row: AppliedMigration?) -> Entry.Condition {
+        guard let row else { return .pending }
+        if row.name != migration.name || row.checksum != migration.up.checksum { return .changed }
+        return row.isFinished ? .applied : .interrupted
+    }
+}

@@ -1,0 +1,71 @@
+package import Postgres
+
+/// What the ledger of a database says, for a process that needs a certain schema and does not migrate by itself.
+package struct SchemaState: Sendable, Hashable {
+    /// Ascending by version; empty where no migration ever ran.
+    package let applied: [AppliedMigration]
+
+    package init(applied: [AppliedMigration]) {
+        self.applied = applied
+    }
+
+    /// The newest migration that is applied in full; 0 for none.
+    package var version: Int { applied.last { $0.isFinished }?.version ?? 0 }
+
+    /// One that stopped halfway, if there is one; `migrate up` repairs it.
+    package var interrupted: AppliedMigration? { applied.first { !$0.isFinished } }
+
+    /// Whether the schema is exactly at `required`.
+    package func readiness(required: Int) -> SchemaReadiness {
+        if let interrupted { return .interrupted(interrupted.fileName) }
+        if version < required { return .behind(version: version, required: required) }
+        return version > required ? .ahead(version: version, required: required) : .ready
+    }
+
+    /// Reads the ledger over a connection of its own. Takes no lock.
+    /// - Throws: `PostgresError`.
+    package static func load(_ configuration: PostgresConfiguration) async throws -> Self {
+        try await PostgresConnection.withConnection(configuration) { try Self($0) }
+    }
+
+    /// Reads the ledger over the shared connections of a running client: for a check that comes again and again.
+    package static func load(_ client: PostgresClient) async throws(PostgresError) -> Self {
+        do {
+            return Self(applied: try await client.read(AppliedMigration.ledger))
+        } catch {
+            guard error.sqlState == .undefinedTable else { throw error }
+            return Self(applied: [])
+        }
+    }
+
+    init(_ connection: PostgresConnection) throws(PostgresError) {
+        do {
+            applied = try connection.query(AppliedMigration.ledger)
+        } catch  where error.sqlState == .undefinedTable {
+            applied = []
+        }
+    }
+}
+
+/// Whether a database can be served, and if not, what to do.
+package enum SchemaReadiness: Sendable, Hashable {
+    case ready
+    case behind(version: Int, required: Int)
+    case ahead(version: Int, required: Int)
+    case interrupted(String)
+}
+
+extension SchemaReadiness: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .ready:
+            "the schema is the one needed"
+        case .behind(let version, let required):
+            "the schema is at \(version), this Concord needs \(required); run `concord migrate up`"
+        case .ahead(let version, let required):
+            "the schema is at \(version), this Concord needs \(required); start the Concord that belongs to it"
+        case .interrupted(let file):
+            "\(file) stopped halfway; run `concord migrate up`"
+        }
+    }
+}

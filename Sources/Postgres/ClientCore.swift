@@ -1,0 +1,68 @@
+import Synchronization
+
+/// What callers and the reactor share.
+final class ClientCore: Sendable {
+    let configuration: PostgresConfiguration
+    let lanes: [Lane]
+    /// By lane.
+    let connectionParameters: [[ConnectionParameter]]
+    let leases: LeasePool
+    private let observer: (any PostgresObserver)?
+    private let wakeup = Wakeup()
+    private let isWakeupPending = Atomic(false)
+    private let shutDownRequested = Atomic(false)
+
+    init(_ configuration: PostgresConfiguration, observer: (any PostgresObserver)?) {
+        self.configuration = configuration
+        self.observer = observer
+        lanes = PostgresLane.allCases.map { Lane($0, configuration) }
+        connectionParameters = lanes.map { configuration.connectionParameters(for: $0.role) }
+        leases = LeasePool(configuration)
+    }
+
+    func lane(_ name: PostgresLane) -> Lane {
+        switch name {
+        case .read: lanes[0]
+        case .write: lanes[1]
+        }
+    }
+
+    func observe(_ event: PostgresEvent) {
+        observer?.postgresEvent(event)
+    }
+
+    // MARK: Waking the reactor
+
+    var wakeupDescriptor: Int32 { wakeup.descriptor }
+
+    /// Makes the reactor look at its queues. Cheap when it is about to anyway.
+    func wake() {
+        if !isWakeupPending.exchange(true, ordering: .acquiringAndReleasing) { wakeup.signal() }
+    }
+
+    /// Called by the reactor before it looks at its queues, so that whoever queues after this wakes it again.
+    func takeWakeup() {
+        wakeup.wait()
+        _ = isWakeupPending.exchange(false, ordering: .acquiringAndReleasing)
+    }
+
+    // MARK: The end
+
+    var isShutDown: Bool { shutDownRequested.load(ordering: .acquiring) }
+
+    /// Refuses everything from now on.
+    func close() {
+        shutDownRequested.store(true, ordering: .releasing)
+        for lane in lanes { lane.state.withLock { $0.close() } }
+        leases.close()
+        wake()
+    }
+
+    /// Leaves nobody in a queue. To be called when nothing will be sent any more.
+    func failWaiting(_ error: PostgresError) {
+        for lane in lanes {
+            for queued in lane.state.withLock({ $0.removeQueued() }) { queued.job.fail(error) }
+        }
+        leases.stop()
+    }
+}

@@ -1,0 +1,288 @@
+import CLibpq
+
+/// One `PGconn`, driven without blocking. Used by one thread at a time: the class is not Sendable.
+///
+/// This file and `ResultSet.swift` are the only ones that hold libpq's pointers.
+final class Connection {
+    enum Progress {
+        case waitsForRead
+        case waitsForWrite
+        case connected
+        case failed
+    }
+
+    enum FlushState {
+        case done
+        case pending
+        case failed
+    }
+
+    private let pointer: OpaquePointer
+    private var scratch = ParameterScratch()
+
+    /// Begins to connect. Looks up the host's name before it returns, which can block: give an address where that
+    /// matters.
+    ///
+    /// - Throws: `.unavailable` when libpq gives up at once.
+    init(connecting parameters: [ConnectionParameter]) throws(PostgresError) {
+        guard let pointer = Self.start(parameters) else { throw PostgresError(.misuse, "out of memory") }
+        self.pointer = pointer
+        // Without a receiver of ours libpq writes notices to standard error.
+        _ = PQsetNoticeReceiver(pointer, { _, _ in }, nil)
+        guard PQstatus(pointer) != CONNECTION_BAD else { throw connectFailure() }
+    }
+
+    deinit {
+        PQfinish(pointer)
+    }
+
+    private static func start(_ parameters: [ConnectionParameter]) -> OpaquePointer? {
+        withCStrings(parameters.map(\.keyword)) { keywords in
+            withCStrings(parameters.map(\.value)) { values in
+                PQconnectStartParams(keywords, values, 0)
+            }
+        }
+    }
+
+    /// The descriptor to watch; it may change while connecting. Negative when there is none.
+    var socket: Int32 { PQsocket(pointer) }
+
+    var isAlive: Bool { PQstatus(pointer) == CONNECTION_OK }
+
+    /// Whether the server is between transactions, as of the last answer.
+    var isBetweenTransactions: Bool { PQtransactionStatus(pointer) == PQTRANS_IDLE }
+
+    func continueConnecting() -> Progress {
+        switch PQconnectPoll(pointer) {
+        case PGRES_POLLING_OK: .connected
+        case PGRES_POLLING_READING: .waitsForRead
+        case PGRES_POLLING_WRITING: .waitsForWrite
+        default: .failed
+        }
+    }
+
+    /// Why connecting failed. Names host and user, never the password.
+    func connectFailure() -> PostgresError {
+        let text = PQerrorMessage(pointer).map { String(cString: $0) } ?? ""
+        let line = text.split(separator: "\n").first.map(String.init) ?? "no reason given"
+        return PostgresError(.unavailable, line)
+    }
+
+    /// Makes sends return at once, whatever the socket takes.
+    func makeNonBlocking() -> Bool {
+        PQsetnonblocking(pointer, 1) == 0
+    }
+
+    func enterPipelineMode() -> Bool {
+        PQenterPipelineMode(pointer) == 1
+    }
+
+    // MARK: Sending. Each returns false when the connection is of no further use.
+
+    /// Runs text that may hold several statements; not in pipeline mode.
+    func send(script: String) -> Bool {
+        PQsendQuery(pointer, script) == 1
+    }
+
+    func sendPrepare(name: String, text: String, types: [UInt32]) -> Bool {
+        PQsendPrepare(pointer, name, text, Int32(types.count), types) == 1
+    }
+
+    func sendPrepared(name: String, _ statement: SQL) -> Bool {
+        scratch.withParameters(of: statement) { count, values, lengths, formats in
+            PQsendQueryPrepared(pointer, name, count, values, lengths, formats, 1) == 1
+        }
+    }
+
+    func sendUnnamed(_ statement: SQL) -> Bool {
+        scratch.withParameters(of: statement) { count, values, lengths, formats in
+            PQsendQueryParams(pointer, statement.text, count, statement.types, values, lengths, formats, 1) == 1
+        }
+    }
+
+    /// Ends what the server treats as one transaction, and flushes as far as the socket takes it.
+    func sendSync() -> Bool {
+        PQpipelineSync(pointer) == 1
+    }
+
+    func flush() -> FlushState {
+        switch PQflush(pointer) {
+        case 0: .done
+        case 1: .pending
+        default: .failed
+        }
+    }
+
+    // MARK: Receiving
+
+    /// Reads what the socket holds. `false` when the connection broke; results that came before can still be taken.
+    func consumeInput() -> Bool {
+        guard PQconsumeInput(pointer) == 1 else { return false }
+        // libpq 15 may leave half a TLS or GSSAPI record decrypted but unread, of which the socket's readiness says
+        // nothing; a second call takes the rest.
+        let isEncrypted = PQsslInUse(pointer) == 1 || PQgssEncInUse(pointer) == 1
+        return !isEncrypted || PQconsumeInput(pointer) == 1
+    }
+
+    /// Whether `nextResult` would wait for the server.
+    var isWaiting: Bool { PQisBusy(pointer) == 1 }
+
+    /// The next result; `nil` ends the results of one statement.
+    func nextResult() -> ResultSet? {
+        PQgetResult(pointer).map { ResultSet(owning: $0) }
+    }
+
+    /// Passes rows of a running `COPY … FROM STDIN` on. `nil` when the socket takes no more for now.
+    func putCopy(_ bytes: [UInt8]) -> Bool? {
+        let outcome = bytes.withUnsafeBytes { buffer in
+            PQputCopyData(pointer, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(buffer.count))
+        }
+        return outcome == 0 ? nil : outcome == 1
+    }
+
+    /// Ends a running `COPY … FROM STDIN`; with `failure`, so that the server undoes it.
+    func endCopy(failure: String?) -> Bool? {
+        let outcome = PQputCopyEnd(pointer, failure)
+        return outcome == 0 ? nil : outcome == 1
+    }
+
+    enum CopyRow {
+        case row([UInt8])
+        case waits
+        case finished
+        case failed
+    }
+
+    /// The next row of a running `COPY … TO STDOUT`.
+    func takeCopy() -> CopyRow {
+        var buffer: UnsafeMutablePointer<CChar>?
+        let length = PQgetCopyData(pointer, &buffer, 1)
+        defer { PQfreemem(buffer) }
+        return switch length {
+        case 0: .waits
+        case -1: .finished
+        case 1...: .row([UInt8](UnsafeRawBufferPointer(start: buffer, count: Int(length))))
+        default: .failed
+        }
+    }
+
+    /// What cancels a running statement of this connection, from any thread.
+    func cancelHandle() -> CancelHandle? {
+        PQgetCancel(pointer).map { CancelHandle(owning: $0) }
+    }
+}
+
+/// Asks the server to cancel what a connection runs.
+final class CancelHandle: @unchecked Sendable {
+    // PROOF of Sendable: a PGcancel is a copy of address and key, never changed after PQgetCancel made it; libpq
+    // documents PQcancel as safe from any thread. It is freed once, by deinit.
+    private let pointer: OpaquePointer
+
+    fileprivate init(owning pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    deinit {
+        PQfreeCancel(pointer)
+    }
+
+    /// Blocks until the server has taken the request, on a connection of its own.
+    func cancel() {
+        var message = [CChar](repeating: 0, count: 256)
+        _ = PQcancel(pointer, &message, Int32(message.count))
+    }
+}
+
+extension ConnectionParameter {
+    /// Splits a connection string into its options.
+    ///
+    /// - Throws: `.configuration`. libpq's own message can repeat what it did not understand, so it is not passed on.
+    static func parse(_ connectionString: String) throws(PostgresError) -> [ConnectionParameter] {
+        guard let options = PQconninfoParse(connectionString, nil) else {
+            throw PostgresError(
+                .configuration,
+                "connection string is neither a postgresql:// URL nor keyword=value pairs"
+            )
+        }
+        defer { PQconninfoFree(options) }
+        var parameters: [ConnectionParameter] = []
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val {
+                let isSecret = option.pointee.dispchar.map { String(cString: $0) == "*" } ?? false
+                parameters.append(
+                    ConnectionParameter(
+                        keyword: String(cString: keyword),
+                        value: String(cString: value),
+                        isSecret: isSecret
+                    )
+                )
+            }
+            option += 1
+        }
+        return parameters
+    }
+}
+
+/// The arrays that libpq wants parameters in, kept between statements.
+private struct ParameterScratch {
+    private var values: [UnsafePointer<CChar>?] = []
+    private var lengths: [Int32] = []
+    private var formats: [Int32] = []
+
+    /// Calls `body` with pointers into `statement`'s values, which are valid only there.
+    mutating func withParameters(
+        of statement: SQL,
+        _ body: (
+            Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
+        ) -> Bool
+    ) -> Bool {
+        values.removeAll(keepingCapacity: true)
+        lengths.removeAll(keepingCapacity: true)
+        while formats.count < statement.parameters.count { formats.append(1) }
+        return statement.values.bytes.withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { characters in
+                for parameter in statement.parameters {
+                    lengths.append(parameter.valueLength ?? 0)
+                    values.append(address(of: parameter, in: characters))
+                }
+                return body(Int32(values.count), values, lengths, formats)
+            }
+        }
+    }
+
+    /// Null only for NULL: an empty value needs an address too, although libpq reads nothing from it.
+    private func address(
+        of parameter: SQL.Parameter,
+        in characters: UnsafeBufferPointer<CChar>
+    ) -> UnsafePointer<CChar>? {
+        guard parameter.valueLength != nil else { return nil }
+        let someAddress = UnsafePointer<CChar>(bitPattern: MemoryLayout<Int>.alignment)
+        return characters.baseAddress.map { $0 + Int(parameter.valueOffset) } ?? someAddress
+    }
+}
+
+/// Calls `body` with a null-terminated array of C strings.
+private func withCStrings<Output>(
+    _ strings: [String],
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Output
+) -> Output {
+    let storage = strings.map { $0.utf8CString }
+    func collect(_ index: Int, _ pointers: inout [UnsafePointer<CChar>?]) -> Output {
+        guard index < storage.count else {
+            pointers.append(nil)
+            return pointers.withUnsafeBufferPointer { list in
+                guard let base = list.baseAddress else {
+                    preconditionFailure("the list ends with nil, so it has an address")
+                }
+                return body(base)
+            }
+        }
+        return storage[index].withUnsafeBufferPointer { characters in
+            pointers.append(characters.baseAddress)
+            return collect(index + 1, &pointers)
+        }
+    }
+    var pointers: [UnsafePointer<CChar>?] = []
+    return collect(0, &pointers)
+}

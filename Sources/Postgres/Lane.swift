@@ -1,0 +1,80 @@
+import Synchronization
+
+/// What one caller wants done in a lane: statements that belong together, and the answer that the caller waits for.
+final class Job: LaneJob {
+    typealias Answer = Result<[ResultSet], PostgresError>
+
+    let statements: [NumberedStatement]
+    let reply = Reply<Answer>()
+
+    init(_ statements: [NumberedStatement]) {
+        self.statements = statements
+    }
+
+    var statementCount: Int { statements.count }
+
+    func start() -> Bool { reply.start() }
+
+    /// - Returns: whether somebody waited for it.
+    @discardableResult
+    func fail(_ error: PostgresError) -> Bool {
+        reply.finish { _ in .failure(error) }
+    }
+}
+
+/// A lane as callers and the reactor share it: its state behind a lock that is never held while something waits.
+final class Lane: Sendable {
+    let kind: Conversation<Job, ResultSet>.Kind
+    let name: PostgresLane
+    let role: PostgresConfiguration.Role
+    let state: Mutex<LaneState<Job>>
+    /// Sent with each transaction where limits of time cannot be set once per connection.
+    let settings: NumberedStatement?
+
+    init(_ name: PostgresLane, _ configuration: PostgresConfiguration) {
+        self.name = name
+        let answerWait: Duration
+        switch name {
+        case .read:
+            kind = .reads
+            role = .read
+            answerWait = configuration.readStatementTimeout + configuration.answerGrace
+        case .write:
+            kind = .writes
+            role = .write
+            answerWait = configuration.writeStatementTimeout + configuration.answerGrace
+        }
+        settings = configuration.transactionSettings(for: role)
+            .map { NumberedStatement(sql: SQL(text: $0), number: nil) }
+        state = Mutex(
+            LaneState(
+                limits: LaneState.Limits(
+                    connections: name == .read ? configuration.readConnections : configuration.writeConnections,
+                    queueMax: configuration.queueMax,
+                    jobsPerBatchMax: name == .read ? configuration.statementsPerBatchMax : 1,
+                    statementsPerBatchMax: configuration.statementsPerBatchMax,
+                    queueWait: configuration.queueWait,
+                    answerWait: answerWait,
+                    connectTimeout: configuration.connectTimeout,
+                    reconnectDelayMin: configuration.reconnectDelayMin,
+                    reconnectDelayMax: configuration.reconnectDelayMax
+                )
+            )
+        )
+    }
+
+    /// The error of a caller that has waited long enough for an answer to what was sent.
+    var noAnswer: PostgresError {
+        switch kind {
+        case .reads: PostgresError(.statementTimeout, "server did not answer in time")
+        case .writes: PostgresError(.commitOutcomeUnknown, "server did not answer the transaction in time")
+        }
+    }
+
+    /// The error of a caller whose task was cancelled.
+    func cancelled(isStarted: Bool) -> PostgresError {
+        kind == .writes && isStarted
+            ? PostgresError(.commitOutcomeUnknown, "cancelled after the transaction was sent")
+            : PostgresError(.cancelled, "task was cancelled")
+    }
+}

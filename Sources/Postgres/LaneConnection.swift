@@ -1,0 +1,219 @@
+/// What came of reading from a connection, gathered so that the lane's lock is taken once, and callers are woken
+/// together: woken one by one, each would find its thread asleep again.
+struct Delivery {
+    private(set) var sentAgain: [QueuedJob<Job>] = []
+    private(set) var answered = 0
+    var hasProgress = false
+    private var settled: [(job: Job, answer: Job.Answer)] = []
+
+    var failed: Int { settled.count - answered }
+
+    mutating func carryOut(_ effect: Conversation<Job, ResultSet>.Effect) {
+        switch effect {
+        case .none, .broken:
+            break
+        case .answer(let job, let results):
+            answered += 1
+            settled.append((job, .success(results)))
+        case .fail(let job, let error):
+            settled.append((job, .failure(error)))
+        case .sendAgain(let queued):
+            sentAgain.append(queued)
+        }
+    }
+
+    func wakeCallers() {
+        for (job, answer) in settled { job.reply.finish { _ in answer } }
+    }
+}
+
+/// One connection of a lane: a `Connection` in pipeline mode and the conversation that goes on over it.
+final class LaneConnection {
+    enum Outcome: Hashable {
+        /// Everything sent has been answered: the connection is free.
+        case finished
+        /// Answers are still to come.
+        case waits
+        /// Nothing had been sent.
+        case idle
+        /// The connection is of no further use.
+        case broken
+    }
+
+    private let connection: Connection
+    private(set) var isConnecting = true
+    private(set) var conversation: Conversation<Job, ResultSet>?
+    /// Numbers of the statements prepared here.
+    private var prepared: Set<Int> = []
+    /// What epoll has been told to watch for.
+    var watchedMask: UInt32 = 0
+
+    init(_ parameters: [ConnectionParameter]) throws(PostgresError) {
+        connection = try Connection(connecting: parameters)
+    }
+
+    var socket: Int32 { connection.socket }
+
+    func continueConnecting() -> Connection.Progress {
+        let progress = connection.continueConnecting()
+        guard progress == .connected else { return progress }
+        guard connection.makeNonBlocking(), connection.enterPipelineMode() else { return .failed }
+        isConnecting = false
+        return .connected
+    }
+
+    func connectFailure() -> PostgresError { connection.connectFailure() }
+
+    func flush() -> Connection.FlushState { connection.flush() }
+
+    // MARK: Sending
+
+    private static let begin = NumberedStatement(sql: "BEGIN", number: nil)
+    private static let commit = NumberedStatement(sql: "COMMIT", number: nil)
+
+    /// Sends `batch`. `false` when the connection is of no further use; `lost` then says what becomes of the jobs.
+    func send(_ batch: LaneBatch<Job>, _ lane: Lane) -> Bool {
+        var sending = Sending(
+            connection: connection,
+            conversation: Conversation(lane.kind, batch.jobs),
+            known: prepared
+        )
+        switch lane.kind {
+        case .reads:
+            if !batch.isSeparate, let settings = lane.settings { sending.send(settings, as: .settings(exchange: nil)) }
+            for (index, queued) in batch.jobs.enumerated() {
+                if batch.isSeparate, let settings = lane.settings {
+                    sending.send(settings, as: .settings(exchange: index))
+                }
+                sending.send(queued.job.statements, exchange: index)
+                if batch.isSeparate { sending.sync(exchange: index) }
+            }
+            if !batch.isSeparate { sending.sync(exchange: nil) }
+        case .writes:
+            for (index, queued) in batch.jobs.enumerated() {
+                sending.prepare(queued.job.statements, exchange: index)
+                sending.send(Self.begin, as: .begin(exchange: index))
+                if let settings = lane.settings { sending.send(settings, as: .settings(exchange: index)) }
+                sending.send(queued.job.statements, exchange: index)
+                sending.send(Self.commit, as: .commit(exchange: index))
+                sending.sync(exchange: index)
+            }
+        }
+        conversation = sending.conversation
+        return sending.isAccepted
+    }
+
+    // MARK: Receiving
+
+    /// Takes what has arrived.
+    func receive(into delivery: inout Delivery, _ lane: Lane) -> Outcome {
+        // What came before the connection broke can still be read.
+        let isAlive = connection.consumeInput()
+        guard conversation != nil else { return isAlive ? .idle : .broken }
+        while conversation?.isFinished == false, !connection.isWaiting {
+            // Nil ends the results of one statement.
+            guard let result = connection.nextResult() else {
+                guard connection.isAlive else { return .broken }
+                continue
+            }
+            delivery.hasProgress = true
+            let effect = conversation?.receive(event(of: result)) ?? .broken
+            if case .broken = effect { return .broken }
+            delivery.carryOut(effect)
+        }
+        guard isAlive, connection.isAlive else { return .broken }
+        return conversation?.isFinished == true ? finishConversation() : .waits
+    }
+
+    private func event(of result: ResultSet) -> Conversation<Job, ResultSet>.Event {
+        switch result.outcome {
+        case .rows: .completed(result, tag: nil)
+        case .command: .completed(result, tag: result.commandTag)
+        // COPY cannot go through a lane; it has no SQLSTATE, and so ends the connection.
+        case .failure, .copyIn, .copyOut: .failed(result.failure())
+        case .skipped: .skipped
+        case .synced: .synced
+        }
+    }
+
+    private func finishConversation() -> Outcome {
+        guard let finished = conversation else { return .broken }
+        prepared.formUnion(finished.prepared)
+        conversation = nil
+        var cleanUp: [NumberedStatement] = []
+        if !connection.isBetweenTransactions { cleanUp.append(NumberedStatement(sql: "ROLLBACK", number: nil)) }
+        if finished.hasStalePreparation {
+            prepared = []
+            cleanUp.append(NumberedStatement(sql: "DEALLOCATE ALL", number: nil))
+        }
+        guard !cleanUp.isEmpty else { return .finished }
+        var sending = Sending(connection: connection, conversation: Conversation(.reads, []), known: [])
+        for statement in cleanUp { sending.send(statement, as: .cleanUp) }
+        sending.sync(exchange: nil)
+        conversation = sending.conversation
+        return sending.isAccepted ? .waits : .broken
+    }
+
+    /// Says what becomes of those that still wait, now that the connection is given up.
+    func lost(into delivery: inout Delivery) {
+        for effect in conversation?.lost() ?? [] { delivery.carryOut(effect) }
+        conversation = nil
+    }
+}
+
+/// Sends statements and notes what answers they will have.
+private struct Sending {
+    let connection: Connection
+    var conversation: Conversation<Job, ResultSet>
+    /// Numbers of statements that need no preparing.
+    var known: Set<Int>
+    /// Whether libpq took everything.
+    private(set) var isAccepted = true
+
+    init(connection: Connection, conversation: Conversation<Job, ResultSet>, known: Set<Int>) {
+        self.connection = connection
+        self.conversation = conversation
+        self.known = known
+    }
+
+    mutating func send(_ statements: [NumberedStatement], exchange: Int) {
+        prepare(statements, exchange: exchange)
+        for (index, statement) in statements.enumerated() {
+            send(statement, as: .statement(exchange: exchange, isLast: index == statements.count - 1))
+        }
+    }
+
+    mutating func send(_ statement: NumberedStatement, as step: Conversation<Job, ResultSet>.Step) {
+        let isSent =
+            if let number = statement.number {
+                connection.sendPrepared(name: name(number), statement.sql)
+            } else {
+                connection.sendUnnamed(statement.sql)
+            }
+        note(isSent, step)
+    }
+
+    /// Prepares those of `statements` that are numbered and not prepared yet.
+    mutating func prepare(_ statements: [NumberedStatement], exchange: Int) {
+        for statement in statements {
+            guard let number = statement.number, known.insert(number).inserted else { continue }
+            let isSent = connection.sendPrepare(
+                name: name(number),
+                text: statement.sql.text,
+                types: statement.sql.types
+            )
+            note(isSent, .prepare(statement: number, exchange: exchange))
+        }
+    }
+
+    mutating func sync(exchange: Int?) {
+        note(connection.sendSync(), .sync(exchange: exchange))
+    }
+
+    private mutating func note(_ isSent: Bool, _ step: Conversation<Job, ResultSet>.Step) {
+        conversation.expect(step)
+        isAccepted = isAccepted && isSent
+    }
+
+    private func name(_ number: Int) -> String { "c\(number)" }
+}

@@ -1,0 +1,224 @@
+import Synchronization
+
+/// The program's access to PostgreSQL: a few connections, shared by all callers.
+///
+/// Statements of many callers travel together in libpq's pipeline mode, driven by one thread; a caller waits without
+/// holding a thread and decodes its rows itself. Reads and write batches have connections and a queue each; interactive
+/// transactions lease a connection of their own. Every queue and every wait is bounded.
+///
+/// All methods can be called from any number of tasks at once. A task that is cancelled stops waiting at once; a
+/// statement it had sent on a shared connection still runs, for a cancellation there would hit a neighbour.
+package final class PostgresClient: Sendable {
+    private enum Lifecycle {
+        case notStarted
+        case running
+        case ended
+    }
+
+    private let configuration: PostgresConfiguration
+    private let core: ClientCore
+    private let catalog: StatementCatalog
+    private let lifecycle = Mutex(Lifecycle.notStarted)
+
+    /// Starts nothing: callers wait until `run` is called.
+    package init(configuration: PostgresConfiguration, observer: (any PostgresObserver)? = nil) {
+        self.configuration = configuration
+        core = ClientCore(configuration, observer: observer)
+        catalog = StatementCatalog(numbersMax: configuration.preparedStatementsMax)
+    }
+
+    /// Connects, serves and reconnects until `shutDown` is called or the task is cancelled. What was accepted by then
+    /// is answered first, for at most `PostgresConfiguration.drainWait`; afterwards nobody waits any more.
+    ///
+    /// Runs once: later calls return at once.
+    package func run() async {
+        let starts = lifecycle.withLock { lifecycle in
+            guard lifecycle == .notStarted else { return false }
+            lifecycle = .running
+            return true
+        }
+        guard starts else { return }
+        await withTaskCancellationHandler {
+            await runOnNewThread { [core] in Reactor(core).run() }
+        } onCancel: {
+            shutDown()
+        }
+        lifecycle.withLock { $0 = .ended }
+    }
+
+    /// Refuses new work and makes `run` return. Returns at once itself.
+    package func shutDown() {
+        core.close()
+        let neverRan = lifecycle.withLock { lifecycle in
+            defer { if lifecycle == .notStarted { lifecycle = .ended } }
+            return lifecycle == .notStarted
+        }
+        if neverRan { core.failWaiting(PostgresError(.shutDown, "client was shut down")) }
+    }
+
+    // MARK: Reads
+
+    /// The rows of `query`, which must change nothing: the server refuses it otherwise, and it is sent again when a
+    /// connection is lost or another caller's statement fails beside it.
+    ///
+    /// - Throws: `.server`, `.connectionLost`, `.unavailable`, `.queueFull`, `.queueTimeout`, `.statementTimeout`,
+    ///   `.cancelled`, `.shutDown`, `.decoding`, `.tooManyRows`, `.valueTooLarge`.
+    package func read<Row>(_ query: Query<Row>) async throws(PostgresError) -> [Row] {
+        let results = try await submit([query.sql], to: .read)
+        return try results[0].decode(rowsMax: configuration.rowsMax)
+    }
+
+    /// The rows of several queries, sent together in one round trip. Each sees what was committed when it runs, so two
+    /// of them can see different states of the database.
+    ///
+    /// - Throws: as `read` of one query, when any of them fails.
+    package func read<each Row>(
+        _ queries: repeat Query<each Row>
+    ) async throws(PostgresError) -> (repeat [each Row]) {
+        var statements: [SQL] = []
+        for query in repeat each queries { statements.append(query.sql) }
+        var results = try await submit(statements, to: .read)[...]
+        let rowsMax = configuration.rowsMax
+        return (repeat try Self.decodeFirst(of: &results, for: each queries, rowsMax: rowsMax))
+    }
+
+    private static func decodeFirst<Row>(
+        of results: inout ArraySlice<ResultSet>,
+        for query: Query<Row>,
+        rowsMax: Int
+    ) throws(PostgresError) -> [Row] {
+        try results.removeFirst().decode(rowsMax: rowsMax)
+    }
+
+    // MARK: Writes
+
+    /// Applies the statements of `batch` as one transaction, in one round trip. Returns once the commit is confirmed.
+    ///
+    /// Never sent twice, unless the server has said that nothing of it was done.
+    ///
+    /// - Throws: as `read`, and `.commitOutcomeUnknown` when the batch was sent and neither success nor failure came
+    ///   back: the connection broke, the server did not answer in time, or the task was cancelled. After any other
+    ///   error nothing of the batch has been or will be applied.
+    package func write(_ batch: WriteBatch) async throws(PostgresError) -> WriteResult {
+        let results = try await submit(batch.statements, to: .write)
+        return WriteResult(results: results, rowsMax: configuration.rowsMax)
+    }
+
+    private func submit(_ statements: [SQL], to name: PostgresLane) async throws(PostgresError) -> [ResultSet] {
+        guard !statements.isEmpty else { return [] }
+        try check(statements)
+        let job = Job(statements.map(numbered))
+        let lane = core.lane(name)
+        switch lane.state.withLock({ $0.submit(job, now: currentInstant()) }) {
+        case .queued(let wakes):
+            if wakes { core.wake() }
+        case .refused(let code):
+            throw refusal(code)
+        }
+        return try await job.reply.value { .failure(lane.cancelled(isStarted: $0)) }.get()
+    }
+
+    private func check(_ statements: [SQL]) throws(PostgresError) {
+        guard statements.count <= configuration.statementsPerCallMax else {
+            throw PostgresError(.misuse, "more than \(configuration.statementsPerCallMax) statements in one call")
+        }
+        for statement in statements where !statement.fits(valueBytesMax: configuration.valueBytesMax) {
+            throw PostgresError(.valueTooLarge, "parameter is longer than \(configuration.valueBytesMax) bytes")
+        }
+    }
+
+    private func numbered(_ statement: SQL) -> NumberedStatement {
+        let number = configuration.statementMode == .named ? catalog.number(of: statement) : nil
+        return NumberedStatement(sql: statement, number: number)
+    }
+
+    private func refusal(_ code: PostgresError.Code) -> PostgresError {
+        switch code {
+        case .queueFull: PostgresError(code, "\(configuration.queueMax) callers wait already")
+        case .shutDown: PostgresError(code, "client was shut down")
+        default: PostgresError(code, "database cannot be reached")
+        }
+    }
+
+    // MARK: Interactive transactions
+
+    /// Runs `body` in a transaction on a connection of its own, and commits what it did.
+    ///
+    /// `body` is synchronous, so nothing outside the database can be waited for while locks are held; it runs on a
+    /// thread of its own, with the task's locals. It must be safe to run again: after a serialization failure, a
+    /// deadlock or a connection lost before the commit it does, up to `PostgresConfiguration.transactionAttemptsMax`
+    /// times in all, after a short wait. Cancelling the task cancels the running statement.
+    ///
+    /// - Parameters:
+    ///   - name: for logs and metrics; a closed set. The observer is told it when the body runs again.
+    ///   - body: the statements.
+    /// - Throws: what `body` throws, and as `write`.
+    /// - Returns: what `body` returned in the run that was committed.
+    package func transaction<Output: Sendable>(
+        _ name: StaticString,
+        _ body: @escaping @Sendable (inout Transaction) throws(PostgresError) -> Output
+    ) async throws(PostgresError) -> Output {
+        var attempt = 1
+        while true {
+            if core.lane(.write).state.withLock({ $0.unreachableSince != nil }) { throw refusal(.unavailable) }
+            let outcome = try await core.leases.withWorker(waits: core.wake) { await $0.transaction(body) }
+            switch outcome.result {
+            case .success(let output):
+                return output
+            case .failure(let error):
+                let mayRunAgain = outcome.hadStalePreparation || isTransient(error)
+                guard mayRunAgain, attempt < configuration.transactionAttemptsMax, !Task.isCancelled else {
+                    throw error
+                }
+                core.observe(.transactionRepeated(name: name.description, error))
+                await pause(attempt: attempt)
+                attempt += 1
+            }
+        }
+    }
+
+    private func isTransient(_ error: PostgresError) -> Bool {
+        error.code == .connectionLost || error.sqlState == .serializationFailure || error.sqlState == .deadlockDetected
+    }
+
+    /// Up to 2 ms, 4 ms, 8 ms, …: long enough for the other transaction to end, and never the same for two.
+    private func pause(attempt: Int) async {
+        let microsecondsMax = 1000 << min(attempt, 6)
+        let microseconds = Int.random(in: microsecondsMax / 4...microsecondsMax)
+        try? await Task.sleep(for: .microseconds(microseconds))
+    }
+
+    // MARK: State
+
+    /// A snapshot for readiness and metrics; cheap.
+    package var state: PostgresClientState {
+        let lanes = core.lanes.map { lane in
+            lane.state.withLock { state in
+                (
+                    lane: PostgresClientState.Lane(
+                        connections: state.connectionCount,
+                        busyConnections: state.busyCount,
+                        queued: state.queuedCount,
+                        statistics: state.statistics
+                    ),
+                    unreachableSince: state.unreachableSince
+                )
+            }
+        }
+        let reachability: PostgresClientState.Reachability =
+            if let since = lanes.compactMap(\.unreachableSince).min() {
+                .unreachable(since: since)
+            } else if lanes.allSatisfy({ $0.lane.connections > 0 }) {
+                .connected
+            } else {
+                .connecting
+            }
+        return PostgresClientState(
+            reachability: reachability,
+            read: lanes[0].lane,
+            write: lanes[1].lane,
+            leasesInUse: core.leases.inUse,
+            leaseWaiters: core.leases.waiters
+        )
+    }
+}

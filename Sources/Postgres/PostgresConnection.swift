@@ -1,0 +1,363 @@
+import Glibc
+
+/// A connection of its own that blocks the calling thread: for migrations, tests and bulk work.
+///
+/// Not Sendable: `withConnection` runs its body on a thread that is made for it.
+package final class PostgresConnection {
+    private let connection: Connection
+    private let rowsMax: Int
+    private let mode: PostgresConfiguration.StatementMode
+    private let preparedMax: Int
+    /// The names of prepared statements by what they run.
+    private var prepared: [StatementKey: String] = [:]
+    /// How long one statement may take before the connection is given up; `nil` is for ever.
+    private let answerWait: Duration?
+    /// Set when the connection is of no further use.
+    private var isBroken = false
+    /// Set when a statement inside a transaction failed only because of how this connection had prepared it. The
+    /// transaction is lost; on a new connection it may succeed.
+    private(set) var hasStalePreparation = false
+
+    /// Connects, and blocks until that has succeeded or failed.
+    ///
+    /// - Throws: `.unavailable`.
+    package convenience init(_ configuration: PostgresConfiguration) throws(PostgresError) {
+        try self.init(configuration, role: .unlimited, answerWait: nil)
+    }
+
+    init(
+        _ configuration: PostgresConfiguration,
+        role: PostgresConfiguration.Role,
+        answerWait: Duration?
+    ) throws(PostgresError) {
+        connection = try Connection(connecting: configuration.connectionParameters(for: role))
+        rowsMax = configuration.rowsMax
+        mode = configuration.statementMode
+        preparedMax = configuration.preparedStatementsMax
+        self.answerWait = answerWait
+        try finishConnecting(until: currentInstant() + configuration.connectTimeout)
+    }
+
+    /// Connects on a new thread, runs `body` there, and closes the connection.
+    ///
+    /// `body` is synchronous and may block. Cancelling the calling task does not interrupt it.
+    @discardableResult
+    package static func withConnection<Output: Sendable>(
+        _ configuration: PostgresConfiguration,
+        _ body: @escaping @Sendable (PostgresConnection) throws -> Output
+    ) async throws -> Output {
+        try await runOnNewThread {
+            Result { try body(PostgresConnection(configuration)) }
+        }.get()
+    }
+
+    /// The rows of `query`.
+    ///
+    /// - Throws: `.server`, `.connectionLost`, `.statementTimeout`, `.decoding`, `.tooManyRows`.
+    package func query<Row>(_ query: Query<Row>) throws(PostgresError) -> [Row] {
+        try run(query.sql).decode(rowsMax: rowsMax)
+    }
+
+    /// How many rows `statement` inserted, changed, deleted or returned.
+    @discardableResult
+    package func execute(_ statement: SQL) throws(PostgresError) -> Int {
+        try run(statement).affectedRows
+    }
+
+    /// Runs text that may hold several statements, without parameters. Outside a transaction they are one.
+    package func execute(script: String) throws(PostgresError) {
+        try settle(try runScript(script))
+    }
+
+    /// Runs `body` in a transaction: commits when it returns, rolls back when it throws. Does not run it again.
+    ///
+    /// - Throws: what `body` throws; `.commitOutcomeUnknown` when the connection is lost while committing;
+    ///   `.rolledBack` when the server answers the commit with a rollback, because a statement had failed and `body`
+    ///   returned all the same.
+    package func transaction<Output>(
+        _ body: (inout Transaction) throws(PostgresError) -> Output
+    ) throws(PostgresError) -> Output {
+        try transaction(settings: nil, body)
+    }
+
+    func transaction<Output>(
+        settings: String?,
+        _ body: (inout Transaction) throws(PostgresError) -> Output
+    ) throws(PostgresError) -> Output {
+        try run("BEGIN")
+        let output: Output
+        do {
+            if let settings { try run(SQL(text: settings)) }
+            var transaction = Transaction(connection: self)
+            output = try body(&transaction)
+        } catch {
+            if !isBroken { _ = try? run("ROLLBACK") }
+            throw error
+        }
+        try commit()
+        return output
+    }
+
+    private func commit() throws(PostgresError) {
+        let tag: String
+        do {
+            tag = try run("COMMIT").commandTag
+        } catch {
+            guard error.sqlState == nil || isBroken else { throw error }
+            throw PostgresError(.commitOutcomeUnknown, "connection lost while committing")
+        }
+        guard tag == "COMMIT" else {
+            throw PostgresError(.rolledBack, "transaction was rolled back because a statement in it had failed")
+        }
+    }
+
+    /// Whether another transaction can start here.
+    var isReusable: Bool { !isBroken && !hasStalePreparation && connection.isBetweenTransactions }
+
+    /// Lets no other transaction start here.
+    func retire() {
+        isBroken = true
+    }
+
+    func cancelHandle() -> CancelHandle? { connection.cancelHandle() }
+
+    // MARK: One statement
+
+    /// Sends `statement` and waits for its answer; prepares it first where that is allowed, and once more where the
+    /// server has forgotten it or a table has changed under it.
+    @discardableResult
+    private func run(_ statement: SQL) throws(PostgresError) -> ResultSet {
+        guard mode == .named, !statement.parameters.isEmpty else { return try runUnnamed(statement) }
+        let key = StatementKey(statement)
+        let wasPrepared = prepared[key] != nil
+        let name = try prepare(key)
+        try checked(connection.sendPrepared(name: name, statement))
+        let answer = try results()
+        guard wasPrepared, case .failure(let failure) = answer, failure.isStalePreparation else {
+            return try settle(answer)
+        }
+        guard connection.isBetweenTransactions else {
+            hasStalePreparation = true
+            return try settle(answer)
+        }
+        try settle(try runScript("DEALLOCATE ALL"))
+        prepared.removeAll()
+        try checked(connection.sendPrepared(name: try prepare(key), statement))
+        return try settle(try results())
+    }
+
+    private func runUnnamed(_ statement: SQL) throws(PostgresError) -> ResultSet {
+        try checked(connection.sendUnnamed(statement))
+        return try settle(try results())
+    }
+
+    /// The name under which `key` is prepared.
+    private func prepare(_ key: StatementKey) throws(PostgresError) -> String {
+        if let name = prepared[key] { return name }
+        if prepared.count >= preparedMax {
+            try settle(try runScript("DEALLOCATE ALL"))
+            prepared.removeAll()
+        }
+        let name = "s\(prepared.count)"
+        try checked(connection.sendPrepare(name: name, text: key.text, types: key.types))
+        try settle(try results())
+        prepared[key] = name
+        return name
+    }
+
+    private func runScript(_ script: String) throws(PostgresError) -> Answer {
+        try checked(connection.send(script: script))
+        return try results()
+    }
+
+    // MARK: Waiting
+
+    private enum Answer {
+        case success(ResultSet)
+        case failure(ServerFailure)
+    }
+
+    @discardableResult
+    private func settle(_ answer: Answer) throws(PostgresError) -> ResultSet {
+        switch answer {
+        case .success(let result): return result
+        case .failure(let failure):
+            if failure.endsSession { throw broken(.connectionLost, "the server ended the connection") }
+            throw failure.error
+        }
+    }
+
+    /// The last result of what was sent, or the first failure.
+    private func results() throws(PostgresError) -> Answer {
+        let deadline = answerWait.map { currentInstant() + $0 }
+        try flush(until: deadline)
+        var answer: Answer?
+        while let result = try nextResult(until: deadline) {
+            if case .failure = answer { continue }
+            switch result.outcome {
+            case .rows, .command: answer = .success(result)
+            case .failure, .skipped, .synced: answer = .failure(result.failure())
+            case .copyIn, .copyOut: throw broken(.misuse, "COPY needs copyIn or copyOut")
+            }
+        }
+        guard let answer else { throw broken(.connectionLost, "connection to the server lost") }
+        return answer
+    }
+
+    private func flush(until deadline: Instant?) throws(PostgresError) {
+        while true {
+            switch connection.flush() {
+            case .done: return
+            case .failed: throw broken(.connectionLost, "connection to the server lost")
+            case .pending:
+                try wait(for: Int16(POLLIN | POLLOUT), until: deadline)
+                try checked(connection.consumeInput())
+            }
+        }
+    }
+
+    private func nextResult(until deadline: Instant?) throws(PostgresError) -> ResultSet? {
+        while connection.isWaiting {
+            try wait(for: Int16(POLLIN), until: deadline)
+            // What came before the connection broke is still there to be taken.
+            guard connection.consumeInput() else { break }
+        }
+        return connection.nextResult()
+    }
+
+    private func finishConnecting(until deadline: Instant) throws(PostgresError) {
+        var progress = Connection.Progress.waitsForWrite
+        while true {
+            switch progress {
+            case .connected:
+                try checked(connection.makeNonBlocking())
+                return
+            case .failed:
+                throw connection.connectFailure()
+            case .waitsForRead, .waitsForWrite:
+                guard try waits(for: progress == .waitsForRead ? Int16(POLLIN) : Int16(POLLOUT), until: deadline) else {
+                    throw PostgresError(.unavailable, "server did not answer in time")
+                }
+            }
+            progress = connection.continueConnecting()
+        }
+    }
+
+    private func wait(for events: Int16, until deadline: Instant?) throws(PostgresError) {
+        guard try waits(for: events, until: deadline) else {
+            throw broken(.statementTimeout, "server did not answer in time")
+        }
+    }
+
+    /// Whether one of `events` came before `deadline`.
+    private func waits(for events: Int16, until deadline: Instant?) throws(PostgresError) -> Bool {
+        while true {
+            var descriptor = pollfd(fd: connection.socket, events: events, revents: 0)
+            let milliseconds = deadline.map { currentInstant().millisecondsRoundedUp(until: $0) } ?? -1
+            let count = poll(&descriptor, 1, milliseconds)
+            if count > 0 { return true }
+            if count == 0 { return false }
+            guard errno == EINTR else { throw broken(.connectionLost, "connection to the server lost") }
+        }
+    }
+
+    private func checked(_ succeeded: Bool) throws(PostgresError) {
+        guard succeeded else { throw broken(.connectionLost, "connection to the server lost") }
+    }
+
+    private func broken(_ code: PostgresError.Code, _ message: String) -> PostgresError {
+        isBroken = true
+        return PostgresError(code, message)
+    }
+
+    // MARK: COPY
+
+    /// Runs `COPY … FROM STDIN` with what `next` returns, until that is `nil`.
+    ///
+    /// - Throws: what `next` throws, after the server has undone the copy; else as `query`.
+    /// - Returns: how many rows were copied.
+    @discardableResult
+    package func copyIn(
+        _ statement: StaticString,
+        from next: () throws(PostgresError) -> [UInt8]?
+    ) throws(PostgresError) -> Int {
+        try startCopy(statement, expecting: .copyIn)
+        do {
+            while let bytes = try next() {
+                try repeatWhenFull { connection.putCopy(bytes) }
+            }
+        } catch {
+            guard !isBroken else { throw error }
+            try repeatWhenFull { connection.endCopy(failure: "cancelled by the client") }
+            _ = try results()
+            throw error
+        }
+        try repeatWhenFull { connection.endCopy(failure: nil) }
+        return try settle(try results()).affectedRows
+    }
+
+    /// Runs `COPY … TO STDOUT` and passes each row, or header, to `body` as it comes.
+    ///
+    /// - Throws: what `body` throws; the connection cannot be used after that. Else as `query`.
+    package func copyOut(
+        _ statement: StaticString,
+        to body: ([UInt8]) throws(PostgresError) -> Void
+    ) throws(PostgresError) {
+        try startCopy(statement, expecting: .copyOut)
+        while true {
+            switch connection.takeCopy() {
+            case .row(let bytes):
+                do {
+                    try body(bytes)
+                } catch {
+                    isBroken = true
+                    throw error
+                }
+            case .waits:
+                try wait(for: Int16(POLLIN), until: nil)
+                try checked(connection.consumeInput())
+            case .finished:
+                try settle(try results())
+                return
+            case .failed:
+                throw broken(.connectionLost, "connection to the server lost")
+            }
+        }
+    }
+
+    private func startCopy(_ statement: StaticString, expecting outcome: ResultSet.Outcome) throws(PostgresError) {
+        try checked(connection.send(script: statement.description))
+        try flush(until: nil)
+        guard let result = try nextResult(until: nil) else {
+            throw broken(.connectionLost, "connection to the server lost")
+        }
+        if result.outcome == outcome { return }
+        if result.outcome == .failure {
+            _ = try results()
+            try settle(.failure(result.failure()))
+        }
+        throw broken(.misuse, "statement is not the expected kind of COPY")
+    }
+
+    private func repeatWhenFull(_ send: () -> Bool?) throws(PostgresError) {
+        while true {
+            if let succeeded = send() {
+                try checked(succeeded)
+                return
+            }
+            try flush(until: nil)
+        }
+    }
+}
+
+extension Instant {
+    /// Milliseconds from this instant until `deadline`, rounded up so that a wait never ends before it; zero when it
+    /// has passed.
+    func millisecondsRoundedUp(until deadline: Instant) -> Int32 {
+        let (seconds, attoseconds) = duration(to: deadline).components
+        let milliseconds = seconds.multipliedReportingOverflow(by: 1000)
+        guard !milliseconds.overflow else { return seconds < 0 ? 0 : .max }
+        let rounded = milliseconds.partialValue + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        return Int32(clamping: max(0, rounded))
+    }
+}

@@ -1,0 +1,109 @@
+/// Why a statement, a transaction or a connection did not do what was asked: the only error this target throws.
+///
+/// `message` names operations, tables, columns and constraints, and never holds a value that was bound or stored: the
+/// server's own text is passed on only for error classes whose text cannot quote one.
+package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What callers branch on.
+    package enum Code: Sendable, Hashable {
+        /// The server refused the statement; nothing of its transaction remains.
+        case server(SQLState)
+        /// The connection broke before the answer came, and nothing was committed: safe to try again.
+        case connectionLost
+        /// `COMMIT` may have been sent and no answer came. Look for what was written before trying again.
+        case commitOutcomeUnknown
+        /// No connection stands and the last attempt to make one failed.
+        case unavailable
+        /// As many callers wait already as the configuration allows.
+        case queueFull
+        /// No connection became free within the configured wait.
+        case queueTimeout
+        /// The server did not answer in time. The statement may still run; a write is reported as
+        /// `commitOutcomeUnknown` instead.
+        case statementTimeout
+        /// The calling task was cancelled before anything was committed.
+        case cancelled
+        /// The client is shutting down or has done so.
+        case shutDown
+        /// A result did not have the columns or the types that the caller reads.
+        case decoding
+        /// A result has more rows than the configuration allows.
+        case tooManyRows
+        /// A parameter or a result value is larger than the configuration allows.
+        case valueTooLarge
+        /// `COMMIT` was answered with a rollback.
+        case rolledBack
+        /// The connection string or another setting cannot be used.
+        case configuration
+        /// An API of this target was used against its contract, or libpq ran out of memory.
+        case misuse
+    }
+
+    package let code: Code
+    /// For people; lower case, without values.
+    package let message: String
+    /// The violated constraint, when the server named one.
+    package let constraint: String?
+    /// The table the error is about, when the server named one.
+    package let table: String?
+    /// The column the error is about, when the server named one.
+    package let column: String?
+
+    package init(
+        _ code: Code,
+        _ message: String,
+        constraint: String? = nil,
+        table: String? = nil,
+        column: String? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.constraint = constraint
+        self.table = table
+        self.column = column
+    }
+
+    /// The server's error code, if it was the server that refused.
+    package var sqlState: SQLState? {
+        guard case .server(let state) = code else { return nil }
+        return state
+    }
+
+    /// Whether the same call, made again later, may succeed without anything having been done twice.
+    package var isRetryable: Bool {
+        switch code {
+        case .server(let state):
+            state == .serializationFailure || state == .deadlockDetected || state == .lockNotAvailable
+        case .connectionLost, .unavailable, .queueFull, .queueTimeout: true
+        case .commitOutcomeUnknown, .statementTimeout, .cancelled, .shutDown, .decoding, .tooManyRows, .valueTooLarge,
+            .rolledBack, .configuration, .misuse:
+            false
+        }
+    }
+
+    package var description: String {
+        var text = "\(codeName): \(message)"
+        if let constraint { text += " (constraint \(constraint))" }
+        return text
+    }
+
+    /// A closed set of names, fit for a metric label.
+    package var codeName: String {
+        switch code {
+        case .server(let state): "server_\(state.rawValue)"
+        case .connectionLost: "connection_lost"
+        case .commitOutcomeUnknown: "commit_outcome_unknown"
+        case .unavailable: "unavailable"
+        case .queueFull: "queue_full"
+        case .queueTimeout: "queue_timeout"
+        case .statementTimeout: "statement_timeout"
+        case .cancelled: "cancelled"
+        case .shutDown: "shut_down"
+        case .decoding: "decoding"
+        case .tooManyRows: "too_many_rows"
+        case .valueTooLarge: "value_too_large"
+        case .rolledBack: "rolled_back"
+        case .configuration: "configuration"
+        case .misuse: "misuse"
+        }
+    }
+}

@@ -1,0 +1,254 @@
+import CLibpq
+import Glibc
+import Synchronization
+
+/// The thread that drives all shared connections: it watches their sockets, feeds the free ones from their lane's
+/// queue, and hands each answer to the caller that waits for it. It never decodes a row and never waits for a caller.
+///
+/// Lives on the thread that makes it.
+final class Reactor {
+    private let core: ClientCore
+    private let epoll: Int32
+    private var connections: [[LaneConnection?]]
+    private var events = [epoll_event](repeating: epoll_event(), count: 64)
+    private var drainDeadline: Instant?
+
+    init(_ core: ClientCore) {
+        self.core = core
+        connections = core.lanes.map { lane in
+            Array(repeating: nil, count: lane.state.withLock { $0.limits.connections })
+        }
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        precondition(epoll >= 0, "no file descriptor left")
+        let watched = control(EPOLL_CTL_ADD, core.wakeupDescriptor, EPOLLIN.rawValue, Token.wakeup)
+        precondition(watched, "a new descriptor can be watched")
+    }
+
+    deinit {
+        close(epoll)
+    }
+
+    /// Runs until the client has been shut down and what it had accepted has been answered, or the drain's time is up.
+    func run() {
+        while true {
+            var now = currentInstant()
+            expireLeases(now: now)
+            let isDrained = checkDrain(now: now)
+            if isDrained { break }
+            for lane in core.lanes.indices {
+                for duty in core.lanes[lane].state.withLock({ $0.duties(now: now) }) {
+                    perform(duty, lane: lane, now: now)
+                }
+            }
+            now = currentInstant()
+            waitForEvents(timeout: nextDeadline(now: now).map { now.millisecondsRoundedUp(until: $0) } ?? -1)
+        }
+        finish()
+    }
+
+    // MARK: Waiting
+
+    /// What an event is about: a lane and a slot in one number.
+    private enum Token {
+        static let wakeup = UInt64.max
+
+        static func of(lane: Int, slot: Int) -> UInt64 { UInt64(lane) << 32 | UInt64(slot) }
+        static func lane(_ token: UInt64) -> Int { Int(token >> 32) }
+        static func slot(_ token: UInt64) -> Int { Int(token & 0xFFFF_FFFF) }
+    }
+
+    private func nextDeadline(now: Instant) -> Instant? {
+        var next = drainDeadline
+        for lane in core.lanes {
+            let deadline = lane.state.withLock { $0.nextDeadline(now: now) }
+            next = [next, deadline].compactMap(\.self).min()
+        }
+        return [next, core.leases.nextDeadline].compactMap(\.self).min()
+    }
+
+    private func waitForEvents(timeout: Int32) {
+        let count = Int(epoll_wait(epoll, &events, Int32(events.count), timeout))
+        guard count > 0 else { return }
+        let now = currentInstant()
+        for index in 0..<count {
+            let token = events[index].data.u64
+            guard token != Token.wakeup else {
+                core.takeWakeup()
+                continue
+            }
+            handleEvent(lane: Token.lane(token), slot: Token.slot(token), now: now)
+        }
+    }
+
+    private func handleEvent(lane: Int, slot: Int, now: Instant) {
+        guard let connection = connections[lane][slot] else { return }
+        if connection.isConnecting {
+            continueConnecting(connection, lane: lane, slot: slot, now: now)
+        } else {
+            receive(connection, lane: lane, slot: slot, now: now)
+        }
+    }
+
+    private func control(_ operation: Int32, _ descriptor: Int32, _ mask: UInt32, _ token: UInt64) -> Bool {
+        var event = epoll_event(events: mask, data: epoll_data_t(u64: token))
+        return epoll_ctl(epoll, operation, descriptor, &event) == 0
+    }
+
+    /// Watches `connection` for what it now waits for.
+    private func watch(_ connection: LaneConnection, _ mask: UInt32, lane: Int, slot: Int) {
+        // A connection attempt may go on with another socket of the same number, of which epoll knows nothing.
+        guard connection.watchedMask != mask || connection.isConnecting else { return }
+        let token = Token.of(lane: lane, slot: slot)
+        if !control(EPOLL_CTL_MOD, connection.socket, mask, token) {
+            _ = control(EPOLL_CTL_ADD, connection.socket, mask, token)
+        }
+        connection.watchedMask = mask
+    }
+
+    // MARK: Duties
+
+    private func perform(_ duty: LaneState<Job>.Duty, lane: Int, now: Instant) {
+        switch duty {
+        case .connect(let slot):
+            connect(lane: lane, slot: slot, now: now)
+        case .abandonAttempt(let slot):
+            let error = PostgresError(.unavailable, "server did not answer in time")
+            connectFailed(error, lane: lane, slot: slot, now: now)
+        case .send(let slot, let batch):
+            send(batch, lane: lane, slot: slot, now: now)
+        case .expire(let expired):
+            fail(expired, PostgresError(.queueTimeout, "no connection became free in time"), lane: lane)
+        case .releaseCallers(let slot):
+            for job in connections[lane][slot]?.conversation?.unsettled ?? [] { job.fail(core.lanes[lane].noAnswer) }
+        case .drop(let slot):
+            lost(lane: lane, slot: slot, now: now)
+        }
+    }
+
+    private func fail(_ jobs: [QueuedJob<Job>], _ error: PostgresError, lane: Int) {
+        for queued in jobs { queued.job.fail(error) }
+        core.lanes[lane].state.withLock { $0.count(answered: 0, failed: jobs.count) }
+    }
+
+    // MARK: Connecting
+
+    private func connect(lane: Int, slot: Int, now: Instant) {
+        do {
+            let connection = try LaneConnection(core.connectionParameters[lane])
+            connections[lane][slot] = connection
+            // libpq: begin as if it had asked to wait until the socket can be written.
+            watch(connection, EPOLLOUT.rawValue, lane: lane, slot: slot)
+        } catch {
+            connectFailed(error, lane: lane, slot: slot, now: now)
+        }
+    }
+
+    private func continueConnecting(_ connection: LaneConnection, lane: Int, slot: Int, now: Instant) {
+        switch connection.continueConnecting() {
+        case .waitsForRead: watch(connection, EPOLLIN.rawValue, lane: lane, slot: slot)
+        case .waitsForWrite: watch(connection, EPOLLOUT.rawValue, lane: lane, slot: slot)
+        case .failed: connectFailed(connection.connectFailure(), lane: lane, slot: slot, now: now)
+        case .connected:
+            watch(connection, EPOLLIN.rawValue, lane: lane, slot: slot)
+            core.lanes[lane].state.withLock { $0.connected(slot: slot) }
+            core.observe(.connected(core.lanes[lane].name))
+        }
+    }
+
+    private func connectFailed(_ error: PostgresError, lane: Int, slot: Int, now: Instant) {
+        connections[lane][slot] = nil
+        let (retryIn, failed) = core.lanes[lane].state.withLock {
+            $0.connectFailed(slot: slot, now: now, jitter: .random(in: 0...1))
+        }
+        core.observe(.connectFailed(core.lanes[lane].name, error, retryIn: retryIn))
+        fail(failed, PostgresError(.unavailable, "database cannot be reached"), lane: lane)
+    }
+
+    // MARK: Talking
+
+    private func send(_ batch: LaneBatch<Job>, lane: Int, slot: Int, now: Instant) {
+        guard let connection = connections[lane][slot] else {
+            preconditionFailure("a lane feeds only slots that are connected")
+        }
+        if connection.send(batch, core.lanes[lane]) {
+            flush(connection, lane: lane, slot: slot, now: now)
+        } else {
+            lost(lane: lane, slot: slot, now: now)
+        }
+    }
+
+    private func flush(_ connection: LaneConnection, lane: Int, slot: Int, now: Instant) {
+        switch connection.flush() {
+        case .done: watch(connection, EPOLLIN.rawValue, lane: lane, slot: slot)
+        case .pending: watch(connection, EPOLLIN.rawValue | EPOLLOUT.rawValue, lane: lane, slot: slot)
+        case .failed: lost(lane: lane, slot: slot, now: now)
+        }
+    }
+
+    private func receive(_ connection: LaneConnection, lane: Int, slot: Int, now: Instant) {
+        let shared = core.lanes[lane]
+        var delivery = Delivery()
+        let outcome = connection.receive(into: &delivery, shared)
+        shared.state.withLock { state in
+            state.count(answered: delivery.answered, failed: delivery.failed)
+            if !delivery.sentAgain.isEmpty { state.putBack(delivery.sentAgain, now: now) }
+            switch outcome {
+            case .finished: state.finished(slot: slot)
+            case .waits: if delivery.hasProgress { state.progressed(slot: slot, now: now) }
+            case .idle, .broken: break
+            }
+        }
+        delivery.wakeCallers()
+        if outcome == .broken {
+            lost(lane: lane, slot: slot, now: now)
+        } else {
+            flush(connection, lane: lane, slot: slot, now: now)
+        }
+    }
+
+    private func lost(lane: Int, slot: Int, now: Instant) {
+        guard let connection = connections[lane][slot] else { return }
+        connections[lane][slot] = nil
+        var delivery = Delivery()
+        connection.lost(into: &delivery)
+        core.lanes[lane].state.withLock { state in
+            state.count(answered: delivery.answered, failed: delivery.failed)
+            state.putBack(delivery.sentAgain, now: now)
+            state.lost(slot: slot, now: now, jitter: .random(in: 0...1))
+        }
+        delivery.wakeCallers()
+        let error = PostgresError(.connectionLost, "connection to the server lost")
+        core.observe(.connectionLost(core.lanes[lane].name, error))
+    }
+
+    // MARK: Leases and the end
+
+    private func expireLeases(now: Instant) {
+        let error = PostgresError(.queueTimeout, "no connection became free in time")
+        for waiter in core.leases.expire(now: now) { waiter.finish { _ in .failure(error) } }
+    }
+
+    /// Whether it is time to end.
+    private func checkDrain(now: Instant) -> Bool {
+        guard core.isShutDown else { return false }
+        let deadline = drainDeadline ?? now + core.configuration.drainWait
+        drainDeadline = deadline
+        let isQuiet = core.lanes.allSatisfy { $0.state.withLock(\.isQuiet) } && core.leases.isQuiet
+        return isQuiet || deadline <= now
+    }
+
+    /// Closes every connection and leaves nobody waiting.
+    private func finish() {
+        let error = PostgresError(.shutDown, "client was shut down")
+        for (lane, slots) in connections.enumerated() {
+            for connection in slots {
+                var delivery = Delivery()
+                connection?.lost(into: &delivery)
+                delivery.wakeCallers()
+                fail(delivery.sentAgain, error, lane: lane)
+            }
+        }
+        connections = []
+        core.failWaiting(error)
+    }
+}

@@ -1,0 +1,62 @@
+/// A type that is read from one row of a result: its properties in column order.
+///
+///     init(row: inout RowDecoder) throws(PostgresError) {
+///         id = try row.next()
+///         email = try row.next()
+///     }
+package protocol RowDecodable: Sendable {
+    /// - Throws: `.decoding` when a column is missing, is NULL where a value is needed, or has another type.
+    init(row: inout RowDecoder) throws(PostgresError)
+}
+
+/// Reads the columns of one row, one after the other.
+package struct RowDecoder: ~Copyable {
+    private let result: ResultSet
+    private let row: Int
+    private var column = 0
+
+    init(result: ResultSet, row: Int) {
+        self.result = result
+        self.row = row
+    }
+
+    /// The next column, which must not be NULL.
+    package mutating func next<Value: PostgresValue>(_ type: Value.Type = Value.self) throws(PostgresError) -> Value {
+        guard let value = try next(Value?.self) else {
+            throw PostgresError(.decoding, "column \(column) (\(result.columnName(column - 1))) is NULL")
+        }
+        return value
+    }
+
+    /// The next column, `nil` for NULL.
+    package mutating func next<Value: PostgresValue>(_ type: Value?.Type = Value?.self) throws(PostgresError) -> Value?
+    {
+        let current = column
+        guard current < result.columnCount else {
+            throw PostgresError(.decoding, "row has \(result.columnCount) columns, one more was read")
+        }
+        column += 1
+        let oid = result.typeOID(column: current)
+        guard Value.accepts(typeOID: oid) else {
+            throw PostgresError(
+                .decoding,
+                "column \(current + 1) (\(result.columnName(current))) has type \(oid), not \(Value.typeOID)"
+            )
+        }
+        return try result.value(row: row, column: current, as: Value.self)
+    }
+
+    /// - Throws: `.decoding` unless every column has been read.
+    func finish() throws(PostgresError) {
+        guard column == result.columnCount else {
+            throw PostgresError(.decoding, "row has \(result.columnCount) columns, \(column) were read")
+        }
+    }
+}
+
+extension Optional: RowDecodable where Wrapped: PostgresValue {
+    /// A row of one column that may be NULL.
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        self = try row.next(Wrapped?.self)
+    }
+}

@@ -1,0 +1,41 @@
+/// The five characters by which PostgreSQL classifies an error (PostgreSQL 15, appendix A).
+package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+    package let rawValue: String
+
+    package init(_ rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    package init(stringLiteral value: String) {
+        self.rawValue = value
+    }
+
+    /// The first two characters: a closed set, fit for a metric label.
+    package var errorClass: String { String(rawValue.prefix(2)) }
+
+    package var description: String { rawValue }
+
+    package static let featureNotSupported: Self = "0A000"
+    package static let divisionByZero: Self = "22012"
+    package static let invalidTextRepresentation: Self = "22P02"
+    package static let notNullViolation: Self = "23502"
+    package static let foreignKeyViolation: Self = "23503"
+    package static let uniqueViolation: Self = "23505"
+    package static let checkViolation: Self = "23514"
+    package static let readOnlyTransaction: Self = "25006"
+    package static let inFailedTransaction: Self = "25P02"
+    package static let undefinedPreparedStatement: Self = "26000"
+    package static let invalidPassword: Self = "28P01"
+    package static let undefinedDatabase: Self = "3D000"
+    package static let serializationFailure: Self = "40001"
+    package static let deadlockDetected: Self = "40P01"
+    package static let duplicatePreparedStatement: Self = "42P05"
+    package static let undefinedTable: Self = "42P01"
+    package static let tooManyConnections: Self = "53300"
+    package static let objectInUse: Self = "55006"
+    package static let lockNotAvailable: Self = "55P03"
+    package static let queryCanceled: Self = "57014"
+    package static let adminShutdown: Self = "57P01"
+    package static let crashShutdown: Self = "57P02"
+    package static let cannotConnectNow: Self = "57P03"
+}

@@ -1,0 +1,43 @@
+/// An error report of the server, or of libpq in its stead (then without an SQLSTATE).
+struct ServerFailure: Sendable, Hashable {
+    var severity: String
+    var sqlState: SQLState?
+    var message: String
+    var sourceFunction: String?
+    var constraint: String?
+    var table: String?
+    var column: String?
+
+    /// Whether the session ends with this report.
+    var endsSession: Bool { sqlState == nil || severity == "FATAL" || severity == "PANIC" }
+
+    /// Whether the statement failed only because of how this connection had prepared it: forgetting what is prepared
+    /// and sending it again helps.
+    ///
+    /// A result type that changed under a plan shares 0A000 with everything unsupported; the function that raised it
+    /// tells them apart in every language (`plancache.c`).
+    var isStalePreparation: Bool {
+        switch sqlState {
+        case SQLState.undefinedPreparedStatement, SQLState.duplicatePreparedStatement: true
+        case SQLState.featureNotSupported: sourceFunction == "RevalidateCachedQuery"
+        default: false
+        }
+    }
+
+    /// Classes whose primary message names objects and rules but never quotes a value. Class 22 quotes values, P0 is
+    /// whatever a function raises, and both stay out.
+    private static let classesWithoutValues: Set<String> = [
+        "08", "0A", "23", "25", "26", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58", "XX",
+    ]
+
+    var error: PostgresError {
+        guard let sqlState else { return PostgresError(.connectionLost, "connection to the server lost") }
+        return PostgresError(
+            .server(sqlState),
+            Self.classesWithoutValues.contains(sqlState.errorClass) ? message : "server error \(sqlState)",
+            constraint: constraint,
+            table: table,
+            column: column
+        )
+    }
+}

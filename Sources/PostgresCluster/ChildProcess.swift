@@ -1,0 +1,77 @@
+import Subprocess
+import SystemPackage
+
+/// What a finished child process left behind.
+struct ChildResult {
+    /// Whether it exited with status zero.
+    var succeeded: Bool
+    /// Both output streams, as they came.
+    var output: String
+}
+
+/// The environment of every child process: nothing of the caller's reaches the server, `PGDATA`, `PGOPTIONS` and
+/// locale settings least of all; messages are in English, because some of them are looked at.
+private let childEnvironment: [Environment.Key: String] = [
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "LC_ALL": "C",
+    "TZ": "UTC",
+]
+
+/// Runs a program to its end.
+///
+/// The working directory is the root, which every user can enter. When the task is cancelled the child is interrupted:
+/// `initdb` then removes what it has made, and `pg_ctl` ends the server that it is waiting for.
+/// - Throws: `PostgresClusterError.commandFailed` when the program cannot be started, `cancelled` when the task is
+///   cancelled.
+func runChild(
+    _ program: String,
+    _ arguments: [String],
+    as user: ServerUser? = nil,
+    environment: Environment = .custom(childEnvironment)
+) async throws(PostgresClusterError) -> ChildResult {
+    let words = (user?.commandPrefix ?? []) + [program] + arguments
+    let executable: Executable = words[0].hasPrefix("/") ? .path(FilePath(words[0])) : .name(words[0])
+    var options = PlatformOptions()
+    options.teardownSequence = [.send(signal: .interrupt, allowedDurationToNextStep: .seconds(10))]
+    do {
+        let result = try await run(
+            executable,
+            arguments: Arguments(Array(words.dropFirst())),
+            environment: environment,
+            workingDirectory: "/",
+            platformOptions: options,
+            output: .string(limit: 1 << 20),
+            error: .combinedWithOutput
+        )
+        guard !Task.isCancelled else { throw PostgresClusterError.cancelled }
+        return ChildResult(
+            succeeded: result.terminationStatus.isSuccess,
+            output: result.standardOutput.trimmingWhitespace
+        )
+    } catch {
+        throw Task.isCancelled ? .cancelled : .commandFailed(command: program, output: "\(error)")
+    }
+}
+
+/// Runs a program that has to succeed and returns what it printed.
+/// - Throws: `PostgresClusterError.commandFailed` when it cannot be started or exits with another status than zero,
+///   `cancelled` when the task is cancelled.
+@discardableResult
+func runChildSuccessfully(
+    _ program: String,
+    _ arguments: [String],
+    as user: ServerUser? = nil
+) async throws(PostgresClusterError) -> String {
+    let result = try await runChild(program, arguments, as: user)
+    guard result.succeeded else { throw .commandFailed(command: program, output: result.output) }
+    return result.output
+}
+
+extension String {
+    /// The text without white space at either end.
+    var trimmingWhitespace: String {
+        let tail = drop { $0.isWhitespace }
+        guard let last = tail.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return String(tail[...last])
+    }
+}

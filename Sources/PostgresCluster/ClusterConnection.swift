@@ -1,0 +1,57 @@
+/// How to reach a running private cluster.
+package struct ClusterConnection: Equatable, Sendable {
+    /// How the server came to run.
+    package enum Origin: Equatable, Sendable {
+        /// The cluster did not exist before.
+        case created
+        /// An existing cluster was started.
+        case started
+        /// The server was still running; the Concord that had started it died without stopping it.
+        case adopted
+    }
+
+    /// The port in the socket's name; nothing listens on TCP.
+    static let port = 5432
+
+    /// The directory of the Unix socket; only the server's user and root can enter it.
+    package var socketDirectory: String
+    /// The database role to connect as: a superuser, trusted without a password because only its owner reaches the
+    /// socket.
+    package var role: String
+    /// Where the data really is. Differs from what was asked for only when ``notice`` says so.
+    package var dataDirectory: String
+    /// The file that the server writes its log to.
+    package var logFile: String
+    /// The process id of the server.
+    package var processID: Int
+    /// The server's major version.
+    package var majorVersion: Int
+    /// How the server came to run.
+    package var origin: Origin
+    /// One sentence for the person who started Concord, when something differs from what they asked for.
+    package var notice: String?
+
+    /// The libpq URI of `database` on this cluster (PostgreSQL manual, section 34.1.1.2).
+    ///
+    /// Nothing in it is secret. Database and directory names are percent-encoded, so any name is safe.
+    package func url(database: String) -> String {
+        """
+        postgresql://\(percentEncoded(role))@/\(percentEncoded(database))\
+        ?host=\(percentEncoded(socketDirectory))&port=\(Self.port)
+        """
+    }
+
+    private func percentEncoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF")
+        var encoded = ""
+        for byte in text.utf8 {
+            let character = Character(UnicodeScalar(byte))
+            if character.isASCII, character.isLetter || character.isNumber || "-._~".contains(character) {
+                encoded.append(character)
+            } else {
+                encoded += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 0x0F)])"
+            }
+        }
+        return encoded
+    }
+}

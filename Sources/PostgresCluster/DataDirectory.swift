@@ -1,0 +1,180 @@
+import Glibc
+import SystemPackage
+
+/// The directory that a private cluster lives in, locked for as long as this value's file is open.
+///
+/// It belongs to the server's user with mode 0700 and holds `cluster` (PostgreSQL's own data directory),
+/// `cluster.new` (one that is being made), `server.log` and `concord.lock`.
+struct DataDirectory {
+    /// Its absolute path, links resolved.
+    var path: String
+    /// What to tell the person who started Concord, when it is not where they asked for it.
+    var notice: String?
+
+    /// PostgreSQL's data directory.
+    var cluster: String { "\(path)/cluster" }
+    /// Where a cluster is made before it gets its name: an interrupted `initdb` is recognised by it.
+    var unfinishedCluster: String { "\(path)/cluster.new" }
+    /// What the server writes.
+    var log: String { "\(path)/server.log" }
+    /// Locked by the Concord that uses the directory; also the mark by which a directory is known as Concord's.
+    var lock: String { "\(path)/concord.lock" }
+    /// Concord's settings, included by `postgresql.conf`.
+    var configurationFile: String { "\(cluster)/concord.conf" }
+    /// The server's description of itself while it runs.
+    var pidFile: String { "\(cluster)/postmaster.pid" }
+
+    /// Where Concord keeps data when the server's user cannot enter the place that was asked for.
+    static let fallbackRoot = "/var/lib/concord"
+
+    /// Finds or makes the directory and gives it to `owner`.
+    ///
+    /// When Concord is root and the server's user may not pass through a directory above (a home folder, usually),
+    /// a directory of a name derived from the requested path under ``fallbackRoot`` is used instead.
+    /// - Throws: `notADataDirectory`, `ownedByAnotherUser`, `commandFailed` or `systemCall`.
+    static func prepare(
+        _ requested: String,
+        owner: ServerUser,
+        fallbackRoot: String = fallbackRoot
+    ) async throws(PostgresClusterError) -> DataDirectory {
+        let wanted = try resolve(requested)
+        guard try await canEnter(parentOf: wanted, as: owner) else {
+            let name = FilePath(wanted).lastComponent?.string ?? "data"
+            let path = "\(fallbackRoot)/\(name)-\(stableName(for: wanted))"
+            try make(path, owner: owner)
+            let notice = "PostgreSQL's user cannot enter \(wanted); its data is in \(path)"
+            return DataDirectory(path: path, notice: notice)
+        }
+        try make(wanted, owner: owner)
+        return DataDirectory(path: wanted, notice: nil)
+    }
+
+    /// Locks the directory against every other Concord, and names this process in the lock file.
+    ///
+    /// The lock ends with the returned file, and so with this process; child processes do not inherit it. `patience`
+    /// covers the guard of an earlier owner (``ClusterSettings/endsWithOwner``), which holds it until the server is
+    /// gone.
+    /// - Throws: `inUse`, `cancelled` or `systemCall`.
+    func acquireLock(patience: Duration) async throws(PostgresClusterError) -> FileDescriptor {
+        let file: FileDescriptor
+        do {
+            file = try FileDescriptor.open(
+                FilePath(lock),
+                .readWrite,
+                options: [.create, .noFollow, .closeOnExec],
+                permissions: [.ownerReadWrite]
+            )
+        } catch {
+            throw .systemCall(operation: "open", path: lock, reason: "\(error)")
+        }
+        guard await waitUntil(patience, { flock(file.rawValue, LOCK_EX | LOCK_NB) == 0 }) else {
+            try? file.close()
+            if Task.isCancelled { throw .cancelled }
+            throw .inUse(directory: path, processID: readFile(lock).flatMap { Int($0.trimmingWhitespace) })
+        }
+        // Only for the message of whoever comes second.
+        ftruncate(file.rawValue, 0)
+        _ = try? file.writeAll(toAbsoluteOffset: 0, "\(getpid())\n".utf8)
+        return file
+    }
+
+    /// The major version that made the cluster, or nil when there is no cluster yet.
+    /// - Throws: `incompleteCluster` when there is something else in its place.
+    func clusterMajor() throws(PostgresClusterError) -> Int? {
+        guard FileFacts(cluster) != nil else { return nil }
+        guard let version = readFile("\(cluster)/PG_VERSION"), let major = Int(version.trimmingWhitespace),
+            FileFacts("\(cluster)/global/pg_control") != nil
+        else { throw .incompleteCluster(cluster) }
+        return major
+    }
+
+    /// Makes the cluster. An earlier attempt that was cut off is removed first; the cluster gets its name only when
+    /// it is complete.
+    /// - Throws: `commandFailed` or `systemCall`.
+    func initialize(
+        with binaries: ServerBinaries,
+        role: String,
+        isDurable: Bool,
+        owner: ServerUser
+    ) async throws(PostgresClusterError) {
+        try await runChildSuccessfully("/bin/rm", ["-rf", "--", unfinishedCluster], as: owner)
+        let arguments = [
+            "--pgdata=\(unfinishedCluster)", "--username=\(role)", "--encoding=UTF8", "--locale=C",
+            "--auth-local=trust", "--auth-host=reject", "--no-instructions",
+        ]
+        let haste = isDurable ? [] : ["--no-sync"]
+        try await runChildSuccessfully(binaries.path("initdb"), arguments + haste, as: owner)
+        let main = "\(unfinishedCluster)/postgresql.conf"
+        guard let defaults = readFile(main) else { throw systemCallFailure("read", main) }
+        try replaceFile(main, with: "\(defaults)\ninclude_if_exists = 'concord.conf'\n", owner: owner)
+        guard rename(unfinishedCluster, cluster) == 0 else { throw systemCallFailure("create", cluster) }
+    }
+
+    /// The server process that `postmaster.pid` names, if it is alive and serves this directory.
+    func livePostmaster() -> Postmaster? {
+        readFile(pidFile).flatMap(Postmaster.init(pidFile:)).flatMap { $0.isAlive(in: cluster) ? $0 : nil }
+    }
+
+    /// The absolute path of `path`, with the links in the part that exists resolved.
+    private static func resolve(_ path: String) throws(PostgresClusterError) -> String {
+        var absolute = FilePath(path)
+        if absolute.isRelative {
+            guard let current = realpath(".", nil) else { throw systemCallFailure("resolve", ".") }
+            defer { free(current) }
+            absolute = FilePath(String(cString: current)).pushing(absolute)
+        }
+        absolute.lexicallyNormalize()
+        var missing: [FilePath.Component] = []
+        while true {
+            if let resolved = realpath(absolute.string, nil) {
+                defer { free(resolved) }
+                return missing.reversed().reduce(into: FilePath(String(cString: resolved))) { $0.append($1) }.string
+            }
+            guard errno == ENOENT, let last = absolute.lastComponent else {
+                throw systemCallFailure("resolve", path)
+            }
+            missing.append(last)
+            absolute.removeLastComponent()
+        }
+    }
+
+    /// Whether `owner` may pass through all directories above `path` that exist. What does not exist yet will be
+    /// made so that it may.
+    private static func canEnter(
+        parentOf path: String,
+        as owner: ServerUser
+    ) async throws(PostgresClusterError) -> Bool {
+        var ancestor = FilePath(path).removingLastComponent()
+        while FileFacts(ancestor.string) == nil, ancestor.removeLastComponent() {}
+        // Asked as that user, because mode bits are not the whole truth (access control lists, mounts).
+        return try await runChild("/usr/bin/test", ["-x", ancestor.string], as: owner).succeeded
+    }
+
+    /// Makes the directory and those above it, or takes an existing one that is empty or Concord's.
+    private static func make(_ path: String, owner: ServerUser) throws(PostgresClusterError) {
+        var above = FilePath(path).removingLastComponent()
+        var missing: [String] = []
+        while FileFacts(above.string) == nil {
+            missing.append(above.string)
+            above.removeLastComponent()
+        }
+        for directory in missing.reversed() {
+            guard mkdir(directory, 0o755) == 0 || errno == EEXIST else { throw systemCallFailure("create", directory) }
+            // Whatever the umask, the server's user has to pass.
+            if geteuid() == 0 { chmod(directory, 0o711) }
+        }
+        if mkdir(path, 0o700) != 0 {
+            guard errno == EEXIST else { throw systemCallFailure("create", path) }
+            guard let facts = FileFacts(path), facts.isDirectory else { throw .notADataDirectory(path) }
+            guard facts.owner == owner.userID || geteuid() == 0 else {
+                throw .ownedByAnotherUser(directory: path, userID: facts.owner)
+            }
+            let entries = try directoryEntries(path)
+            guard entries.isEmpty || entries.contains("concord.lock") else { throw .notADataDirectory(path) }
+            if let cluster = FileFacts("\(path)/cluster"), cluster.owner != owner.userID {
+                throw .ownedByAnotherUser(directory: "\(path)/cluster", userID: cluster.owner)
+            }
+        }
+        try makePrivate(path, owner: owner)
+    }
+}

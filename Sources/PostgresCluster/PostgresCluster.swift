@@ -1,0 +1,331 @@
+import Glibc
+import Subprocess
+import SystemPackage
+
+/// A PostgreSQL server of Concord's own, in one directory, reachable by its owner through a Unix socket only.
+///
+/// Works for any caller, root included: root's children run as the user `postgres`, because PostgreSQL refuses root.
+/// A directory serves one Concord at a time. A server that outlived the Concord that had started it (`kill -9`) is
+/// adopted when it answers and runs with the same settings, and otherwise stopped and started anew.
+///
+/// One `start` or `stop` at a time; a second one under way fails with ``PostgresClusterError/busy``. Dropping the
+/// object without ``stop(_:)`` lets go of the directory and leaves the server running.
+package actor PostgresCluster {
+    private enum State {
+        case stopped
+        case changing
+        case running(ClusterConnection)
+    }
+
+    /// The superuser that `initdb` makes and everybody connects as.
+    private static let role = "concord"
+
+    private let requestedDirectory: String
+    private let settings: ClusterSettings
+    private var state = State.stopped
+    private var lock: DirectoryLock?
+
+    /// A cluster that is not running yet; nothing is touched before ``start()``.
+    /// - Parameters:
+    ///   - dataDirectory: A directory that does not exist, is empty, or was made by an earlier cluster. Relative
+    ///     paths start at the working directory.
+    ///   - settings: How the server runs.
+    package init(dataDirectory: String, settings: ClusterSettings = .durable) {
+        self.requestedDirectory = dataDirectory
+        self.settings = settings
+    }
+
+    /// Makes the cluster if there is none, starts or adopts its server, and returns when it answers.
+    ///
+    /// On a running cluster it returns the same connection again. After a failure or a cancellation the directory is
+    /// unlocked and no server of this call is left running.
+    /// - Throws: `PostgresClusterError`; its cases say what the person at the keyboard has to do.
+    package func start() async throws(PostgresClusterError) -> ClusterConnection {
+        switch state {
+        case .running(let connection): return connection
+        case .changing: throw .busy
+        case .stopped: state = .changing
+        }
+        do throws(PostgresClusterError) {
+            let connection = try await bringUp()
+            state = .running(connection)
+            return connection
+        } catch {
+            lock = nil
+            state = .stopped
+            throw error
+        }
+    }
+
+    /// Stops the server and unlocks the directory; the data stays. Does nothing when it is not running.
+    ///
+    /// Also completes in a cancelled task: a shutdown that is not waited for is no shutdown.
+    /// - Throws: `PostgresClusterError.busy` or `systemCall`, the latter when the server does not end.
+    package func stop(_ mode: StopMode = .fast) async throws(PostgresClusterError) {
+        switch state {
+        case .stopped: return
+        case .changing: throw .busy
+        case .running(let connection):
+            state = .changing
+            defer {
+                lock = nil
+                state = .stopped
+            }
+            let directory = DataDirectory(path: connection.dataDirectory)
+            try await stopServer(of: directory, mode)
+            unlink("\(connection.socketDirectory)/.s.PGSQL.\(ClusterConnection.port).lock")
+            unlink("\(connection.socketDirectory)/.s.PGSQL.\(ClusterConnection.port)")
+            rmdir(connection.socketDirectory)
+        }
+    }
+
+    /// Stops the server and removes the data directory with everything in it.
+    /// - Throws: `PostgresClusterError`.
+    package func discard() async throws(PostgresClusterError) {
+        guard case .running(let connection) = state else { throw .notRunning }
+        try await stop(.immediate)
+        try await runChildSuccessfully("/bin/rm", ["-rf", "--", connection.dataDirectory])
+    }
+
+    /// Makes an empty database unless there is one of that name; whether it was made.
+    /// - Throws: `PostgresClusterError.notRunning` or `commandFailed`.
+    @discardableResult
+    package func createDatabase(_ name: String) async throws(PostgresClusterError) -> Bool {
+        guard case .running(let connection) = state else { throw .notRunning }
+        let binaries = try await ServerBinaries.choose(
+            in: settings.binaryDirectory,
+            forClusterOf: connection.majorVersion,
+            at: connection.dataDirectory
+        )
+        let result = try await runChild(
+            binaries.path("createdb"),
+            [
+                "--host=\(connection.socketDirectory)", "--port=\(ClusterConnection.port)",
+                "--username=\(connection.role)", "--maintenance-db=postgres", "--", name,
+            ]
+        )
+        if result.succeeded { return true }
+        // The children speak English, so the message can be told from others.
+        if result.output.contains("already exists") { return false }
+        throw .commandFailed(command: "createdb", output: result.output)
+    }
+
+    // The steps of `start`, in order.
+
+    private func bringUp() async throws(PostgresClusterError) -> ClusterConnection {
+        let owner = try ServerUser.forThisProcess()
+        let directory = try await DataDirectory.prepare(requestedDirectory, owner: owner)
+        lock = DirectoryLock(
+            file: try await directory.acquireLock(patience: settings.endsWithOwner ? .seconds(15) : .seconds(2))
+        )
+        let existingMajor = try directory.clusterMajor()
+        let binaries = try await ServerBinaries.choose(
+            in: settings.binaryDirectory,
+            forClusterOf: existingMajor,
+            at: directory.cluster
+        )
+        if existingMajor == nil {
+            try await directory.initialize(
+                with: binaries,
+                role: Self.role,
+                isDurable: settings.isDurable,
+                owner: owner
+            )
+        }
+        let socketDirectory = try prepareSocketDirectory(
+            root: settings.socketRoot,
+            dataDirectory: directory.path,
+            owner: owner
+        )
+        var connection = ClusterConnection(
+            socketDirectory: socketDirectory,
+            role: Self.role,
+            dataDirectory: directory.path,
+            logFile: directory.log,
+            processID: 0,
+            majorVersion: binaries.major,
+            origin: existingMajor == nil ? .created : .started,
+            notice: directory.notice
+        )
+        if let survivor = try await adoptOrStop(in: directory, socketDirectory, binaries) {
+            connection.origin = .adopted
+            connection.processID = Int(survivor.processID)
+            return connection
+        }
+        let configuration = settings.configurationFile(socketDirectory: socketDirectory)
+        try replaceFile(directory.configurationFile, with: configuration, owner: owner)
+        let postmaster = try await startServer(in: directory, socketDirectory, binaries, owner)
+        connection.processID = Int(postmaster.processID)
+        if settings.endsWithOwner {
+            try await undoingOnFailure(in: directory) { () throws(PostgresClusterError) in
+                try await self.postGuard(on: postmaster, in: directory, socketDirectory)
+            }
+        }
+        return connection
+    }
+
+    /// The server that is still running, when it can be used as it is; otherwise none is running afterwards.
+    private func adoptOrStop(
+        in directory: DataDirectory,
+        _ socketDirectory: String,
+        _ binaries: ServerBinaries
+    ) async throws(PostgresClusterError) -> Postmaster? {
+        // One that is still recovering from the crash in which its Concord died too.
+        _ = await waitUntil(settings.startTimeout) { directory.livePostmaster()?.status != .starting }
+        guard let survivor = directory.livePostmaster() else { return nil }
+        // A server with a guard is about to be ended by it, so it is never adopted.
+        if survivor.status == .ready, !settings.endsWithOwner,
+            survivor.socketDirectory == socketDirectory,
+            readFile(directory.configurationFile) == settings.configurationFile(socketDirectory: socketDirectory),
+            try await answers(at: socketDirectory, binaries)
+        {
+            return survivor
+        }
+        try await stopServer(of: directory, .fast)
+        return nil
+    }
+
+    private func answers(
+        at socketDirectory: String,
+        _ binaries: ServerBinaries
+    ) async throws(PostgresClusterError) -> Bool {
+        let arguments = ["--host=\(socketDirectory)", "--port=\(ClusterConnection.port)", "--timeout=3", "--quiet"]
+        return try await runChild(binaries.path("pg_isready"), arguments).succeeded
+    }
+
+    private func startServer(
+        in directory: DataDirectory,
+        _ socketDirectory: String,
+        _ binaries: ServerBinaries,
+        _ owner: ServerUser
+    ) async throws(PostgresClusterError) -> Postmaster {
+        keepLogShort(directory.log)
+        // Children of a killed server hold its shared memory until they notice; nothing but time helps.
+        let sharedMemoryDeadline = ContinuousClock.now + .seconds(30)
+        while true {
+            try await clearLeftovers(in: directory, socketDirectory, owner: owner)
+            let logStart = FileFacts(directory.log)?.byteCount ?? 0
+            let result = try await undoingOnFailure(in: directory) { () throws(PostgresClusterError) in
+                try await runChild(
+                    binaries.path("pg_ctl"),
+                    [
+                        "start", "--silent", "--wait",
+                        "--timeout=\(max(1, self.settings.startTimeout.components.seconds))",
+                        "--pgdata=\(directory.cluster)", "--log=\(directory.log)",
+                    ],
+                    as: owner
+                )
+            }
+            if result.succeeded, let postmaster = directory.livePostmaster() { return postmaster }
+            let log = readFile(directory.log, from: logStart, byteCountMax: 4096) ?? ""
+            try await stopServer(of: directory, .immediate)
+            guard log.contains("pre-existing shared memory block"), ContinuousClock.now < sharedMemoryDeadline,
+                (try? await Task.sleep(for: .milliseconds(500))) != nil
+            else {
+                let lastLines = log.split(separator: "\n").suffix(20).joined(separator: "\n")
+                throw .startFailed(output: result.output, log: lastLines)
+            }
+        }
+    }
+
+    /// Clears what would keep the next server from starting although no server is alive. Called only with the
+    /// directory locked.
+    ///
+    /// A process id that somebody else has by now makes PostgreSQL believe that the old server lives. The file itself
+    /// has to stay: it names the shared memory by which PostgreSQL recognises orphaned children of a killed server,
+    /// and two generations of processes on the same data would destroy it.
+    private func clearLeftovers(
+        in directory: DataDirectory,
+        _ socketDirectory: String,
+        owner: ServerUser
+    ) async throws(PostgresClusterError) {
+        let socket = "\(socketDirectory)/.s.PGSQL.\(ClusterConnection.port)"
+        for path in [socket, "\(socket).lock"] { unlink(path) }
+        // An empty file was left by a server that died in the instant between making and filling it.
+        guard await waitUntil(.seconds(1), { readFile(directory.pidFile)?.isEmpty != true }) else {
+            unlink(directory.pidFile)
+            return
+        }
+        guard let text = readFile(directory.pidFile), let server = Postmaster(pidFile: text),
+            kill(server.processID, 0) == 0
+        else { return }
+        // One more than the largest id that Linux gives (PID_MAX_LIMIT): certainly nobody's.
+        let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+        let rest = lines.count > 1 ? lines[1] : ""
+        try replaceFile(directory.pidFile, with: "\((1 << 22) + 1)\n\(rest)", owner: owner)
+    }
+
+    /// Runs `body`; when it fails or is cancelled, no server is left behind.
+    private func undoingOnFailure<Output>(
+        in directory: DataDirectory,
+        _ body: () async throws(PostgresClusterError) -> Output
+    ) async throws(PostgresClusterError) -> Output {
+        do throws(PostgresClusterError) {
+            return try await body()
+        } catch {
+            // A server that was just forked makes itself known a moment later.
+            _ = await Task { await waitUntil(.milliseconds(500)) { directory.livePostmaster() != nil } }.value
+            try? await stopServer(of: directory, .immediate)
+            throw error
+        }
+    }
+
+    /// Stops the server of `directory` if there is one, in a task of its own: the caller may have been cancelled, and
+    /// then nothing could be waited for in its own.
+    private func stopServer(of directory: DataDirectory, _ mode: StopMode) async throws(PostgresClusterError) {
+        let stopTimeout = settings.stopTimeout
+        let outcome = await Task { () async -> Result<Void, PostgresClusterError> in
+            do throws(PostgresClusterError) {
+                try await directory.livePostmaster()?.stop(
+                    in: directory.cluster,
+                    mode: mode,
+                    stopTimeout: stopTimeout
+                )
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }.value
+        try outcome.get()
+    }
+
+    /// Leaves a process behind that waits for the directory's lock, gets it when this process ends in whatever way,
+    /// and then ends the server and removes its socket's directory.
+    private func postGuard(
+        on server: Postmaster,
+        in directory: DataDirectory,
+        _ socketDirectory: String
+    ) async throws(PostgresClusterError) {
+        // After a regular stop the file is gone or names another server, and the guard has nothing to do. The lock is
+        // held until the server is gone, so that the next owner does not meet it halfway.
+        let order = #"""
+            [ "$(head -n 1 "$1" 2>/dev/null)" = "$2" ] && kill -INT "$2" || exit 0
+            tries=0
+            while [ -e "$1" ] && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+            rmdir "$3"
+            """#
+        let script = #"setsid --fork flock "$1" sh -c "$2" guard "$3" "$4" "$5" </dev/null >/dev/null 2>&1"#
+        let arguments = [
+            directory.lock, order, directory.pidFile, String(server.processID), socketDirectory,
+        ]
+        try await runChildSuccessfully("/bin/sh", ["-c", script, "concord-guard"] + arguments)
+    }
+
+    /// Starts a new log when the old one has grown large; one old log is kept.
+    private func keepLogShort(_ log: String) {
+        if let facts = FileFacts(log), facts.byteCount > 16 << 20 { rename(log, "\(log).1") }
+    }
+}
+
+/// The open, locked file of a data directory; closing it unlocks.
+private final class DirectoryLock: Sendable {
+    private let file: FileDescriptor
+
+    init(file: FileDescriptor) {
+        self.file = file
+    }
+
+    deinit {
+        try? file.close()
+    }
+}

@@ -1,0 +1,162 @@
+import AccountAPI
+import AccountLinking
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import IdentityProviders
+import Logging
+import Migrations
+import NIOCore
+import Postgres
+import PostgresCluster
+
+/// `concord dev`: everything on a laptop, with a database of its own.
+struct DevCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dev",
+        abstract: "Run the HTTP API for development, with a private PostgreSQL of its own.",
+        discussion: """
+            Listens on the loopback interface only, takes any API key, treats `Bearer owner` as administrator, and has \
+            every sign-in method enabled. Tokens are really signed and really verified. Point the SDKs' emulator \
+            switches at it.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The port to listen on; 0 lets the system choose.", valueName: "number"))
+    var port = 9099
+
+    @Option(help: ArgumentHelp("Where the private cluster and its key live.", valueName: "directory"))
+    var dataDir = ".concord"
+
+    @Option(help: ArgumentHelp("The project id of a new database.", valueName: "project-id"))
+    var project = "demo-concord"
+
+    @Option(help: ArgumentHelp("Use this database instead of a private one.", valueName: "url"))
+    var databaseURL: String?
+
+    @Flag(help: "Take every provider's email_verified at face value, as emulator test suites expect.")
+    var trustAssertedEmails = false
+
+    @OptionGroup var migrations: MigrationDirectoryOptions
+
+    func validate() throws {
+        guard (0...65535).contains(port) else { throw ValidationError("--port: give a number from 0 to 65535") }
+        guard isProjectID(project) else {
+            throw ValidationError(
+                "--project: a project id has 4 to 63 lower-case letters, digits and hyphens, and no hyphen at either end"
+            )
+        }
+    }
+
+    func run() async throws {
+        try await reportingErrors {
+            let defaults = DevelopmentDefaults()
+            let logger = makeLogger(LogConfiguration(level: .warning, format: .text))
+            let files = try migrations.locate().read()
+            let cluster = databaseURL == nil ? PostgresCluster(dataDirectory: "\(dataDir)/postgres") : nil
+            let url = databaseURL
+            let project = ProjectRecord(
+                projectID: project,
+                projectNumber: 12345,
+                settings: ProjectSettings.developmentDefaults
+            )
+            let banner = Banner(project: project.projectID, dataDirectory: cluster == nil ? nil : dataDir)
+            let composition = Composition(
+                listen: ListenConfiguration(
+                    host: "127.0.0.1",
+                    port: port,
+                    transport: .plain,
+                    trustedProxies: [],
+                    publicURL: nil,
+                    adminListener: nil
+                ),
+                limits: defaults.limits,
+                database: Composition.Database(
+                    prepare: {
+                        let postgres = try await prepareDatabase(cluster, url: url)
+                        try await migrate(postgres, files)
+                        return postgres
+                    },
+                    release: {
+                        do {
+                            try await cluster?.stop()
+                        } catch {
+                            complain("\(error)")
+                        }
+                    }
+                ),
+                sealer: try DevelopmentKey.sealer(inDirectory: dataDir),
+                algorithm: .es256,
+                mode: Composition.Mode(
+                    callers: DevelopmentCallers(),
+                    trust: trustAssertedEmails ? .asserted : .declared,
+                    providers: ProviderRegistry(
+                        keys: JWKSCache(
+                            http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true)),
+                            logger: logger
+                        ),
+                        fakes: FakeProvider()
+                    ),
+                    projectToCreate: project,
+                    whenReady: { address in announce(banner.text(address)) }
+                ),
+                logger: logger
+            )
+            try await composition.run()
+        }
+    }
+}
+
+/// Starts the private cluster, or takes the database that was named.
+private func prepareDatabase(_ cluster: PostgresCluster?, url: String?) async throws -> PostgresConfiguration {
+    if let url { return try PostgresConfiguration(connectionString: url) }
+    guard let cluster else { throw StartupFailure("neither a database nor a cluster to make one in", .bug) }
+    let connection = try await cluster.start()
+    if let notice = connection.notice { complain(notice) }
+    _ = try await cluster.createDatabase("concord")
+    return try PostgresConfiguration(connectionString: connection.url(database: "concord"))
+}
+
+/// Brings the schema to the newest version.
+private func migrate(_ postgres: PostgresConfiguration, _ files: MigrationSet) async throws {
+    let migrator = Migrator(configuration: postgres, migrations: files, toolVersion: ConcordVersion.current)
+    if case .refused(let refusals) = try await migrator.run(.latest) {
+        throw StartupFailure(refusals.map(\.description).joined(separator: "\n"), .badConfiguration)
+    }
+}
+
+/// What `serve` takes from its configuration and `dev` never needs to be told.
+private struct DevelopmentDefaults {
+    let limits: LimitsConfiguration
+
+    init() {
+        var reader = ConfigurationReader(ConfigurationSources(file: nil, environment: [:], readFile: { _ in nil }))
+        limits = LimitsConfiguration(reading: &reader)
+    }
+}
+
+/// What a person at the terminal reads once the service answers.
+private struct Banner {
+    let project: String
+    let dataDirectory: String?
+
+    func text(_ address: SocketAddress?) -> String {
+        let url = "http://127.0.0.1:\(address?.port ?? 0)"
+        let database = dataDirectory.map { "private PostgreSQL in \($0)/" } ?? "the database you named"
+        return """
+            Concord \(ConcordVersion.current) is ready for development.
+
+              URL        \(url)
+              Project    \(project)  (any API key is accepted)
+              Data       \(database)
+              SDKs       FIREBASE_AUTH_EMULATOR_HOST=127.0.0.1:\(address?.port ?? 0)
+
+            Try it:
+
+              curl -s '\(url)/v1/accounts:signUp?key=any' -H 'Content-Type: application/json' \\
+                -d '{"email":"ada@example.com","password":"correct horse"}'
+
+            Stop it with Ctrl-C; the data stays.
+            """
+    }
+}

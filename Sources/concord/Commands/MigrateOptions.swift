@@ -1,0 +1,102 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import Migrations
+import Postgres
+
+/// Where the migration files are.
+struct MigrationDirectoryOptions: ParsableArguments {
+    @Option(
+        name: .customLong("migrations"),
+        help: ArgumentHelp(
+            "The directory of the migration files. Without it: migrations in the working directory, else "
+                + "../share/concord/migrations beside the program.",
+            valueName: "directory"
+        )
+    )
+    var path: String?
+
+    /// The directory to use.
+    /// - Throws: `MigrationDirectoryError.unreadable` when none of the places has one.
+    func locate() throws -> MigrationDirectory {
+        try Self.locate(path, executable: try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+    }
+
+    static func locate(
+        _ path: String?,
+        executable: String?,
+        workingDirectory: String = "."
+    ) throws(MigrationDirectoryError) -> MigrationDirectory {
+        if let path { return MigrationDirectory(path: path) }
+        var candidates = ["\(workingDirectory)/migrations"]
+        if let executable, let slash = executable.lastIndex(of: "/") {
+            candidates.append("\(executable[..<slash])/../share/concord/migrations")
+        }
+        for candidate in candidates {
+            var isDirectory = false
+            if FileManager.default.fileExists(atPath: candidate, isDirectory: &isDirectory), isDirectory {
+                return MigrationDirectory(path: candidate)
+            }
+        }
+        throw MigrationDirectoryError.unreadable(path: candidates.joined(separator: " and "))
+    }
+
+    /// A migrator for the configured database.
+    func migrator(_ configuration: ConfigurationOptions, lockWait: Duration = .zero) throws -> Migrator {
+        let database = try DatabaseConfiguration(try configuration.sources())
+        return Migrator(
+            configuration: database.postgres,
+            migrations: try locate().read(),
+            toolVersion: ConcordVersion.current,
+            lockWait: lockWait
+        )
+    }
+}
+
+/// What the commands that change the schema have in common.
+struct MigrationRunOptions: ParsableArguments {
+    @Flag(help: "Print what would run, and change nothing.")
+    var dryRun = false
+
+    @Option(
+        help: ArgumentHelp(
+            "How long to wait for another migration that is running, with its unit.",
+            valueName: "time"
+        ),
+        transform: { text in
+            let form = ConfigurationForm.duration(milliseconds: 0...3_600_000)
+            guard let wait = form.parse(text) else { throw ValidationError("give \(form.allowed)") }
+            return wait
+        }
+    )
+    var lockWait = Duration.seconds(60)
+
+    /// At once, also into a pipe: a long run is watched in the log of a container.
+    private static func tell(_ step: CompletedStep) {
+        print(MigrateReport.text(step))
+        fflush(nil)
+    }
+
+    /// Goes to `target`, or only says how; one line for each migration.
+    func migrate(_ migrator: Migrator, to target: MigrationTarget) async throws {
+        let refusals: [MigrationRefusal]
+        if dryRun {
+            switch try await migrator.plan(target) {
+            case .plan(let plan):
+                print(MigrateReport.text(plan))
+                return
+            case .refused(let reasons): refusals = reasons
+            }
+        } else {
+            switch try await migrator.run(target, onStep: Self.tell) {
+            case .done(let steps):
+                print(MigrateReport.closing(steps, try await migrator.state()))
+                return
+            case .refused(let reasons): refusals = reasons
+            }
+        }
+        complain(refusals.map(\.description).joined(separator: "\n"))
+        complain("nothing was changed")
+        throw ExitCode.answerIsNo
+    }
+}

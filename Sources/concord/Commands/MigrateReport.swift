@@ -1,0 +1,87 @@
+import FoundationEssentials
+import Migrations
+
+/// What `concord migrate` prints.
+enum MigrateReport {
+    /// A plan, one line for each file.
+    static func text(_ plan: MigrationPlan) -> String {
+        guard !plan.steps.isEmpty else { return "nothing to do" }
+        return plan.steps.map { "would run \($0.fileName)" }.joined(separator: "\n")
+    }
+
+    /// A step that is done.
+    static func text(_ step: CompletedStep) -> String {
+        "\(step.file)  \(step.milliseconds) ms"
+    }
+
+    /// The last line of a run.
+    static func closing(_ steps: [CompletedStep], _ state: SchemaState) -> String {
+        steps.isEmpty
+            ? "nothing to do: the schema is at \(state.version)"
+            : "the schema is at \(state.version)"
+    }
+
+    /// A table of all migrations, what stands in the way, and a closing line that says what to do.
+    static func text(_ status: MigrationStatus) -> String {
+        let nameWidth = status.entries.map(\.name.count).max() ?? 0
+        var lines = status.entries.map { entry in
+            var line = "\(fourDigits(entry.version))  \(padded(entry.name, to: nameWidth))  \(entry.condition.rawValue)"
+            if let row = entry.applied, let appliedAt = row.appliedAt, let milliseconds = row.durationMilliseconds {
+                let condition = String(repeating: " ", count: max(0, 11 - entry.condition.rawValue.count))
+                line += "\(condition)  \(appliedAt)  \(milliseconds) ms  concord \(row.toolVersion)"
+            }
+            return line
+        }
+        lines += status.refusals.map { "refused: \($0)" }
+        lines.append(summary(of: status))
+        return lines.joined(separator: "\n")
+    }
+
+    private static func summary(of status: MigrationStatus) -> String {
+        guard status.refusals.isEmpty else { return "nothing will run until the above is put right" }
+        let pending = status.entries.filter { $0.condition == .pending || $0.condition == .interrupted }.count
+        return pending == 0 ? "up to date" : "\(pending) to run: concord migrate up"
+    }
+
+    /// One object: `upToDate`, `migrations`, `refusals`.
+    static func json(_ status: MigrationStatus) throws -> String {
+        struct Report: Encodable {
+            struct Migration: Encodable {
+                let version: Int
+                let name: String
+                let condition: String
+                let checksum: String?
+                let appliedAt: String?
+                let durationMilliseconds: Int64?
+                let toolVersion: String?
+            }
+            let upToDate: Bool
+            let migrations: [Migration]
+            let refusals: [String]
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        let migrations = status.entries.map { entry in
+            Report.Migration(
+                version: entry.version,
+                name: entry.name,
+                condition: entry.condition.rawValue,
+                checksum: entry.applied?.checksum,
+                appliedAt: entry.applied?.appliedAt,
+                durationMilliseconds: entry.applied?.durationMilliseconds,
+                toolVersion: entry.applied?.toolVersion
+            )
+        }
+        let report = Report(
+            upToDate: status.isUpToDate,
+            migrations: migrations,
+            refusals: status.refusals.map(\.description)
+        )
+        return String(decoding: try encoder.encode(report), as: UTF8.self)
+    }
+
+    private static func fourDigits(_ version: Int) -> String {
+        let digits = String(version)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}

@@ -1,0 +1,83 @@
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import Postgres
+
+/// `concord project`: the one project a database serves.
+struct ProjectCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "project",
+        abstract: "The project this database serves.",
+        subcommands: [Init.self]
+    )
+}
+
+extension ProjectCommand {
+    /// `concord project init`
+    struct Init: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Create the project and print its API key.",
+            discussion: "A database serves one project; a second call changes nothing and exits with 1."
+        )
+
+        @OptionGroup var configuration: ConfigurationOptions
+
+        @Option(help: ArgumentHelp("4 to 63 lower-case letters, digits and hyphens.", valueName: "project-id"))
+        var id: String
+
+        @Option(help: ArgumentHelp("The project number clients are told; random by default.", valueName: "number"))
+        var number: Int64?
+
+        func validate() throws {
+            guard isProjectID(id) else {
+                throw ValidationError(
+                    "a project id has 4 to 63 lower-case letters, digits and hyphens, and no hyphen at either end"
+                )
+            }
+            if let number, number <= 0 { throw ValidationError("a project number is positive") }
+        }
+
+        func run() async throws {
+            try await reportingErrors {
+                let database = try DatabaseConfiguration(try configuration.sources())
+                let project = ProjectRecord(
+                    projectID: id,
+                    projectNumber: number ?? Int64.random(in: 100_000_000_000...999_999_999_999),
+                    settings: ProjectSettings.productionDefaults
+                )
+                let apiKey = NewAPIKey.make(.system)
+                let isCreated = try await withClient(database.postgres) { client in
+                    try await AccountStore(client: client).createProject(project, apiKey: apiKey)
+                }
+                guard isCreated else {
+                    complain("this database has a project already; nothing was changed")
+                    throw ExitCode.answerIsNo
+                }
+                print("project \(id), number \(project.projectNumber)\nAPI key: \(apiKey)")
+            }
+        }
+    }
+}
+
+/// Whether `text` can be a project id (the check constraint of `project_config`).
+func isProjectID(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    let isMadeOfAllowed = bytes.allSatisfy { byte in
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            || byte == UInt8(ascii: "-")
+    }
+    return (4...63).contains(bytes.count) && isMadeOfAllowed && !text.hasPrefix("-") && !text.hasSuffix("-")
+}
+
+/// Runs `body` with a database client that lives as long as it does.
+func withClient<Output: Sendable>(
+    _ configuration: PostgresConfiguration,
+    _ body: @Sendable (PostgresClient) async throws -> Output
+) async throws -> Output {
+    let client = PostgresClient(configuration: configuration)
+    return try await withThrowingTaskGroup { group in
+        group.addTask { await client.run() }
+        defer { client.shutDown() }
+        return try await body(client)
+    }
+}

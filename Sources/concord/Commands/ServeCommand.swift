@@ -1,0 +1,69 @@
+import AccountAPI
+import AccountLinking
+import AccountOperations
+import ArgumentParser
+import IdentityProviders
+import Logging
+
+/// `concord serve`: production. Nothing that only development has is constructed here.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run the HTTP API until SIGTERM, then drain.",
+        discussion: """
+            Needs a migrated database (concord migrate up), a project in it (concord project init) and a key-encryption \
+            key. See docs/operations.md for every setting, or: concord config print.
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        try await reportingErrors {
+            let configuration = try ServeConfiguration(try options.sources())
+            let logger = makeLogger(configuration.log)
+            let composition = Composition(
+                listen: configuration.listen,
+                limits: configuration.limits,
+                database: Composition.Database(prepare: { configuration.database.postgres }, release: {}),
+                sealer: try Sealer(configuration.keys),
+                algorithm: configuration.tokens.signingAlgorithm.algorithm,
+                mode: Composition.Mode(
+                    callers: RegisteredCallers(),
+                    trust: .declared,
+                    providers: ProviderRegistry(
+                        keys: JWKSCache(http: IssuerHTTPClient(policy: NetworkPolicy()), logger: logger)
+                    ),
+                    projectToCreate: nil,
+                    whenReady: { address in
+                        logger.info("ready", metadata: ["address": "\(address.map { "\($0)" } ?? "unknown")"])
+                    }
+                ),
+                logger: logger
+            )
+            try await composition.run()
+        }
+    }
+}
+
+extension Sealer {
+    /// - Throws: `StartupFailure` for a key that is no AES-256 key; the configuration has refused such keys before.
+    init(_ configuration: KeysConfiguration) throws {
+        func key(_ configured: KeyEncryptionKey) throws -> Key {
+            guard let key = Key(id: String(configured.id), bytes: configured.bytes) else {
+                throw StartupFailure("\(configured) is not 32 bytes", .badConfiguration)
+            }
+            return key
+        }
+        self.init(sealingKey: try key(configuration.sealing), olderKeys: try configuration.opening.map(key))
+    }
+}
+
+extension TokensConfiguration.SigningAlgorithm {
+    var algorithm: SigningKey.Algorithm {
+        switch self {
+        case .ES256: .es256
+        case .RS256: .rs256
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import AccountAPI
+import AccountLinking
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
+import IdentityProviders
+import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Postgres
+import ServiceLifecycle
+import UnixSignals
+
+/// Builds everything, once, in order; the only place that knows how the parts fit together.
+///
+/// `serve` and `dev` differ in what they put into it, never in what it does with it.
+struct Composition {
+    /// What differs between `serve` and `dev`.
+    struct Mode {
+        var callers: any CallerAuthentication
+        var trust: EmailTrust
+        var providers: ProviderRegistry
+        /// Creates the project when the database holds none; `nil` leaves that to `concord project init`.
+        var projectToCreate: ProjectRecord?
+        /// Called once the service answers requests.
+        var whenReady: @Sendable (_ address: SocketAddress?) -> Void
+    }
+
+    /// Where the database comes from: production's stands somewhere else, development brings its own.
+    struct Database: Sendable {
+        /// Makes the database usable and says how to reach it.
+        var prepare: @Sendable () async throws -> PostgresConfiguration
+        /// Lets go of it; called once nothing uses it any more, also when `prepare` threw.
+        var release: @Sendable () async -> Void
+    }
+
+    var listen: ListenConfiguration
+    var limits: LimitsConfiguration
+    var database: Database
+    var sealer: Sealer
+    var algorithm: SigningKey.Algorithm
+    var mode: Mode
+    var logger: Logger
+
+    /// Serves until SIGTERM or SIGINT, then drains.
+    /// - Throws: `StartupFailure` when the service cannot start, or what a part of it threw while it ran.
+    func run() async throws {
+        let service = ServiceHandle()
+        let api = API(
+            service: service,
+            callers: mode.callers,
+            limits: API.Limits(bodyBytesMax: limits.bodyBytesMax, batchBodyBytesMax: limits.batchBodyBytesMax),
+            logger: logger
+        )
+        let address = BoundAddress()
+        // Two threads move bytes; more would only take turns with the database on a small machine.
+        let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        let application = Application(
+            responder: api.responder(),
+            server: try server(),
+            configuration: ApplicationConfiguration(
+                address: .hostname(listen.host, port: listen.port),
+                serverName: nil,
+                backlog: 1024
+            ),
+            onServerRunning: { channel in address.set(channel.localAddress) },
+            eventLoopGroupProvider: .shared(eventLoops),
+            logger: logger
+        )
+        let core = Core(composition: self, service: service, address: address)
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                // Stopped from the last to the first: no new requests, then the last writes, then the database.
+                services: [
+                    .init(service: core, failureTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: application),
+                ],
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger
+            ).bounded(drain: limits.drainTimeout)
+        )
+        let outcome = await Result { try await group.run() }
+        try await eventLoops.shutdownGracefully()
+        try outcome.get()
+    }
+
+    private func server() throws -> HTTPServerBuilder {
+        // A client that sends nothing for this long, within a request or between two, is not coming back.
+        let plain = HTTPServerBuilder.http1(
+            configuration: .init(
+                idleTimeout: .nanoseconds(limits.requestTimeout.nanoseconds),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 32 << 10,
+                    maxHeaderListSize: 64 << 10,
+                    maxHeaderFieldCount: 100
+                )
+            )
+        )
+        switch listen.transport {
+        case .plain: return plain
+        case .tls(let certificatePath, let keyPath):
+            let certificates = try NIOSSLCertificate.fromPEMFile(certificatePath)
+            let key = try NIOSSLPrivateKey(file: keyPath, format: .pem)
+            return try .tls(
+                plain,
+                tlsConfiguration: TLSConfiguration.makeServerConfiguration(
+                    certificateChain: certificates.map { .certificate($0) },
+                    privateKey: .privateKey(key)
+                )
+            )
+        }
+    }
+}
+
+/// Why the service could not start; the message says what to do.
+struct StartupFailure: Error, CustomStringConvertible {
+    let description: String
+    let exitCode: ExitCode
+
+    init(_ description: String, _ exitCode: ExitCode) {
+        self.description = description
+        self.exitCode = exitCode
+    }
+}
+
+extension Duration {
+    fileprivate var nanoseconds: Int64 {
+        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}
+
+extension ServiceGroupConfiguration {
+    /// Ends what has not finished by itself some time after the signal.
+    fileprivate func bounded(drain: Duration) -> Self {
+        var bounded = self
+        bounded.maximumGracefulShutdownDuration = drain
+        return bounded
+    }
+}

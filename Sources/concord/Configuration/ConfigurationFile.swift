@@ -1,0 +1,112 @@
+import Yams
+
+/// Reads the text of a `concord.yaml`: nested or dotted keys down to scalars and lists of scalars.
+///
+/// Values are taken as written, whatever YAML would make of them; what they mean is decided by the key they stand under.
+/// - Returns: what could be read, and every mistake; a text that is not YAML at all is one mistake.
+func readConfigurationFile(
+    path: String,
+    text: String
+) -> (settings: [ConfigurationSources.Setting], mistakes: [ConfigurationMistake]) {
+    var reading = ConfigurationFileReading(path: path)
+    do {
+        guard let root = try compose(yaml: text) else { return ([], []) }
+        reading.read(root, under: "")
+    } catch let error as YamlError {
+        reading.refuse(error)
+    } catch {
+        reading.refuse(nil, at: nil, "not YAML")
+    }
+    return (reading.settings, reading.mistakes)
+}
+
+private struct ConfigurationFileReading {
+    let path: String
+    var settings: [ConfigurationSources.Setting] = []
+    var mistakes: [ConfigurationMistake] = []
+    private let entries = Dictionary(uniqueKeysWithValues: ConfigurationTable.entries.map { ($0.name, $0) })
+
+    init(path: String) {
+        self.path = path
+    }
+
+    mutating func refuse(_ key: String?, at mark: Mark?, _ problem: String) {
+        mistakes.append(
+            ConfigurationMistake(origin: .file(path, line: mark?.line), key: key, problem: problem)
+        )
+    }
+
+    /// The text of a YAML error without the excerpt Yams adds to it, which may show a secret.
+    mutating func refuse(_ error: YamlError) {
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            refuse(nil, at: mark, "not YAML: \(problem)")
+        case .duplicatedKeysInMapping(let duplicates, let context):
+            let names = duplicates.map(\.description).sorted().joined(separator: ", ")
+            refuse(nil, at: context.mark, "given twice in one group: \(names)")
+        case .no, .memory, .reader, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
+            refuse(nil, at: nil, "not YAML in UTF-8")
+        }
+    }
+
+    mutating func read(_ node: Node, under name: String) {
+        guard case .mapping(let mapping) = node else {
+            if name.isEmpty, isNothing(node) { return }
+            let problem = name.isEmpty ? "not a group of keys" : "a group of keys; give its keys, indented, below it"
+            refuse(name.isEmpty ? nil : name, at: node.mark, problem)
+            return
+        }
+        for (keyNode, value) in mapping {
+            guard case .scalar(let key) = keyNode else {
+                refuse(name.isEmpty ? nil : name, at: keyNode.mark, "a key has to be a plain word")
+                continue
+            }
+            let path = name.isEmpty ? key.string : "\(name).\(key.string)"
+            if let entry = entries[path] {
+                readValue(value, of: entry, at: keyNode.mark)
+            } else if ConfigurationTable.entries.contains(where: { $0.name.hasPrefix(path + ".") }) {
+                read(value, under: path)
+            } else {
+                let hint = ConfigurationTable.nearest(to: path, among: entries.keys)
+                refuse(path, at: keyNode.mark, "unknown key" + (hint.map { "; did you mean \($0)?" } ?? "; remove it"))
+            }
+        }
+    }
+
+    private mutating func readValue(_ node: Node, of entry: ConfigurationEntry, at mark: Mark?) {
+        let texts: [String]
+        switch node {
+        case .scalar(let scalar) where !isNothing(node):
+            texts = [scalar.string]
+        case .sequence(let sequence) where entry.takesList:
+            let items = sequence.compactMap { item -> String? in
+                guard case .scalar(let scalar) = item, !isNothing(item) else { return nil }
+                return scalar.string
+            }
+            guard items.count == sequence.count else {
+                refuse(entry.name, at: mark, "give \(entry.allowed)")
+                return
+            }
+            texts = items
+        case .scalar:
+            refuse(entry.name, at: mark, "has no value; remove it or give \(entry.allowed)")
+            return
+        case .sequence, .mapping, .alias:
+            refuse(entry.name, at: mark, "give \(entry.allowed)")
+            return
+        }
+        guard !settings.contains(where: { $0.name == entry.name }) else {
+            refuse(entry.name, at: mark, "given twice; keep one")
+            return
+        }
+        settings.append(
+            ConfigurationSources.Setting(name: entry.name, texts: texts, origin: .file(path, line: mark?.line))
+        )
+    }
+
+    private func isNothing(_ node: Node) -> Bool {
+        guard case .scalar(let scalar) = node, scalar.style == .plain || scalar.style == .any else { return false }
+        return ["", "~", "null", "Null", "NULL"].contains(scalar.string)
+    }
+}

@@ -1,0 +1,113 @@
+/// One setting of the process, as people see it: the row of it in `docs/operations.md`, in `config print` and in errors.
+struct ConfigurationEntry: Sendable, Hashable {
+    /// What may be shown of a value.
+    enum Secrecy: Sendable, Hashable {
+        case shown
+        /// A connection string, shown without its password.
+        case hidesPassword
+        /// Never shown, not even in an error about it.
+        case hidden
+    }
+
+    /// Dotted path in `concord.yaml`: `listen.port`.
+    let name: String
+    /// The values it takes, to follow "give …" in an error.
+    let allowed: String
+    /// The value without any setting, as it would be written; or a word for having none, such as `none`.
+    let defaultText: String
+    let takesList: Bool
+    let secrecy: Secrecy
+    /// What it does, in one line.
+    let summary: String
+
+    /// The environment variable that overrides it: `CONCORD_LISTEN_PORT`.
+    var variable: String {
+        ConfigurationSources.variablePrefix + name.uppercased().replacing(".", with: "_")
+    }
+}
+
+/// An entry together with how its value is read; what a configuration struct asks the reader for.
+struct ConfigurationKey<Value: Sendable>: Sendable {
+    let entry: ConfigurationEntry
+    let fallback: Value
+    /// From the texts that were given (one, unless the entry takes a list); `nil` when they are not allowed.
+    let parse: @Sendable (_ texts: [String]) -> Value?
+
+    /// A setting with one value that is always present.
+    init(_ name: String, _ form: ConfigurationForm<Value>, default fallback: Value, _ summary: String) {
+        self.init(
+            name,
+            form,
+            takesList: false,
+            defaultText: form.format(fallback),
+            secrecy: .shown,
+            summary: summary,
+            fallback: fallback
+        ) { texts in texts.count == 1 ? form.parse(texts[0]) : nil }
+    }
+
+    /// A setting that may be left out; `absent` says in a word what that means.
+    init<Wrapped>(
+        optional name: String,
+        _ form: ConfigurationForm<Wrapped>,
+        absent: String = "none",
+        secrecy: ConfigurationEntry.Secrecy = .shown,
+        _ summary: String
+    ) where Value == Wrapped? {
+        self.init(
+            name,
+            form,
+            takesList: false,
+            defaultText: absent,
+            secrecy: secrecy,
+            summary: summary,
+            fallback: nil
+        ) { texts in
+            guard texts.count == 1, let value = form.parse(texts[0]) else { return nil }
+            return .some(value)
+        }
+    }
+
+    /// A setting with any number of values; none by default.
+    init<Element>(
+        list name: String,
+        _ form: ConfigurationForm<Element>,
+        secrecy: ConfigurationEntry.Secrecy = .shown,
+        _ summary: String
+    ) where Value == [Element] {
+        self.init(
+            name,
+            form,
+            takesList: true,
+            defaultText: "none",
+            secrecy: secrecy,
+            summary: summary,
+            fallback: []
+        ) { texts in
+            let values = texts.compactMap(form.parse)
+            return values.count == texts.count ? values : nil
+        }
+    }
+
+    private init<Element>(
+        _ name: String,
+        _ form: ConfigurationForm<Element>,
+        takesList: Bool,
+        defaultText: String,
+        secrecy: ConfigurationEntry.Secrecy,
+        summary: String,
+        fallback: Value,
+        parse: @escaping @Sendable ([String]) -> Value?
+    ) {
+        self.entry = ConfigurationEntry(
+            name: name,
+            allowed: takesList ? "a list, each \(form.allowed)" : form.allowed,
+            defaultText: defaultText,
+            takesList: takesList,
+            secrecy: secrecy,
+            summary: summary
+        )
+        self.fallback = fallback
+        self.parse = parse
+    }
+}

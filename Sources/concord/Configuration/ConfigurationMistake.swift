@@ -1,0 +1,54 @@
+/// One thing that is wrong with the configuration, in words for the person who wrote it. Never quotes a secret.
+struct ConfigurationMistake: Sendable, Hashable, CustomStringConvertible {
+    /// Where it stands: `concord.yaml:12`, a variable's name, a flag; `nil` when something is absent.
+    let origin: ConfigurationOrigin?
+    /// The key it concerns, or what was written in the place of one; `nil` when the file as a whole is wrong.
+    let key: String?
+    /// What is wrong and what to do.
+    let problem: String
+
+    var description: String {
+        [origin?.description, key, problem].compactMap(\.self).joined(separator: ": ")
+    }
+}
+
+/// Why a configuration is not used: every mistake in it, at least one.
+struct ConfigurationMistakes: Error, CustomStringConvertible {
+    let all: [ConfigurationMistake]
+
+    /// One line for each mistake, by source: the file from top to bottom, variables, flags, then what is absent.
+    var description: String {
+        all.sorted(by: Self.precedes).map(\.description).joined(separator: "\n")
+    }
+
+    private static func precedes(_ lhs: ConfigurationMistake, _ rhs: ConfigurationMistake) -> Bool {
+        let (left, right) = (rank(lhs), rank(rhs))
+        return left == right ? lhs.description < rhs.description : left < right
+    }
+
+    private static func rank(_ mistake: ConfigurationMistake) -> Int {
+        switch mistake.origin {
+        case .file(_, let line): line ?? 0
+        case .variable: 1_000_000_000
+        case .flag: 1_000_000_001
+        case .default, nil: 1_000_000_002
+        }
+    }
+}
+
+/// Where a value comes from. A later one overrides an earlier one.
+enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
+    case `default`
+    case file(String, line: Int?)
+    case variable(String)
+    case flag(String)
+
+    var description: String {
+        switch self {
+        case .default: "default"
+        case .file(let path, let line?): "\(path):\(line)"
+        case .file(let path, nil): path
+        case .variable(let name), .flag(let name): name
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import FoundationEssentials
+
+/// The flag by which every command that has a configuration finds it.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(
+        name: .customLong("config"),
+        help: ArgumentHelp(
+            "The configuration file. Without it: the file that CONCORD_CONFIG names, else concord.yaml in the working "
+                + "directory if there is one.",
+            valueName: "file"
+        )
+    )
+    var path: String?
+
+    /// File and environment of this process, as they were written.
+    /// - Throws: `ConfigurationMistakes` when a file was named and cannot be read.
+    func sources() throws(ConfigurationMistakes) -> ConfigurationSources {
+        try Self.sources(
+            path: path,
+            environment: ProcessInfo.processInfo.environment,
+            readFile: { path in FileManager.default.contents(atPath: path).map(Array.init) }
+        )
+    }
+
+    static func sources(
+        path: String?,
+        environment: [String: String],
+        readFile: @escaping @Sendable (_ path: String) -> [UInt8]?
+    ) throws(ConfigurationMistakes) -> ConfigurationSources {
+        let named = path ?? environment[ConfigurationSources.fileVariable]
+        let file = named ?? "concord.yaml"
+        guard let bytes = readFile(file) else {
+            guard named != nil else {
+                return ConfigurationSources(file: nil, environment: environment, readFile: readFile)
+            }
+            throw mistake(in: file, "the file cannot be read; check its path and permissions")
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw mistake(in: file, "not UTF-8 text") }
+        return ConfigurationSources(file: (file, text), environment: environment, readFile: readFile)
+    }
+
+    private static func mistake(in file: String, _ problem: String) -> ConfigurationMistakes {
+        ConfigurationMistakes(
+            all: [ConfigurationMistake(origin: .file(file, line: nil), key: nil, problem: problem)]
+        )
+    }
+}

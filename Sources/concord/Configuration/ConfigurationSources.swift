@@ -1,0 +1,95 @@
+/// What was written, before anyone asks what it means: the settings of the file, the environment and the flags.
+struct ConfigurationSources: Sendable {
+    /// One setting as it was written.
+    struct Setting: Sendable, Hashable {
+        let name: String
+        let texts: [String]
+        let origin: ConfigurationOrigin
+    }
+
+    /// Every variable that begins so is ours, and an unknown one is a mistake.
+    static let variablePrefix = "CONCORD_"
+    /// The variable that names the file, where no flag does.
+    static let fileVariable = "CONCORD_CONFIG"
+
+    /// In the order in which they override: the last one of a name is in force.
+    private(set) var settings: [Setting] = []
+    /// What could not be understood at all.
+    private(set) var mistakes: [ConfigurationMistake] = []
+    /// Reads a file that a setting names; `nil` when it cannot be read.
+    let readFile: @Sendable (_ path: String) -> [UInt8]?
+
+    /// - Parameters:
+    ///   - file: the path of a `concord.yaml` and its text, or `nil` for none.
+    ///   - environment: all variables of the process.
+    ///   - readFile: the bytes of a file that a setting names; `nil` when it cannot be read.
+    init(
+        file: (path: String, text: String)?,
+        environment: [String: String],
+        readFile: @escaping @Sendable (_ path: String) -> [UInt8]?
+    ) {
+        self.readFile = readFile
+        if let file {
+            let (settings, mistakes) = readConfigurationFile(path: file.path, text: file.text)
+            self.settings = settings
+            self.mistakes = mistakes
+        }
+        add(environment)
+    }
+
+    /// Sets `name` above file and environment, for a command-line flag.
+    mutating func override(_ name: String, with text: String, flag: String) {
+        settings.append(Setting(name: name, texts: [text], origin: .flag(flag)))
+    }
+
+    private mutating func add(_ environment: [String: String]) {
+        let entries = Dictionary(uniqueKeysWithValues: ConfigurationTable.entries.map { ($0.variable, $0) })
+        for (variable, value) in environment.sorted(by: { $0.key < $1.key })
+        where variable.hasPrefix(Self.variablePrefix) && variable != Self.fileVariable {
+            guard let entry = entries[variable] else {
+                if Self.isServiceLink(variable) { continue }
+                let hint = ConfigurationTable.nearest(to: variable, among: entries.keys)
+                mistakes.append(
+                    ConfigurationMistake(
+                        origin: .variable(variable),
+                        key: nil,
+                        problem: "unknown variable" + (hint.map { "; did you mean \($0)?" } ?? "; remove it")
+                    )
+                )
+                continue
+            }
+            guard !value.isEmpty else {
+                mistakes.append(
+                    ConfigurationMistake(
+                        origin: .variable(variable),
+                        key: entry.name,
+                        problem: "set but empty; unset it or give \(entry.allowed)"
+                    )
+                )
+                continue
+            }
+            let texts = entry.takesList ? Self.split(value) : [value]
+            settings.append(Setting(name: entry.name, texts: texts, origin: .variable(variable)))
+        }
+    }
+
+    private static func split(_ list: String) -> [String] {
+        list.split(separator: ",", omittingEmptySubsequences: false).map { item in
+            var item = item
+            while item.first == " " { item.removeFirst() }
+            while item.last == " " { item.removeLast() }
+            return String(item)
+        }
+    }
+
+    /// Kubernetes puts these into every pod beside a service named `concord`; nobody wrote them, so they are no mistake.
+    static func isServiceLink(_ variable: String) -> Bool {
+        let rest = variable.dropFirst(variablePrefix.count)
+        if rest == "PORT" || rest == "SERVICE_HOST" || rest == "SERVICE_PORT" || rest.hasPrefix("SERVICE_PORT_") {
+            return true
+        }
+        let parts = rest.split(separator: "_", omittingEmptySubsequences: false)
+        return parts.count >= 3 && parts[0] == "PORT" && decimal(parts[1]) != nil
+            && ["TCP", "UDP", "SCTP"].contains(parts[2])
+    }
+}

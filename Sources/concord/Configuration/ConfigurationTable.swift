@@ -1,0 +1,70 @@
+/// All settings there are; what parsing, `config print`, the errors and `docs/operations.md` are made of.
+enum ConfigurationTable {
+    /// In the order in which people read them.
+    static let entries: [ConfigurationEntry] =
+        ListenConfiguration.entries
+        + DatabaseConfiguration.entries
+        + LimitsConfiguration.entries
+        + KeysConfiguration.entries
+        + TokensConfiguration.entries
+        + LogConfiguration.entries
+    // The next one goes here.
+
+    /// One line of `config print`.
+    struct Line: Sendable, Hashable {
+        let name: String
+        /// Without secrets.
+        let value: String
+        let origin: ConfigurationOrigin
+    }
+
+    /// What is in force and where it comes from, for every entry.
+    static func effective(_ sources: ConfigurationSources) -> [Line] {
+        entries.map { entry in
+            guard let setting = sources.settings.last(where: { $0.name == entry.name }) else {
+                return Line(name: entry.name, value: entry.defaultText, origin: .default)
+            }
+            let value =
+                switch entry.secrecy {
+                case .shown: setting.texts.joined(separator: ", ")
+                case .hidesPassword: setting.texts.map(DatabaseConfiguration.withoutPassword).joined(separator: ", ")
+                case .hidden: "(secret)"
+                }
+            return Line(name: entry.name, value: value, origin: setting.origin)
+        }
+    }
+
+    /// The table in `docs/operations.md`.
+    static var markdown: String {
+        let rows = entries.map { entry in
+            let notes = entry.secrecy == .shown ? "" : " Secret."
+            return "| `\(entry.name)` | `\(entry.variable)` | \(entry.allowed) | `\(entry.defaultText)` "
+                + "| \(entry.summary).\(notes) |"
+        }
+        return (["| Key | Variable | Value | Default | Meaning |", "|---|---|---|---|---|"] + rows)
+            .joined(separator: "\n")
+    }
+
+    /// The name that differs least from a mistyped one; `nil` when none is near.
+    static func nearest(to name: String, among names: some Sequence<String>) -> String? {
+        let ranked = names.map { (distance: editDistance(name, $0), name: $0) }
+            .filter { $0.distance <= max(2, name.count / 4) }
+        return ranked.min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
+    }
+
+    /// Levenshtein's distance, over bytes; names are short and ASCII.
+    private static func editDistance(_ lhs: String, _ rhs: String) -> Int {
+        let (left, right) = (Array(lhs.utf8.prefix(128)), Array(rhs.utf8))
+        var row = Array(0...right.count)
+        for (i, byte) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, other) in right.enumerated() {
+                let substituted = diagonal + (byte == other ? 0 : 1)
+                diagonal = row[j + 1]
+                row[j + 1] = min(substituted, row[j] + 1, row[j + 1] + 1)
+            }
+        }
+        return row[right.count]
+    }
+}

@@ -1,0 +1,127 @@
+import Postgres
+
+/// How to reach PostgreSQL, and how much of it one process uses.
+struct DatabaseConfiguration: Sendable {
+    /// Ready for `PostgresClient` and `Migrator`; its description shows no password.
+    let postgres: PostgresConfiguration
+}
+
+extension DatabaseConfiguration {
+    static let entries: [ConfigurationEntry] = [
+        urlKey.entry, readConnectionsKey.entry, writeConnectionsKey.entry, leasedConnectionsKey.entry,
+        queueLengthMaxKey.entry, queueWaitTimeoutKey.entry, readStatementTimeoutKey.entry,
+        writeStatementTimeoutKey.entry, connectTimeoutKey.entry, statementModeKey.entry,
+    ]
+
+    /// Whether statements are prepared under a name.
+    private enum StatementMode: String, CaseIterable {
+        case named
+        case unnamed
+    }
+
+    private static let urlKey = ConfigurationKey(
+        optional: "database.url",
+        .connectionString,
+        secrecy: .hidesPassword,
+        "The database; `serve` and `migrate` need it"
+    )
+    private static let readConnectionsKey = ConfigurationKey(
+        optional: "database.read_connections",
+        .wholeNumber(1...64),
+        absent: "one per core",
+        "Pipelined connections shared by all reads"
+    )
+    private static let writeConnectionsKey = ConfigurationKey(
+        "database.write_connections",
+        .wholeNumber(1...64),
+        default: 8,
+        "Pipelined connections shared by all writes; their commits share an fsync"
+    )
+    private static let leasedConnectionsKey = ConfigurationKey(
+        "database.leased_connections",
+        .wholeNumber(1...64),
+        default: 4,
+        "Connections for interactive transactions"
+    )
+    private static let queueLengthMaxKey = ConfigurationKey(
+        "database.queue_length_max",
+        .wholeNumber(1...65536),
+        default: 4096,
+        "Callers that may wait for a connection, per kind; beyond it requests are answered 503"
+    )
+    private static let queueWaitTimeoutKey = ConfigurationKey(
+        "database.queue_wait_timeout",
+        .duration(milliseconds: 10...60_000),
+        default: .seconds(1),
+        "How long a caller may wait for a connection"
+    )
+    private static let readStatementTimeoutKey = ConfigurationKey(
+        "database.read_statement_timeout",
+        .duration(milliseconds: 100...300_000),
+        default: .seconds(2),
+        "How long a read may run"
+    )
+    private static let writeStatementTimeoutKey = ConfigurationKey(
+        "database.write_statement_timeout",
+        .duration(milliseconds: 100...300_000),
+        default: .seconds(5),
+        "How long a statement of a write may run"
+    )
+    private static let connectTimeoutKey = ConfigurationKey(
+        "database.connect_timeout",
+        .duration(milliseconds: 1000...60_000),
+        default: .seconds(5),
+        "How long opening a connection may take"
+    )
+    private static let statementModeKey = ConfigurationKey(
+        "database.statement_mode",
+        .choice,
+        default: StatementMode.named,
+        "`unnamed` for PgBouncer older than 1.21 in transaction mode, which forgets prepared statements"
+    )
+
+    /// A connection string as libpq understands it, with every secret in it replaced; fit for a log.
+    static func withoutPassword(_ connectionString: String) -> String {
+        let form = ConfigurationForm.connectionString
+        return form.parse(connectionString).map(form.format) ?? "(secret)"
+    }
+
+    /// Reads the `database` keys; `nil`, with a mistake left with the reader, when there is no URL.
+    static func read(_ reader: inout ConfigurationReader) -> Self? {
+        let url = reader.value(urlKey)
+        if url == nil { reader.requires(urlKey) }
+        // Read on without one, so that a mistake in another key is reported in the same run.
+        let readConnections = reader.value(readConnectionsKey)
+        let writeConnections = reader.value(writeConnectionsKey)
+        let leasedConnections = reader.value(leasedConnectionsKey)
+        let queueLengthMax = reader.value(queueLengthMaxKey)
+        let queueWaitTimeout = reader.value(queueWaitTimeoutKey)
+        let readStatementTimeout = reader.value(readStatementTimeoutKey)
+        let writeStatementTimeout = reader.value(writeStatementTimeoutKey)
+        let connectTimeout = reader.value(connectTimeoutKey)
+        let statementMode = reader.value(statementModeKey)
+        guard var postgres = url else { return nil }
+        if let readConnections { postgres.readConnections = readConnections }
+        postgres.writeConnections = writeConnections
+        postgres.leasedConnections = leasedConnections
+        postgres.queueMax = queueLengthMax
+        postgres.queueWait = queueWaitTimeout
+        postgres.readStatementTimeout = readStatementTimeout
+        postgres.writeStatementTimeout = writeStatementTimeout
+        postgres.connectTimeout = connectTimeout
+        switch statementMode {
+        case .named: postgres.statementMode = .named
+        case .unnamed: postgres.statementMode = .unnamed
+        }
+        return Self(postgres: postgres)
+    }
+}
+
+extension ConfigurationForm where Value == PostgresConfiguration {
+    /// Whatever libpq can parse; formatted without its password.
+    static let connectionString = Self(
+        allowed: "a PostgreSQL connection string such as postgresql://concord@db.example.com/concord",
+        parse: { try? PostgresConfiguration(connectionString: $0) },
+        format: \.description
+    )
+}

@@ -1,0 +1,88 @@
+/// What one request, and one process, may use at most.
+struct LimitsConfiguration: Sendable, Hashable {
+    /// From the first byte of a request to the last of its answer.
+    let requestTimeout: Duration
+    let bodyBytesMax: Int
+    /// For the routes that take many accounts at once; at least `bodyBytesMax`.
+    let batchBodyBytesMax: Int
+    let jsonDepthMax: Int
+    /// How long requests in flight may go on after SIGTERM.
+    let drainTimeout: Duration
+    /// One call to an identity provider, retries included.
+    let providerCallTimeout: Duration
+    let passwordHashingThreads: Int
+    /// Passwords that may wait for a thread; one more is answered 503.
+    let passwordHashingQueueLengthMax: Int
+}
+
+extension LimitsConfiguration {
+    static let entries: [ConfigurationEntry] = [
+        requestTimeoutKey.entry, bodyBytesMaxKey.entry, batchBodyBytesMaxKey.entry, jsonDepthMaxKey.entry,
+        drainTimeoutKey.entry, providerCallTimeoutKey.entry, passwordHashingThreadsKey.entry,
+        passwordHashingQueueLengthMaxKey.entry,
+    ]
+
+    private static let requestTimeoutKey = ConfigurationKey(
+        "limits.request_timeout",
+        .duration(milliseconds: 1000...300_000),
+        default: .seconds(10),
+        "Time for one request, from first byte to last"
+    )
+    private static let bodyBytesMaxKey = ConfigurationKey(
+        "limits.body_bytes_max",
+        .byteCount(1024...(64 << 20)),
+        default: 1 << 20,
+        "Size of a request body"
+    )
+    private static let batchBodyBytesMaxKey = ConfigurationKey(
+        "limits.batch_body_bytes_max",
+        .byteCount(1024...(256 << 20)),
+        default: 16 << 20,
+        "Size of a request body on the batch routes; not below `limits.body_bytes_max`"
+    )
+    private static let jsonDepthMaxKey = ConfigurationKey(
+        "limits.json_depth_max",
+        .wholeNumber(8...512),
+        default: 64,
+        "Nesting of arrays and objects in a request body"
+    )
+    private static let drainTimeoutKey = ConfigurationKey(
+        "limits.drain_timeout",
+        .duration(milliseconds: 0...300_000),
+        default: .seconds(10),
+        "Time for requests in flight to end after SIGTERM"
+    )
+    private static let providerCallTimeoutKey = ConfigurationKey(
+        "limits.provider_call_timeout",
+        .duration(milliseconds: 100...60_000),
+        default: .seconds(5),
+        "Time for one call to an identity provider"
+    )
+    private static let passwordHashingThreadsKey = ConfigurationKey(
+        "limits.password_hashing_threads",
+        .wholeNumber(1...256),
+        default: 1,
+        "Threads that hash passwords, each one core at full load"
+    )
+    private static let passwordHashingQueueLengthMaxKey = ConfigurationKey(
+        "limits.password_hashing_queue_length_max",
+        .wholeNumber(1...65536),
+        default: 64,
+        "Passwords that may wait for such a thread; beyond it sign-ins are answered 503"
+    )
+
+    /// Reads the `limits` keys; leaves what is wrong with the reader.
+    init(reading reader: inout ConfigurationReader) {
+        requestTimeout = reader.value(Self.requestTimeoutKey)
+        bodyBytesMax = reader.value(Self.bodyBytesMaxKey)
+        batchBodyBytesMax = reader.value(Self.batchBodyBytesMaxKey)
+        jsonDepthMax = reader.value(Self.jsonDepthMaxKey)
+        drainTimeout = reader.value(Self.drainTimeoutKey)
+        providerCallTimeout = reader.value(Self.providerCallTimeoutKey)
+        passwordHashingThreads = reader.value(Self.passwordHashingThreadsKey)
+        passwordHashingQueueLengthMax = reader.value(Self.passwordHashingQueueLengthMaxKey)
+        if batchBodyBytesMax < bodyBytesMax {
+            reader.refuse(Self.batchBodyBytesMaxKey, "is below limits.body_bytes_max; give at least as much")
+        }
+    }
+}

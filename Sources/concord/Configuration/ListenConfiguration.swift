@@ -1,0 +1,152 @@
+/// Where the HTTP API listens, how it is protected on the way, and whom it believes about a client's address.
+struct ListenConfiguration: Sendable, Hashable {
+    /// How bytes travel to the clients.
+    enum Transport: Sendable, Hashable {
+        case plain
+        /// Paths of a PEM certificate chain and of its PEM private key; both were readable at the start.
+        case tls(certificatePath: String, keyPath: String)
+    }
+
+    /// The second listener, on which the Admin SDKs' fixed `owner` bearer is an administrator, because reaching it is
+    /// the credential.
+    enum AdminListener: Sendable, Hashable {
+        /// A Unix socket at a path of at most 107 bytes.
+        case unixSocket(path: String)
+        case loopback(HostAndPort)
+    }
+
+    let host: String
+    /// 0 to 65535; with 0 the system chooses.
+    let port: Int
+    let transport: Transport
+    /// Peers whose forwarded headers count. From anyone else such headers are ignored.
+    let trustedProxies: [IPNetwork]
+    /// The base of links that leave the service, without a slash at the end; `nil` when none was given.
+    let publicURL: String?
+    let adminListener: AdminListener?
+}
+
+extension ListenConfiguration {
+    static let entries: [ConfigurationEntry] = [
+        hostKey.entry, portKey.entry, certificateKey.entry, privateKeyKey.entry, allowPlainHTTPKey.entry,
+        trustedProxiesKey.entry, publicURLKey.entry, adminSocketKey.entry, adminAddressKey.entry,
+    ]
+
+    private static let hostKey = ConfigurationKey(
+        "listen.host",
+        .text("an address or host name"),
+        default: "127.0.0.1",
+        "Address the HTTP API binds; `0.0.0.0` or `::` for all"
+    )
+    private static let portKey = ConfigurationKey(
+        "listen.port",
+        .wholeNumber(0...65535),
+        default: 8080,
+        "Port the HTTP API binds; 0 lets the system choose"
+    )
+    private static let certificateKey = ConfigurationKey(
+        optional: "listen.tls_certificate",
+        .path,
+        "PEM certificate chain, the server's own first; turns TLS on, together with `listen.tls_key`"
+    )
+    private static let privateKeyKey = ConfigurationKey(
+        optional: "listen.tls_key",
+        .path,
+        "PEM private key of the certificate"
+    )
+    private static let allowPlainHTTPKey = ConfigurationKey(
+        "listen.allow_plain_http",
+        .truth,
+        default: false,
+        "Allows a `listen.host` other than loopback without TLS; for a proxy on a private network"
+    )
+    private static let trustedProxiesKey = ConfigurationKey(
+        list: "listen.trusted_proxies",
+        .network,
+        "Peers whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed"
+    )
+    private static let publicURLKey = ConfigurationKey(
+        optional: "listen.public_url",
+        .publicURL,
+        "What clients and mail readers see as the address of this service; base of the links it hands out"
+    )
+    private static let adminSocketKey = ConfigurationKey(
+        optional: "listen.admin_socket",
+        .socketPath,
+        absent: "off",
+        "Unix socket on which whoever can open it is an administrator (`Bearer owner`)"
+    )
+    private static let adminAddressKey = ConfigurationKey(
+        optional: "listen.admin_address",
+        .loopback,
+        absent: "off",
+        "The same on a loopback port; every process of this host can reach it"
+    )
+
+    /// Reads the `listen` keys; leaves what is wrong with the reader.
+    init(reading reader: inout ConfigurationReader) {
+        host = reader.value(Self.hostKey)
+        port = reader.value(Self.portKey)
+        trustedProxies = reader.value(Self.trustedProxiesKey)
+        publicURL = reader.value(Self.publicURLKey)
+        transport = Self.transport(reading: &reader)
+        adminListener = Self.adminListener(reading: &reader)
+        let allowsPlainHTTP = reader.value(Self.allowPlainHTTPKey)
+        if transport == .plain, !allowsPlainHTTP, !isLoopback(host: host) {
+            reader.refuse(
+                Self.hostKey,
+                "\(host.debugDescription) is not loopback and there is no TLS; set listen.tls_certificate and "
+                    + "listen.tls_key, or listen.allow_plain_http: true behind a proxy"
+            )
+        }
+    }
+
+    private static func transport(reading reader: inout ConfigurationReader) -> Transport {
+        switch (reader.value(certificateKey), reader.value(privateKeyKey)) {
+        case (nil, nil): return .plain
+        case (let certificatePath?, let keyPath?):
+            _ = reader.contents(of: certificatePath, named: certificateKey)
+            _ = reader.contents(of: keyPath, named: privateKeyKey)
+            return .tls(certificatePath: certificatePath, keyPath: keyPath)
+        case (_?, nil):
+            reader.refuse(certificateKey, "needs listen.tls_key beside it")
+        case (nil, _?):
+            reader.refuse(privateKeyKey, "needs listen.tls_certificate beside it")
+        }
+        return .plain
+    }
+
+    private static func adminListener(reading reader: inout ConfigurationReader) -> AdminListener? {
+        switch (reader.value(adminSocketKey), reader.value(adminAddressKey)) {
+        case (nil, nil): return nil
+        case (let path?, nil): return .unixSocket(path: path)
+        case (nil, let address?): return .loopback(address)
+        case (_?, _?):
+            reader.refuse(adminAddressKey, "excludes listen.admin_socket; keep one of them")
+            return nil
+        }
+    }
+}
+
+extension ConfigurationForm where Value == String {
+    /// A Unix socket's path: absolute, and short enough for `sockaddr_un` (unix(7): 108 bytes with the NUL).
+    fileprivate static let socketPath = Self(
+        allowed: "an absolute path of at most 107 bytes",
+        parse: { $0.hasPrefix("/") && $0.utf8.count <= 107 && path.parse($0) != nil ? $0 : nil },
+        format: { $0 }
+    )
+
+    /// Scheme, host and perhaps port and path; the slash at the end is dropped.
+    fileprivate static let publicURL = Self(
+        allowed: "an http or https URL without query, such as https://id.example.com",
+        parse: { text in
+            let scheme = ["https://", "http://"].first { text.hasPrefix($0) }
+            guard let scheme, text.utf8.count <= 512 else { return nil }
+            let rest = text.dropFirst(scheme.count)
+            let isPlain = rest.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"?#@\"<>\\^`{|}".utf8.contains($0) }
+            guard isPlain, let first = rest.first, first != "/", first != ":" else { return nil }
+            return text.hasSuffix("/") ? String(text.dropLast()) : text
+        },
+        format: { $0 }
+    )
+}

@@ -1,0 +1,38 @@
+import Logging
+
+/// What is logged, and in which form. Logs go to standard error.
+struct LogConfiguration: Sendable, Hashable {
+    /// The form of a line.
+    enum Format: String, Sendable, Hashable, CaseIterable {
+        /// One JSON object in each line.
+        case json
+        /// For people.
+        case text
+    }
+
+    let level: Logger.Level
+    let format: Format
+}
+
+extension LogConfiguration {
+    static let entries: [ConfigurationEntry] = [levelKey.entry, formatKey.entry]
+
+    private static let levelKey = ConfigurationKey(
+        "log.level",
+        .choice,
+        default: Logger.Level.info,
+        "The least severe message that is logged"
+    )
+    private static let formatKey = ConfigurationKey(
+        "log.format",
+        .choice,
+        default: Format.text,
+        "One JSON object in each line, or text for people"
+    )
+
+    /// Reads the `log` keys; leaves what is wrong with the reader.
+    init(reading reader: inout ConfigurationReader) {
+        level = reader.value(Self.levelKey)
+        format = reader.value(Self.formatKey)
+    }
+}

@@ -1,0 +1,73 @@
+/// Everything a serving process is told from outside, checked. Plain values; nothing reads the environment after this.
+struct ServeConfiguration: Sendable {
+    let listen: ListenConfiguration
+    let database: DatabaseConfiguration
+    let limits: LimitsConfiguration
+    let keys: KeysConfiguration
+    let tokens: TokensConfiguration
+    let log: LogConfiguration
+}
+
+extension ServeConfiguration {
+    /// For a process that serves: a database and at least one key-encryption key are required.
+    /// - Throws: every mistake there is, also in settings that are overridden.
+    init(_ sources: ConfigurationSources) throws(ConfigurationMistakes) {
+        let reading = Reading(sources, requiresKeys: true)
+        guard let database = reading.database, let keys = reading.keys else { throw reading.failure }
+        try reading.finish()
+        self.init(
+            listen: reading.listen,
+            database: database,
+            limits: reading.limits,
+            keys: keys,
+            tokens: reading.tokens,
+            log: reading.log
+        )
+    }
+}
+
+extension DatabaseConfiguration {
+    /// For a process that needs only the database. Every other setting is checked all the same; keys may be absent.
+    /// - Throws: every mistake there is.
+    init(_ sources: ConfigurationSources) throws(ConfigurationMistakes) {
+        let reading = Reading(sources, requiresKeys: false)
+        guard let database = reading.database else { throw reading.failure }
+        try reading.finish()
+        self = database
+    }
+}
+
+/// One pass over every setting.
+private struct Reading {
+    var reader: ConfigurationReader
+    let listen: ListenConfiguration
+    let database: DatabaseConfiguration?
+    let limits: LimitsConfiguration
+    let keys: KeysConfiguration?
+    let tokens: TokensConfiguration
+    let log: LogConfiguration
+
+    init(_ sources: ConfigurationSources, requiresKeys: Bool) {
+        var reader = ConfigurationReader(sources)
+        listen = ListenConfiguration(reading: &reader)
+        database = DatabaseConfiguration.read(&reader)
+        limits = LimitsConfiguration(reading: &reader)
+        keys = KeysConfiguration.read(&reader, isRequired: requiresKeys)
+        tokens = TokensConfiguration(reading: &reader)
+        log = LogConfiguration(reading: &reader)
+        self.reader = reader
+    }
+
+    var failure: ConfigurationMistakes { ConfigurationMistakes(all: reader.mistakes) }
+
+    func finish() throws(ConfigurationMistakes) {
+        guard reader.mistakes.isEmpty else { throw failure }
+    }
+}
+
+extension ConfigurationMistakes {
+    /// What is wrong with the settings that were written, whatever is absent; perhaps nothing.
+    static func inSettings(of sources: ConfigurationSources) -> Self {
+        Self(all: Reading(sources, requiresKeys: false).reader.mistakes.filter { $0.origin != nil })
+    }
+}

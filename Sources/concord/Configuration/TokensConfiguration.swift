@@ -1,0 +1,30 @@
+/// How the tokens this service issues are signed.
+struct TokensConfiguration: Sendable, Hashable {
+    /// A JWS algorithm (RFC 7518, section 3.1).
+    enum SigningAlgorithm: String, Sendable, Hashable, CaseIterable {
+        // swift-format-ignore: AlwaysUseLowerCamelCase
+        case ES256
+        /// For verifiers that insist on it; signing costs ten times as much.
+        // swift-format-ignore: AlwaysUseLowerCamelCase
+        case RS256
+    }
+
+    /// Of new keys; tokens signed by earlier keys stay valid.
+    let signingAlgorithm: SigningAlgorithm
+}
+
+extension TokensConfiguration {
+    static let entries: [ConfigurationEntry] = [signingAlgorithmKey.entry]
+
+    private static let signingAlgorithmKey = ConfigurationKey(
+        "tokens.signing_algorithm",
+        .choice,
+        default: SigningAlgorithm.ES256,
+        "Algorithm that signs ID tokens and session cookies; RS256 for verifiers that know no other"
+    )
+
+    /// Reads the `tokens` keys; leaves what is wrong with the reader.
+    init(reading reader: inout ConfigurationReader) {
+        signingAlgorithm = reader.value(Self.signingAlgorithmKey)
+    }
+}

@@ -1,0 +1,172 @@
+import AccountAPI
+import AccountOperations
+import AccountStore
+import Logging
+import Migrations
+import NIOCore
+import Postgres
+import ServiceLifecycle
+import Synchronization
+
+/// Where the server listens, once it does.
+final class BoundAddress: Sendable {
+    private let address = Mutex<SocketAddress?>(nil)
+
+    func set(_ newAddress: SocketAddress?) {
+        address.withLock { $0 = newAddress }
+    }
+
+    var value: SocketAddress? { address.withLock { $0 } }
+}
+
+/// The service behind the HTTP server: brings itself up, then does what has to be done now and then, and in the end puts
+/// everything away in order.
+struct Core: Service {
+    let composition: Composition
+    let service: ServiceHandle
+    let address: BoundAddress
+
+    /// A flush costs one statement however many sign-ins there were; a crash loses at most what came since the last.
+    private static let flushInterval = Duration.milliseconds(250)
+    private static let flushesPerRefresh = 4
+    private static let databaseRetryInterval = Duration.milliseconds(500)
+
+    func run() async throws {
+        do {
+            let postgres = try await cancelWhenGracefulShutdown { try await composition.database.prepare() }
+            try await serve(from: PostgresClient(configuration: postgres), postgres)
+        } catch is CancellationError {
+            // Told to stop before it was up.
+        } catch {
+            await composition.database.release()
+            throw error
+        }
+        await composition.database.release()
+    }
+
+    private func serve(from client: PostgresClient, _ postgres: PostgresConfiguration) async throws {
+        try await withThrowingTaskGroup { group in
+            // Not cancelled with the rest: the last writes go through it.
+            group.addTask { await client.run() }
+            defer { client.shutDown() }
+            let operations = try await start(client, postgres)
+            service.state = .ready(operations, checkDatabase: { await databaseProblem(client) })
+            composition.mode.whenReady(address.value)
+            await work(operations)
+            service.state = .draining
+            await flush(operations)
+            await operations.passwords.shutDown()
+        }
+    }
+
+    /// Waits for the database, insists on the schema, loads project and keys.
+    private func start(_ client: PostgresClient, _ postgres: PostgresConfiguration) async throws -> AccountOperations {
+        try await waitForSchema(postgres)
+        let store = AccountStore(client: client)
+        let effects = Effects.system
+        if let project = composition.mode.projectToCreate {
+            _ = try await store.createProject(project, apiKey: NewAPIKey.make(effects))
+        }
+        guard
+            let project = try await ProjectCache.load(
+                store: store,
+                sealer: composition.sealer,
+                trust: composition.mode.trust
+            )
+        else {
+            throw StartupFailure(
+                "the database holds no project yet; create it with: concord project init --id PROJECT-ID",
+                .badConfiguration
+            )
+        }
+        if let expected = composition.mode.projectToCreate?.projectID, expected != project.settings.projectID {
+            throw StartupFailure(
+                "this database belongs to project \(project.settings.projectID), not \(expected)",
+                .badConfiguration
+            )
+        }
+        let keys = SigningKeys(
+            store: store,
+            sealer: composition.sealer,
+            effects: effects,
+            algorithm: composition.algorithm,
+            projectID: project.settings.projectID
+        )
+        let tokens = TokenAuthority(projectID: project.settings.projectID, keys: try await keys.load(.idToken))
+        let passwords = try PasswordHasher(
+            threadCount: composition.limits.passwordHashingThreads,
+            queueMax: composition.limits.passwordHashingQueueLengthMax,
+            randomBytes: effects.randomBytes
+        )
+        return AccountOperations(
+            store: store,
+            project: project,
+            tokens: tokens,
+            passwords: passwords,
+            providers: composition.mode.providers,
+            sealer: composition.sealer,
+            effects: effects
+        )
+    }
+
+    /// A database that is away is waited for, because it will come back; a wrong schema is not, because it will not.
+    private func waitForSchema(_ postgres: PostgresConfiguration) async throws {
+        var hasComplained = false
+        while true {
+            do {
+                let state = try await SchemaState.load(postgres)
+                let readiness = state.readiness(required: SchemaVersion.required)
+                guard readiness == .ready else { throw StartupFailure(readiness.description, .badConfiguration) }
+                return
+            } catch let error as PostgresError {
+                service.state = .starting("waiting for the database")
+                if !hasComplained {
+                    composition.logger.warning("waiting for the database", metadata: ["error": "\(error)"])
+                    hasComplained = true
+                }
+                try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.databaseRetryInterval) }
+            }
+        }
+    }
+
+    /// What is wrong with the database right now, in words without secrets; `nil` when nothing is.
+    private func databaseProblem(_ client: PostgresClient) async -> String? {
+        do {
+            let readiness = try await SchemaState.load(client).readiness(required: SchemaVersion.required)
+            return readiness == .ready ? nil : readiness.description
+        } catch {
+            return "the database does not answer"
+        }
+    }
+
+    /// Until told to stop.
+    private func work(_ operations: AccountOperations) async {
+        var rounds = 0
+        while true {
+            do {
+                try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.flushInterval) }
+            } catch {
+                return
+            }
+            rounds += 1
+            await flush(operations)
+            if rounds % Self.flushesPerRefresh == 0 { await refresh(operations) }
+        }
+    }
+
+    private func flush(_ operations: AccountOperations) async {
+        do {
+            try await operations.store.activity.flush(to: operations.store)
+        } catch {
+            composition.logger.warning("sign-in times not written yet", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func refresh(_ operations: AccountOperations) async {
+        do {
+            try await operations.project.refresh()
+        } catch {
+            composition.logger.debug("project settings not read again", metadata: ["error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import Glibc
+import Migrations
+import Postgres
+
+/// What a command's end means to a script; the table stands in `docs/operations.md`. 0 is "yes", 64 (`validationFailure`)
+/// a wrong command line. The numbers from 64 on are those of sysexits(3).
+extension ExitCode {
+    /// The command did its work, and the answer is "no": pending, changed, refused.
+    static let answerIsNo = ExitCode(1)
+    static let databaseUnreachable = ExitCode(69)
+    /// Something that should not happen did.
+    static let bug = ExitCode(70)
+    static let badConfiguration = ExitCode(78)
+
+    /// What `error` means when it ends a command.
+    init(for error: any Error) {
+        self =
+            switch error {
+            case let error as ExitCode: error
+            case is ValidationError: .validationFailure
+            case is ConfigurationMistakes: .badConfiguration
+            case let error as StartupFailure: error.exitCode
+            case let error as MigrationDirectoryError: Self(for: error)
+            case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo
+            case MigrationFailure.busy: .answerIsNo
+            case let error as PostgresError where error.isUnreachable: .databaseUnreachable
+            case let error as PostgresError where error.code == .configuration: .badConfiguration
+            default: .bug
+            }
+    }
+
+    private init(for error: MigrationDirectoryError) {
+        self =
+            switch error {
+            case .unreadable, .unwritable: .badConfiguration
+            case .nameNotAllowed: .validationFailure
+            }
+    }
+}
+
+extension PostgresError {
+    /// Whether the server could not be reached or was lost, rather than having refused what was asked.
+    fileprivate var isUnreachable: Bool {
+        switch code {
+        case .connectionLost, .commitOutcomeUnknown, .unavailable, .queueFull, .queueTimeout, .statementTimeout,
+            .shutDown:
+            true
+        case .server(let state):
+            // Class 57P: the server is going down, has crashed or is starting.
+            state.rawValue.hasPrefix("57P") || state == .tooManyConnections
+        case .cancelled, .decoding, .tooManyRows, .valueTooLarge, .rolledBack, .configuration, .misuse: false
+        }
+    }
+}
+
+/// Runs the body of a command; what it throws is told on standard error and becomes the exit code.
+func reportingErrors(_ body: () async throws -> Void) async throws {
+    do {
+        try await body()
+    } catch let code as ExitCode {
+        throw code
+    } catch let error as ValidationError {
+        throw error
+    } catch {
+        complain("\(error)")
+        throw ExitCode(for: error)
+    }
+}
+
+/// Writes lines to standard error, each marked as ours.
+func complain(_ text: String) {
+    emit(text.split(separator: "\n").map { "concord: \($0)\n" }.joined(), to: STDERR_FILENO)
+}
+
+/// Writes a line to standard output at once, also into a pipe.
+func announce(_ text: String) {
+    emit(text + "\n", to: STDOUT_FILENO)
+}
+
+private func emit(_ text: String, to descriptor: Int32) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+        let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        // A closed descriptor leaves nobody to tell.
+        guard written > 0 else { return }
+        bytes = bytes.dropFirst(written)
+    }
+}

@@ -1,0 +1,199 @@
+import AccountLinking
+import Testing
+
+/// The attacks on account linking that have names, played against the rules alone: the attacker moves first, then the
+/// owner of the address arrives, and the attacker tries to come back. ("Pre-hijacked accounts", USENIX Security 2022,
+/// and published vulnerabilities of others.)
+struct Attacks {
+    /// What each way in makes of an account that somebody else prepared.
+    private func arrivals(at prepared: Account) -> [(String, Account)] {
+        var arrivals: [(String, Account)] = []
+        let byProvider = decideSignInWithIdp(
+            policy: LinkPolicy(),
+            accounts: MatchingAccounts(identityOwner: nil, emailOwner: prepared),
+            credential: .trusted,
+            isProviderEnabled: true,
+            createsUsers: true,
+            secondFactorProvenBy: nil
+        )
+        let byLink = decideSignInWithEmailLink(
+            policy: LinkPolicy(),
+            email: ann,
+            owner: prepared,
+            target: nil,
+            isSessionRecent: false,
+            secondFactorProvenBy: nil
+        )
+        for (way, verdict) in [("provider", byProvider), ("link", byLink)] {
+            guard case .signIn(_, let change, _) = verdict.decision else { continue }
+            #expect(change.voidsOutstandingProofs)
+            arrivals.append((way, prepared.applying(change)))
+        }
+        let reset = decideResetPassword(policy: LinkPolicy(), account: prepared, address: ann)
+        if case .apply(_, let change, _) = reset.decision {
+            #expect(change.voidsOutstandingProofs)
+            arrivals.append(("reset", prepared.applying(change)))
+        }
+        #expect(arrivals.count == 3)
+        return arrivals
+    }
+
+    @Test func `classic-federated merge: the password set before the owner came lets nobody in`() {
+        let prepared = Account.fixture("m", email: ann, password: true)
+        for (way, account) in arrivals(at: prepared) where way != "reset" {
+            let attacker = decideSignInWithPassword(
+                policy: LinkPolicy(),
+                owner: account,
+                passwordMatches: true,
+                secondFactorProvenBy: nil
+            )
+            #expect(attacker.rule == .s4, "after \(way)")
+        }
+    }
+
+    @Test func `unexpired session: a session from before the owner came is dead, to the same second`() {
+        let now = Timestamp(secondsSinceEpoch: 1_700_000_000)
+        let prepared = Account.fixture("m", email: ann, password: true)
+        for (way, account) in arrivals(at: prepared) {
+            let access = decideAccess(
+                account: account,
+                tokenEpoch: prepared.sessionEpoch,
+                tokenIssuedAt: now,
+                validSince: now
+            )
+            #expect(access == Verdict(.a2, .refuse(.tokenExpired)), "after \(way)")
+            let refresh = decideRefresh(
+                account: account,
+                sessionEpoch: prepared.sessionEpoch,
+                sessionStartedAt: now,
+                validSince: now
+            )
+            #expect(refresh == Verdict(.t2, .refuse(.tokenExpired)), "after \(way)")
+        }
+    }
+
+    @Test func `trojan identifier: a provider or number added before the owner came is no way in`() {
+        let prepared = Account.fixture(
+            "m",
+            email: ann,
+            password: true,
+            phone: true,
+            providers: [.gitHub: "attacker", .google: "attacker"]
+        )
+        for (way, account) in arrivals(at: prepared) {
+            #expect(!account.linkedProviders.values.contains("attacker"), "after \(way)")
+            #expect(account.phoneNumber == nil, "after \(way)")
+        }
+    }
+
+    @Test func `unexpired e-mail change: a change begun before the owner came is never confirmed`() {
+        let begun = EmailCode.verifyAndChange(to: bob, sentFor: ann, sessionEpoch: 7)
+        let unproven = Account.fixture("m", email: ann, password: true)
+        for (way, account) in arrivals(at: unproven) {
+            #expect(
+                decideApplyEmailCode(account: account, code: begun, owner: nil)
+                    == Verdict(.u12, .refuse(.invalidActionCode)),
+                "after \(way)"
+            )
+        }
+        // The same for a proven account whose owner resets or changes the password to be rid of an intruder.
+        let proven = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        let rescues = [
+            decideResetPassword(policy: LinkPolicy(), account: proven, address: ann),
+            decideChangePassword(policy: LinkPolicy(), account: proven, isSessionRecent: true),
+        ]
+        for rescue in rescues {
+            guard case .apply(_, let change, _) = rescue.decision else {
+                Issue.record("the owner was refused")
+                continue
+            }
+            #expect(
+                decideApplyEmailCode(account: proven.applying(change), code: begun, owner: nil)
+                    == Verdict(.u12, .refuse(.invalidActionCode))
+            )
+        }
+    }
+
+    @Test(arguments: [ProviderID.facebook, .gitHub, .twitter, .linkedIn, provider("example.com"), .google])
+    func `non-verifying provider: whoever claims an address at it gets a conflict, never the account`(
+        attacker: ProviderID
+    ) {
+        let owner = Account.fixture("m", email: bob, proof: .mailedCode, password: true)
+        let verdict = decideSignInWithIdp(
+            policy: LinkPolicy(),
+            accounts: MatchingAccounts(identityOwner: nil, emailOwner: owner),
+            credential: incoming(attacker, "attacker", bob, flagged: true),
+            isProviderEnabled: true,
+            createsUsers: true,
+            secondFactorProvenBy: nil
+        )
+        #expect(verdict.rule == .i11)
+    }
+
+    @Test func `nOAuth: an address written into a work directory is nobody's word`() {
+        let mailbox = address("ann@outlook.com")
+        let owner = Account.fixture("m", email: mailbox, proof: .mailedCode, password: true)
+        let verdict = decideSignInWithIdp(
+            policy: LinkPolicy(),
+            accounts: MatchingAccounts(identityOwner: nil, emailOwner: owner),
+            credential: incoming(
+                .microsoft,
+                "attacker",
+                mailbox,
+                flagged: true,
+                issuer: "https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0"
+            ),
+            isProviderEnabled: true,
+            createsUsers: true,
+            secondFactorProvenBy: nil
+        )
+        #expect(verdict.rule == .i11)
+    }
+
+    @Test func `a proof of one account is no proof of another, nor after its sessions ended (CVE-2026-9087)`() {
+        let now = Timestamp(secondsSinceEpoch: 1_700_000_000)
+        let facts = PendingCredentialFacts(
+            state: .open,
+            expiresAt: now.adding(seconds: 3600),
+            tenant: .project,
+            provenTarget: .init(account: user("victim"), sessionEpoch: 7)
+        )
+        for target in [nil, Account.fixture("attacker"), .fixture("victim", epoch: 8)] {
+            let verdict = decidePendingCredential(
+                credential: facts,
+                handleTenant: .project,
+                target: target,
+                now: now
+            )
+            #expect(verdict == Verdict(.y5, .invalid))
+        }
+    }
+
+    @Test func `a link without a verified address stays a conflict in every mode of trust (CVE-2026-56666)`() {
+        let owner = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        for trust in EmailTrust.allCases {
+            let verdict = decideSignInWithIdp(
+                policy: .policy { $0.emailTrust = trust },
+                accounts: MatchingAccounts(identityOwner: nil, emailOwner: owner),
+                credential: incoming(provider("oidc.work"), "attacker", ann, flagged: false),
+                isProviderEnabled: true,
+                createsUsers: true,
+                secondFactorProvenBy: nil
+            )
+            #expect(verdict.rule == .i11)
+        }
+    }
+
+    @Test(arguments: [
+        ("ann@gmail.com", "a\u{FF4E}n@gmail.com"), ("mike@example.com", "m\u{131}ke@example.com"),
+        ("kate@example.com", "\u{212A}ate@example.com"), ("ann@strasse.example", "ann@straße.example"),
+        ("fin@example.com", "ﬁn@example.com"), ("ann@example.com", "ánn@example.com"),
+    ])
+    func `case and compatibility collisions: a look-alike is refused or another address, never the same`(
+        victim: String,
+        attacker: String
+    ) {
+        #expect(EmailAddress(victim) != nil)
+        #expect(EmailAddress(attacker) == nil || EmailAddress(attacker) != EmailAddress(victim))
+    }
+}

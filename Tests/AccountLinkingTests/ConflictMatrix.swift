@@ -1,0 +1,114 @@
+import AccountLinking
+import Testing
+
+/// One address, an account that has it, and five ways to arrive (`spec/03` §2a): the promise to clients in one table.
+struct ConflictMatrix {
+    struct Line: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let account: Account?
+        let trusted: Rule
+        let untrusted: Rule
+        let link: Rule
+        let signUp: Rule
+        let password: Rule
+
+        init(_ description: String, _ account: Account?, _ rules: (Rule, Rule, Rule, Rule, Rule)) {
+            self.testDescription = description
+            self.account = account
+            (self.trusted, self.untrusted, self.link, self.signUp, self.password) = rules
+        }
+    }
+
+    // I9 and M3 take over, I7 and M2 join, I11 asks for confirmation, P… says that the address exists, S6 signs in.
+    static let lines = [
+        Line(
+            "password, unverified",
+            .fixture("m", email: ann, password: true),
+            (.i9, .i11, .m3, .p1, .s6)
+        ),
+        Line(
+            "password, verified",
+            .fixture("m", email: ann, proof: .mailedCode, password: true),
+            (.i7, .i11, .m2, .p1, .s6)
+        ),
+        Line(
+            "password, verified by an administrator",
+            .fixture("m", email: ann, proof: .administrator, password: true),
+            (.i7, .i11, .m2, .p1, .s6)
+        ),
+        Line(
+            "e-mail link only",
+            .fixture("m", email: ann, proof: .emailLink, emailLink: true),
+            (.i7, .i11, .m2, .p1, .s4)
+        ),
+        Line(
+            "untrusted provider only",
+            .fixture("m", email: ann, providers: [.facebook: "f"]),
+            (.i9, .i11, .m3, .p6, .s4)
+        ),
+        Line(
+            "trusted provider only",
+            .fixture("m", email: ann, proof: .provider(.apple), providers: [.apple: "a"]),
+            (.i7, .i11, .m2, .p6, .s4)
+        ),
+        Line(
+            "untrusted provider and password, unverified",
+            .fixture("m", email: ann, password: true, providers: [.facebook: "f"]),
+            (.i9, .i11, .m3, .p1, .s6)
+        ),
+        Line(
+            "untrusted provider linked to a verified account",
+            .fixture("m", email: ann, proof: .provider(.apple), providers: [.apple: "a", .facebook: "f"]),
+            (.i7, .i11, .m2, .p6, .s4)
+        ),
+        Line("phone and unverified e-mail", .fixture("m", email: ann, phone: true), (.i9, .i11, .m3, .p7, .s4)),
+        Line("nobody has the address", nil, (.i5, .i5, .m1, .p11, .s2)),
+        Line("custom token, unverified", .fixture("m", email: ann, customTokens: true), (.i9, .i11, .m3, .p7, .s4)),
+    ]
+
+    @Test(arguments: lines)
+    func `an account and five ways to arrive at it`(line: Line) {
+        func byProvider(_ credential: IncomingCredential) -> Rule {
+            decideSignInWithIdp(
+                policy: LinkPolicy(),
+                accounts: MatchingAccounts(identityOwner: nil, emailOwner: line.account),
+                credential: credential,
+                isProviderEnabled: true,
+                createsUsers: true,
+                secondFactorProvenBy: nil
+            ).rule
+        }
+        let microsoft = incoming(.microsoft, "m", address("ann@outlook.com"), flagged: true)
+        let saml = incoming(provider("saml.work"), "s", ann)
+        let workspace = incoming(.google, "g", bob, flagged: true, hostedDomain: "example.com")
+        for credential in [IncomingCredential.trusted, microsoft, saml, workspace] {
+            #expect(byProvider(credential) == line.trusted)
+        }
+        let foreignGoogle = incoming(.google, "g", bob, flagged: true)
+        let unverifiedOpenID = incoming(provider("oidc.work"), "o", ann, flagged: false)
+        for credential in [IncomingCredential.untrusted, foreignGoogle, unverifiedOpenID] {
+            #expect(byProvider(credential) == line.untrusted)
+        }
+        #expect(
+            decideSignInWithEmailLink(
+                policy: LinkPolicy(),
+                email: ann,
+                owner: line.account,
+                target: nil,
+                isSessionRecent: false,
+                secondFactorProvenBy: nil
+            ).rule == line.link
+        )
+        #expect(
+            decideSignUp(policy: LinkPolicy(), request: .password(ann), emailOwner: line.account).rule == line.signUp
+        )
+        #expect(
+            decideSignInWithPassword(
+                policy: LinkPolicy(),
+                owner: line.account,
+                passwordMatches: true,
+                secondFactorProvenBy: nil
+            ).rule == line.password
+        )
+    }
+}

@@ -1,0 +1,222 @@
+import AccountLinking
+import Testing
+
+struct EmailLinkRows {
+    private func decide(
+        owner: Account? = nil,
+        target: Account? = nil,
+        policy: LinkPolicy = LinkPolicy(),
+        recent: Bool = true,
+        proven: UserID? = nil
+    ) -> Verdict<SignInDecision> {
+        decideSignInWithEmailLink(
+            policy: policy,
+            email: ann,
+            owner: owner,
+            target: target,
+            isSessionRecent: recent,
+            secondFactorProvenBy: proven
+        )
+    }
+
+    @Test func `M0: without the method nobody signs in by link`() {
+        let policy = LinkPolicy.policy { $0.allowsEmailLinkSignIn = false }
+        #expect(
+            decide(owner: .fixture("o", email: ann, disabled: true), policy: policy)
+                == Verdict(.m0, .refuse(.operationNotAllowed))
+        )
+    }
+
+    @Test func `M1: a link to an address nobody has makes an account with that address, proven`() {
+        #expect(
+            decide()
+                == Verdict(
+                    .m1,
+                    .createUser(
+                        .only {
+                            $0.email = .set(ann, proof: .emailLink)
+                            $0.emailLink = true
+                        }
+                    )
+                )
+        )
+    }
+
+    @Test func `M2: a link signs in to a proven account, which keeps all it has`() {
+        let owner = Account.fixture("o", email: ann, proof: .mailedCode, password: true)
+        #expect(
+            decide(owner: owner)
+                == Verdict(.m2, .signIn(user("o"), .only { $0.emailLink = true }, emailWasRecycled: false))
+        )
+        let again = Account.fixture("o", email: ann, proof: .mailedCode, password: true, emailLink: true)
+        #expect(decide(owner: again) == Verdict(.m2, .signIn(user("o"), .nothing, emailWasRecycled: false)))
+    }
+
+    @Test func `M3: a link takes over an account whose address nobody had proven`() {
+        let squatter = Account.fixture(
+            "o",
+            email: ann,
+            password: true,
+            phone: true,
+            providers: [.gitHub: "squatter", .google: "squatter"]
+        )
+        let verdict = decide(owner: squatter)
+        #expect(
+            verdict
+                == Verdict(
+                    .m3,
+                    .signIn(
+                        user("o"),
+                        .only {
+                            $0.email = .prove(.emailLink)
+                            $0.password = .remove
+                            $0.emailLink = true
+                            $0.phone = .remove
+                            $0.unlinkedProviders = [.gitHub, .google]
+                            $0.endsSessions = true
+                            $0.voidsOutstandingProofs = true
+                        },
+                        emailWasRecycled: false
+                    )
+                )
+        )
+        guard case .signIn(_, let change, _) = verdict.decision else { return }
+        #expect(squatter.applying(change).signInMethods == [.emailLink])
+    }
+
+    @Test func `M4: a link does not get into a disabled account`() {
+        let disabled = Account.fixture("o", email: ann, disabled: true, secondFactor: true)
+        #expect(decide(owner: disabled, policy: .secondFactors) == Verdict(.m4, .refuse(.userDisabled)))
+        #expect(
+            decide(owner: disabled, target: .fixture("t", email: bob)) == Verdict(.m4, .refuse(.userDisabled))
+        )
+        #expect(decide(target: .fixture("t", disabled: true)) == Verdict(.m4, .refuse(.userDisabled)))
+    }
+
+    @Test func `M5: an enrolled second factor is asked for before anything is written`() {
+        let owner = Account.fixture("o", email: ann, password: true, secondFactor: true)
+        let required = Verdict<SignInDecision>(.m5, .secondFactorRequired(user("o")))
+        #expect(decide(owner: owner, policy: .secondFactors) == required)
+        #expect(decide(owner: owner, target: owner, policy: .secondFactors) == required)
+        #expect(decide(owner: owner, policy: .secondFactors, proven: user("o")).rule == .m3)
+        #expect(decide(owner: owner, target: owner, policy: .secondFactors, proven: user("o")).rule == .m6)
+        #expect(decide(owner: owner).rule == .m3)
+    }
+
+    @Test func `M6: a link gives an account without an address its address`() {
+        let target = Account.fixture("t", phone: true)
+        #expect(
+            decide(target: target, recent: false)
+                == Verdict(
+                    .m6,
+                    .signIn(
+                        user("t"),
+                        .only {
+                            $0.email = .set(ann, proof: .emailLink)
+                            $0.emailLink = true
+                        },
+                        emailWasRecycled: false
+                    )
+                )
+        )
+    }
+
+    @Test func `M6: a link that replaces the address remembers the first one and ends other sessions`() {
+        let target = Account.fixture("t", email: bob, proof: .mailedCode, password: true)
+        #expect(
+            decide(target: target)
+                == Verdict(
+                    .m6,
+                    .signIn(
+                        user("t"),
+                        .only {
+                            $0.email = .set(ann, proof: .emailLink)
+                            $0.rememberedInitialEmail = bob
+                            $0.emailLink = true
+                            $0.endsSessions = true
+                        },
+                        emailWasRecycled: false
+                    )
+                )
+        )
+        let changedBefore = Account.fixture("t", email: bob, password: true, initialEmail: true)
+        #expect(
+            decide(target: changedBefore)
+                == Verdict(
+                    .m6,
+                    .signIn(
+                        user("t"),
+                        .only {
+                            $0.email = .set(ann, proof: .emailLink)
+                            $0.emailLink = true
+                            $0.endsSessions = true
+                        },
+                        emailWasRecycled: false
+                    )
+                )
+        )
+    }
+
+    @Test func `M6: a link to the account's own address proves it and removes nothing`() {
+        let unproven = Account.fixture("t", email: ann, password: true, providers: [.gitHub: "github-ann"])
+        #expect(
+            decide(owner: unproven, target: unproven, recent: false)
+                == Verdict(
+                    .m6,
+                    .signIn(
+                        user("t"),
+                        .only {
+                            $0.email = .prove(.emailLink)
+                            $0.emailLink = true
+                        },
+                        emailWasRecycled: false
+                    )
+                )
+        )
+        let linked = Account.fixture("t", email: ann, proof: .emailLink, emailLink: true)
+        #expect(
+            decide(owner: linked, target: linked)
+                == Verdict(.m6, .signIn(user("t"), .nothing, emailWasRecycled: false))
+        )
+    }
+
+    @Test func `M7: a link to somebody else's address is not attached`() {
+        let owner = Account.fixture("o", email: ann, proof: .mailedCode, secondFactor: true)
+        let target = Account.fixture("t", email: bob, secondFactor: true)
+        #expect(decide(owner: owner, target: target) == Verdict(.m7, .refuse(.emailExists)))
+        #expect(
+            decide(owner: owner, target: target, policy: .secondFactors) == Verdict(.m7, .refuse(.emailExists))
+        )
+    }
+
+    @Test func `M8: a link makes an anonymous account a real one under its own id`() {
+        let target = Account.fixture("t")
+        let verdict = decide(target: target, recent: false)
+        #expect(
+            verdict
+                == Verdict(
+                    .m8,
+                    .signIn(
+                        user("t"),
+                        .only {
+                            $0.email = .set(ann, proof: .emailLink)
+                            $0.emailLink = true
+                        },
+                        emailWasRecycled: false
+                    )
+                )
+        )
+    }
+
+    @Test func `M9: closed to new users, a link makes no account`() {
+        let closed = LinkPolicy.policy { $0.allowsClientSignUp = false }
+        #expect(decide(policy: closed) == Verdict(.m9, .refuse(.signUpDisabled)))
+        #expect(decide(owner: .fixture("o", email: ann, proof: .emailLink), policy: closed).rule == .m2)
+        #expect(decide(target: .fixture("t"), policy: closed).rule == .m8)
+    }
+
+    @Test func `M10: replacing the address by a link needs a recent sign-in`() {
+        let target = Account.fixture("t", email: bob, password: true)
+        #expect(decide(target: target, recent: false) == Verdict(.m10, .refuse(.credentialTooOld)))
+    }
+}

@@ -1,0 +1,124 @@
+import AccountLinking
+import Testing
+
+/// The cast of the tests. Addresses, identifiers and subjects are opaque to the rules, so one of each class is enough.
+func user(_ name: String) -> UserID {
+    guard let id = UserID(name) else { preconditionFailure("not a user id") }
+    return id
+}
+
+func address(_ raw: String) -> EmailAddress {
+    guard let address = EmailAddress(raw) else { preconditionFailure("not an address") }
+    return address
+}
+
+func number(_ raw: String) -> PhoneNumber {
+    guard let number = PhoneNumber(raw) else { preconditionFailure("not a number") }
+    return number
+}
+
+func identity(_ provider: ProviderID, _ subject: String) -> ProviderIdentity {
+    guard let identity = ProviderIdentity(provider: provider, subject: subject) else {
+        preconditionFailure("not an identity")
+    }
+    return identity
+}
+
+func provider(_ name: String) -> ProviderID {
+    guard let provider = ProviderID(name) else { preconditionFailure("not a provider") }
+    return provider
+}
+
+let ann = address("ann@gmail.com")
+let bob = address("bob@example.com")
+let annsNumber = number("+16505553434")
+let annsProfile = Profile(displayName: "Ann", photoURL: "https://example.com/ann.png")
+
+extension Account {
+    /// An account of which a test says only what matters.
+    static func fixture(
+        _ id: String,
+        epoch: Int64 = 7,
+        email: EmailAddress? = nil,
+        proof: EmailProof? = nil,
+        password: Bool = false,
+        emailLink: Bool = false,
+        phone: Bool = false,
+        providers: [ProviderID: String] = [:],
+        disabled: Bool = false,
+        secondFactor: Bool = false,
+        initialEmail: Bool = false,
+        customTokens: Bool = false
+    ) -> Account {
+        Account(
+            id: user(id),
+            version: 1,
+            sessionEpoch: epoch,
+            isDisabled: disabled,
+            email: email.map { AccountEmail(address: $0, proof: proof) },
+            hasInitialEmail: initialEmail,
+            hasPassword: password,
+            hasEmailLink: emailLink,
+            phoneNumber: phone ? annsNumber : nil,
+            linkedProviders: providers,
+            hasSecondFactor: secondFactor,
+            usesCustomTokens: customTokens
+        )
+    }
+}
+
+func incoming(
+    _ provider: ProviderID,
+    _ subject: String,
+    _ email: EmailAddress?,
+    flagged: Bool = false,
+    hostedDomain: String? = nil,
+    issuer: String? = nil
+) -> IncomingCredential {
+    IncomingCredential(
+        identity: identity(provider, subject),
+        issuer: issuer,
+        email: email.map { .present($0, flaggedVerified: flagged, hostedDomain: hostedDomain) } ?? .absent,
+        profile: annsProfile
+    )
+}
+
+extension IncomingCredential {
+    /// Google's word for a gmail.com address: trusted.
+    static let trusted = incoming(.google, "google-ann", ann, flagged: true)
+    /// GitHub's word for the same address: not trusted, whatever it claims.
+    static let untrusted = incoming(.gitHub, "github-ann", ann, flagged: true)
+    static let withoutEmail = incoming(.facebook, "facebook-ann", nil)
+}
+
+extension LinkPolicy {
+    static func policy(_ change: (inout LinkPolicy) -> Void = { _ in }) -> LinkPolicy {
+        var policy = LinkPolicy()
+        change(&policy)
+        return policy
+    }
+
+    static let duplicates = policy { $0.isOneAccountPerEmail = false }
+    static let secondFactors = policy { $0.requiresEnrolledSecondFactors = true }
+    static let enumerable = policy { $0.protectsEmailEnumeration = false }
+}
+
+extension AccountChange {
+    /// The change that does what `build` says and nothing else.
+    static func only(_ build: (inout AccountChange) -> Void) -> AccountChange {
+        var change = AccountChange()
+        build(&change)
+        return change
+    }
+
+    static let nothing = AccountChange()
+}
+
+// Short names in the test report.
+extension IncomingCredential: CustomTestStringConvertible {
+    package var testDescription: String { identity.provider.rawValue }
+}
+
+extension Account: CustomTestStringConvertible {
+    package var testDescription: String { id.rawValue }
+}

@@ -1,0 +1,546 @@
+import AccountLinking
+import Testing
+
+/// What must hold for every combination of policy, accounts and credential, whatever the rules become.
+struct SignInWithIdpLaws {
+    private func forAll(
+        sourceLocation: SourceLocation = #_sourceLocation,
+        _ law: (SignInWithIdpCase, SignInDecision) -> Bool?
+    ) {
+        let points = Array(zip(SignInWithIdpCase.all, SignInWithIdpCase.verdicts))
+        checkLaw(points, sourceLocation: sourceLocation) { law($0.0, $0.1.decision) }
+    }
+
+    @Test func `a linked identity always wins`() {
+        forAll { point, decision in
+            guard point.accounts.identityOwner != nil else { return nil }
+            return switch decision {
+            case .signIn(let id, let change, let emailWasRecycled):
+                id == point.accounts.identityOwner?.id && change.linkedIdentity == nil && !emailWasRecycled
+            case .secondFactorRequired(let id): id == point.accounts.identityOwner?.id
+            case .refuse(let refusal): refusal == .userDisabled || refusal == .operationNotAllowed
+            case .createUser, .conflict: false
+            }
+        }
+    }
+
+    @Test func `nobody gets into an existing account on an unverified address`() {
+        forAll { point, decision in
+            guard point.accounts.identityOwner == nil && !point.claim.isVerified else { return nil }
+            return switch decision {
+            case .signIn, .secondFactorRequired: false
+            case .createUser, .conflict, .refuse: true
+            }
+        }
+    }
+
+    @Test func `only the owner of the address is ever joined`() {
+        forAll { point, decision in
+            guard point.accounts.identityOwner == nil else { return nil }
+            return switch decision {
+            case .signIn(let id, _, _), .secondFactorRequired(let id):
+                point.policy.isOneAccountPerEmail && id == point.accounts.emailOwner?.id
+            case .conflict(.accountExistsWithDifferentCredential(let id, _)):
+                point.policy.isOneAccountPerEmail && id == point.accounts.emailOwner?.id
+            case .conflict(.credentialAlreadyInUse), .conflict(.emailAlreadyInUse): false
+            case .createUser, .refuse: true
+            }
+        }
+    }
+
+    @Test func `an unproven account loses its old methods, sessions and proofs to its owner`() {
+        var takeoverCount = 0
+        forAll { point, decision in
+            guard point.accounts.identityOwner == nil else { return nil }
+            guard case .signIn(_, let change, _) = decision, let owner = point.accounts.emailOwner,
+                !owner.isEmailVerified
+            else { return nil }
+            takeoverCount += 1
+            let after = owner.applying(change)
+            return after.signInMethods == [.provider(point.credential.identity.provider)] && after.isEmailVerified
+                && !after.hasPassword && change.password == .remove && change.phone == .remove
+                && change.emailLink == false && change.endsSessions && change.voidsOutstandingProofs
+                && after.linkedProviders.values.sorted() == [point.credential.identity.subject]
+        }
+        #expect(takeoverCount > 0)
+    }
+
+    @Test func `a proven account keeps everything, but for another subject of the same provider`() {
+        forAll { point, decision in
+            guard case .signIn(let id, let change, _) = decision,
+                let account = [point.accounts.identityOwner, point.accounts.emailOwner].compactMap({ $0 })
+                    .first(where: { $0.id == id }), account.isEmailVerified
+            else { return nil }
+            let after = account.applying(change)
+            return Set(account.signInMethods).isSubset(of: after.signInMethods) && after.email == account.email
+                && change.unlinkedProviders.isSubset(of: [point.credential.identity.provider])
+                && !change.endsSessions
+        }
+    }
+
+    @Test func `disabled users never get in`() {
+        forAll { point, decision in
+            switch decision {
+            case .signIn(let id, _, _), .secondFactorRequired(let id):
+                ![point.accounts.identityOwner, point.accounts.emailOwner]
+                    .contains { $0?.id == id && $0?.isDisabled == true }
+            case .createUser, .conflict, .refuse: true
+            }
+        }
+    }
+
+    @Test func `a second factor that policy asks for is never skipped`() {
+        forAll { point, decision in
+            guard point.policy.requiresEnrolledSecondFactors && point.proven == nil else { return nil }
+            guard case .signIn(let id, _, _) = decision else { return nil }
+            return ![point.accounts.identityOwner, point.accounts.emailOwner]
+                .contains { $0?.id == id && $0?.hasSecondFactor == true }
+        }
+    }
+
+    @Test func `once proven, a second factor changes nothing about the decision`() {
+        forAll { point, decision in
+            guard point.proven != nil else { return nil }
+            var without = point
+            without.accounts.identityOwner?.hasSecondFactor = false
+            without.accounts.emailOwner?.hasSecondFactor = false
+            return without.verdict.decision == decision
+        }
+    }
+
+    @Test func `a reauthentication creates, links and conflicts with nothing`() {
+        forAll { point, decision in
+            guard !point.createsUsers else { return nil }
+            return switch decision {
+            case .signIn(_, let change, _): change.linkedIdentity == nil
+            case .secondFactorRequired, .refuse: true
+            case .createUser, .conflict: false
+            }
+        }
+    }
+
+    @Test func `with duplicates allowed the owner of the address does not matter`() {
+        forAll { point, decision in
+            guard !point.policy.isOneAccountPerEmail else { return nil }
+            var without = point
+            without.accounts.emailOwner = nil
+            return without.verdict.decision == decision
+        }
+    }
+
+    @Test func `an address that somebody owns is never given to a new account`() {
+        forAll { point, decision in
+            guard point.accounts.emailOwner != nil else { return nil }
+            guard case .createUser(let change) = decision else { return nil }
+            return change.email == .keep
+        }
+    }
+
+    @Test func `a new account's address is proven exactly when the provider is trusted`() {
+        forAll { point, decision in
+            guard case .createUser(let change) = decision, case .set(let address, let proof) = change.email else {
+                return nil
+            }
+            return point.claim == (proof == nil ? .unverified(address) : .verified(address))
+        }
+    }
+
+    @Test func `less trust never lets in more`() {
+        forAll { point, trusted in
+            guard point.claim.isVerified else { return nil }
+            var doubted = point
+            doubted.credential.email = .present(ann, flaggedVerified: false, hostedDomain: nil)
+            guard case .signIn(let id, _, _) = doubted.verdict.decision else { return nil }
+            guard case .signIn(id, _, _) = trusted else { return false }
+            return true
+        }
+    }
+
+    @Test func `stricter policy never lets in more`() {
+        forAll { point, decision in
+            var strict = point
+            strict.policy.allowsClientSignUp = false
+            strict.policy.requiresEnrolledSecondFactors = true
+            strict.createsUsers = false
+            guard case .signIn(let id, _, _) = strict.verdict.decision else { return nil }
+            if point.isProviderEnabled, case .signIn(id, _, _) = decision { return true }
+            return decision == .secondFactorRequired(id)
+        }
+    }
+
+    @Test func `signing in a second time finds the identity and changes nothing`() {
+        forAll { point, decision in
+            guard point.isProviderEnabled else { return nil }
+            var account: Account
+            switch decision {
+            case .createUser(let change): account = Account.fixture("N").applying(change)
+            case .signIn(let id, let change, _):
+                guard
+                    let before = [point.accounts.identityOwner, point.accounts.emailOwner].compactMap({ $0 })
+                        .first(where: { $0.id == id })
+                else { return false }
+                account = before.applying(change)
+            case .secondFactorRequired, .conflict, .refuse: return nil
+            }
+            account.hasSecondFactor = false
+            var again = point
+            again.accounts.identityOwner = account
+            return again.verdict == Verdict(.i2, .signIn(account.id, AccountChange(), emailWasRecycled: false))
+        }
+    }
+
+    /// The same rules once more, as flat as the contract's table, each with its whole condition: a mistake would have to
+    /// be made twice.
+    @Test func `the table read row by row gives the same answer`() {
+        let rows: [(Rule, (SignInWithIdpCase) -> Bool)] = [
+            (.i0, { !$0.isProviderEnabled }),
+            (.i1, { $0.f?.isDisabled == true }),
+            (.i3, { $0.f?.hasSecondFactor == true && $0.asksSecondFactor }),
+            (.i2, { $0.f != nil }),
+            (.i12, { $0.m != nil && !$0.claim.isVerified && !$0.createsUsers }),
+            (.i6, { !$0.createsUsers }),
+            (.i11, { $0.m != nil && !$0.claim.isVerified }),
+            (.i10, { $0.m?.isDisabled == true }),
+            (.i13, { $0.m?.hasSecondFactor == true && $0.asksSecondFactor }),
+            (.i9, { $0.m?.email?.isVerified == false }),
+            (.i8, { $0.m?.linkedProviders.keys.contains($0.credential.identity.provider) == true }),
+            (.i7, { $0.m != nil }),
+            (.i14, { !$0.policy.allowsClientSignUp }),
+            (.i4, { $0.claim == .absent }),
+            (.i15, { !$0.policy.isOneAccountPerEmail }),
+            (.i5, { _ in true }),
+        ]
+        checkLaw(Array(zip(SignInWithIdpCase.all, SignInWithIdpCase.verdicts))) { point, verdict in
+            rows.first { $0.1(point) }?.0 == verdict.rule
+        }
+    }
+}
+
+extension SignInWithIdpCase {
+    fileprivate var f: Account? { accounts.identityOwner }
+    fileprivate var m: Account? { policy.isOneAccountPerEmail ? accounts.emailOwner : nil }
+    fileprivate var asksSecondFactor: Bool { policy.requiresEnrolledSecondFactors && proven == nil }
+}
+
+struct LinkWithIdpLaws {
+    private func forAll(
+        sourceLocation: SourceLocation = #_sourceLocation,
+        _ law: (LinkWithIdpCase, SignInDecision) -> Bool?
+    ) {
+        let points = Array(zip(LinkWithIdpCase.all, LinkWithIdpCase.verdicts))
+        checkLaw(points, sourceLocation: sourceLocation) { law($0.0, $0.1.decision) }
+    }
+
+    @Test func `linking never creates and never changes the account that one is signed in to`() {
+        forAll { point, decision in
+            switch decision {
+            case .signIn(let id, _, let emailWasRecycled): id == point.target.id && !emailWasRecycled
+            case .secondFactorRequired(let id): id == point.target.id
+            case .createUser: false
+            case .conflict, .refuse: true
+            }
+        }
+    }
+
+    @Test func `linking never removes anything, ends nothing and leaves the profile alone`() {
+        forAll { point, decision in
+            guard case .signIn(_, let change, _) = decision else { return nil }
+            let after = point.target.applying(change)
+            return change.unlinkedProviders.isEmpty && change.password == .keep && change.phone == .keep
+                && change.emailLink == nil && !change.endsSessions && change.profile == .keep
+                && Set(point.target.signInMethods).isSubset(of: after.signInMethods)
+                && (point.target.email == nil || after.email?.address == point.target.email?.address)
+        }
+    }
+
+    @Test func `a link that succeeds links the identity, which then signs in to the account`() {
+        forAll { point, decision in
+            guard case .signIn(_, let change, _) = decision else { return nil }
+            var after = point.target.applying(change)
+            after.hasSecondFactor = false
+            let signIn = SignInWithIdpCase(
+                policy: point.policy,
+                credential: point.credential,
+                accounts: MatchingAccounts(identityOwner: after, emailOwner: nil)
+            )
+            return after.linkedProviders[point.credential.identity.provider] == point.credential.identity.subject
+                && !after.isAnonymous
+                && signIn.verdict == Verdict(.i2, .signIn(after.id, AccountChange(), emailWasRecycled: false))
+        }
+    }
+
+    @Test func `an identity or address of somebody else is never linked`() {
+        forAll { point, decision in
+            let others = [
+                point.accounts.identityOwner, point.policy.isOneAccountPerEmail ? point.accounts.emailOwner : nil,
+            ].compactMap { $0 }.filter { $0.id != point.target.id }
+            guard !others.isEmpty else { return nil }
+            return switch decision {
+            case .conflict, .refuse: true
+            case .createUser, .signIn, .secondFactorRequired: false
+            }
+        }
+    }
+
+    @Test func `an address is proven only by a trusted provider that names it`() {
+        forAll { point, decision in
+            guard case .signIn(_, let change, _) = decision, !point.target.isEmailVerified else { return nil }
+            let after = point.target.applying(change)
+            guard let email = after.email, email.isVerified else { return nil }
+            return point.policy.emailClaim(of: point.credential) == .verified(email.address)
+        }
+    }
+
+    @Test func `a disabled account and an unproven second factor link nothing`() {
+        forAll { point, decision in
+            let needsFactor =
+                point.policy.requiresEnrolledSecondFactors && point.target.hasSecondFactor && point.proven == nil
+            guard point.target.isDisabled || needsFactor else { return nil }
+            if case .signIn = decision { return false }
+            return true
+        }
+    }
+}
+
+struct EmailLinkLaws {
+    private func forAll(
+        sourceLocation: SourceLocation = #_sourceLocation,
+        _ law: (EmailLinkCase, SignInDecision) -> Bool?
+    ) {
+        let points = Array(zip(EmailLinkCase.all, EmailLinkCase.verdicts))
+        checkLaw(points, sourceLocation: sourceLocation) { law($0.0, $0.1.decision) }
+    }
+
+    @Test func `whoever follows the link owns the address, proven, and can follow another`() {
+        forAll { point, decision in
+            let after: Account?
+            switch decision {
+            case .createUser(let change): after = Account.fixture("N").applying(change)
+            case .signIn(_, let change, _): after = (point.target ?? point.owner)?.applying(change)
+            case .secondFactorRequired, .conflict, .refuse: return nil
+            }
+            return after?.email?.address == ann && after?.isEmailVerified == true && after?.hasEmailLink == true
+        }
+    }
+
+    @Test func `the address of one account never moves to another`() {
+        forAll { point, decision in
+            guard point.owner != nil else { return nil }
+            return switch decision {
+            case .signIn(let id, _, _), .secondFactorRequired(let id): id == point.owner?.id
+            case .refuse: true
+            case .createUser, .conflict: false
+            }
+        }
+    }
+
+    @Test func `an unproven account without a session loses all its other methods`() {
+        forAll { point, decision in
+            guard point.target == nil && point.owner?.isEmailVerified == false else { return nil }
+            guard case .signIn(_, let change, _) = decision, let owner = point.owner else { return nil }
+            return owner.applying(change).signInMethods == [.emailLink] && change.endsSessions
+                && change.voidsOutstandingProofs && change.linkedIdentity == nil && change.profile == .keep
+        }
+    }
+
+    @Test func `a proven account, and one with a session, keep every method`() {
+        forAll { point, decision in
+            guard point.target != nil || point.owner?.isEmailVerified == true else { return nil }
+            guard case .signIn(_, let change, _) = decision, let account = point.target ?? point.owner else {
+                return nil
+            }
+            return Set(account.signInMethods).isSubset(of: account.applying(change).signInMethods)
+                && !change.voidsOutstandingProofs
+        }
+    }
+
+    @Test func `an old session never replaces an address`() {
+        forAll { point, decision in
+            guard !point.isSessionRecent && point.target?.email != nil else { return nil }
+            guard case .signIn(_, let change, _) = decision, case .set = change.email else { return true }
+            return false
+        }
+    }
+
+    @Test func `disabled users and unproven second factors never get in`() {
+        forAll { point, decision in
+            guard let account = point.target ?? point.owner else { return nil }
+            let needsFactor =
+                point.policy.requiresEnrolledSecondFactors && account.hasSecondFactor && point.proven == nil
+            guard account.isDisabled || needsFactor else { return nil }
+            return switch decision {
+            case .signIn, .createUser: false
+            case .secondFactorRequired, .conflict, .refuse: true
+            }
+        }
+    }
+}
+
+struct SignUpLaws {
+    @Test func `an address that somebody owns is never given away`() {
+        checkLaw(SignUpCase.all.filter { $0.owner != nil }) { point in
+            switch point.verdict.decision {
+            case .signIn(let id, let change, _): id == point.owner?.id && change.email == .keep
+            case .refuse: true
+            case .createUser, .secondFactorRequired, .conflict: false
+            }
+        }
+    }
+
+    @Test func `an address is never proven by signing up with it`() {
+        checkLaw(SignUpCase.all) { point in
+            switch point.verdict.decision {
+            case .createUser(let change), .signIn(_, let change, _):
+                switch change.email {
+                case .keep, .set(_, proof: nil): true
+                case .set, .prove, .unprove, .remove: false
+                }
+            case .secondFactorRequired, .conflict, .refuse: true
+            }
+        }
+    }
+
+    @Test func `whoever sets a password ends every other session`() {
+        checkLaw(SignUpCase.all) { point in
+            guard case .signIn(_, let change, _) = point.verdict.decision else { return nil }
+            return change.password == .set && change.endsSessions
+        }
+    }
+}
+
+struct PasswordLaws {
+    @Test func `only the right password of an enabled account signs in, and changes nothing`() {
+        checkLaw(PasswordCase.all) { point in
+            guard case .signIn(let id, let change, _) = point.verdict.decision else { return nil }
+            guard let owner = point.owner else { return false }
+            return id == owner.id && owner.hasPassword && point.passwordMatches && !owner.isDisabled && change.isEmpty
+        }
+    }
+
+    @Test func `where addresses are protected a stranger cannot tell who has an account`() {
+        let unknown = PasswordCase(passwordMatches: false).verdict.decision
+        checkLaw(
+            PasswordCase.all.filter {
+                $0.policy.protectsEmailEnumeration && $0.policy.allowsPasswordSignIn && !$0.passwordMatches
+                    && $0.owner?.isDisabled != true
+            }
+        ) { $0.verdict.decision == unknown }
+    }
+}
+
+struct UpdateLaws {
+    @Test func `whatever sets a password or another address ends sessions`() {
+        checkLaw(UpdateCase.all) { point in
+            guard case .apply(_, let change, _) = point.verdict.decision else { return nil }
+            if case .set = change.email { return change.endsSessions }
+            return change.password != .set || change.endsSessions
+        }
+    }
+
+    @Test func `tokens are issued exactly where a client's own change ended its session`() {
+        checkLaw(UpdateCase.all) { point in
+            guard case .apply(_, let change, let issuesTokens) = point.verdict.decision else { return nil }
+            switch point.kind {
+            case .changeEmail, .changePassword: return issuesTokens && change.endsSessions
+            case .resetPassword, .applyEmailCode, .verifyEmail, .unlink, .updateByAdmin: return !issuesTokens
+            }
+        }
+    }
+
+    @Test func `a change that is applied changes something, to the account that was asked about`() {
+        checkLaw(UpdateCase.all) { point in
+            guard case .apply(let id, let change, _) = point.verdict.decision else { return nil }
+            return !change.isEmpty && id == point.account?.id
+        }
+    }
+
+    @Test func `after a reset nobody gets in but by the password and the mailbox`() {
+        checkLaw(UpdateCase.all.filter { $0.kind == .resetPassword && $0.verdict.rule != .r6 }) { point in
+            guard case .apply(_, let change, _) = point.verdict.decision, let account = point.account else {
+                return nil
+            }
+            let after = account.applying(change)
+            return Set(after.signInMethods).isSubset(of: [.password, .emailLink]) && after.isEmailVerified
+                && after.hasPassword
+        }
+    }
+
+    @Test func `disabled users change nothing themselves`() {
+        checkLaw(UpdateCase.all.filter { $0.account?.isDisabled == true && $0.kind != .updateByAdmin }) { point in
+            if case .apply = point.verdict.decision { return false }
+            return true
+        }
+    }
+
+    @Test func `applying a change raises the version once, and the epoch exactly when sessions end`() {
+        checkLaw(UpdateCase.all) { point in
+            guard case .apply(_, let change, _) = point.verdict.decision, let account = point.account else {
+                return nil
+            }
+            let after = account.applying(change)
+            return after.version == account.version + 1
+                && after.sessionEpoch == account.sessionEpoch + (change.endsSessions ? 1 : 0)
+        }
+    }
+
+    @Test func `two changes as one leave what both in a row leave`() {
+        var distinct: Set<AccountChange> = [AccountChange()]
+        for point in UpdateCase.all {
+            if case .apply(_, let change, _) = point.verdict.decision { distinct.insert(change) }
+        }
+        for verdict in SignInWithIdpCase.verdicts {
+            if case .signIn(_, let change, _) = verdict.decision { distinct.insert(change) }
+        }
+        let accounts = [
+            Account.fixture("a"),
+            .fixture("a", email: ann, password: true, emailLink: true, phone: true, providers: [.facebook: "f"]),
+            .fixture("a", email: bob, proof: .mailedCode, providers: [.google: "g"], disabled: true),
+        ]
+        let pairs = distinct.flatMap { first in distinct.map { (first, $0) } }
+            .filter { $0.linkedIdentity == nil || $1.linkedIdentity == nil }
+        checkLaw(pairs) { first, second in
+            accounts.allSatisfy { account in
+                var inARow = account.applying(first).applying(second)
+                var asOne = account.applying(first.followed(by: second))
+                // How often the counters rise is not a fact about the account.
+                inARow.version = 0
+                asOne.version = 0
+                let ends = asOne.sessionEpoch > account.sessionEpoch
+                let bothEnd = inARow.sessionEpoch > account.sessionEpoch
+                inARow.sessionEpoch = 0
+                asOne.sessionEpoch = 0
+                return inARow == asOne && ends == bothEnd
+            }
+        }
+    }
+
+    @Test func `an empty change is no change`() {
+        let account = Account.fixture("a", email: ann, password: true)
+        #expect(account.applying(AccountChange()) == account)
+        #expect(AccountChange().isEmpty)
+    }
+}
+
+/// One report per law: the first counterexample and how many there are.
+///
+/// A law answers `nil` where it has nothing to say; one that never has anything to say fails.
+func checkLaw<Point>(
+    _ points: [Point],
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ holds: (Point) -> Bool?
+) {
+    var concernedCount = 0
+    var counterexamples: [Point] = []
+    for point in points {
+        guard let isKept = holds(point) else { continue }
+        concernedCount += 1
+        if !isKept { counterexamples.append(point) }
+    }
+    #expect(concernedCount > 0, "the law speaks about nothing", sourceLocation: sourceLocation)
+    if let first = counterexamples.first {
+        Issue.record(
+            "\(counterexamples.count) of \(concernedCount) combinations break the law, such as \(first)",
+            sourceLocation: sourceLocation
+        )
+    }
+}

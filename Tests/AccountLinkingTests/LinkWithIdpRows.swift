@@ -1,0 +1,154 @@
+import AccountLinking
+import Testing
+
+struct LinkWithIdpRows {
+    private func decide(
+        _ credential: IncomingCredential,
+        to target: Account,
+        policy: LinkPolicy = LinkPolicy(),
+        identityOwner: Account? = nil,
+        emailOwner: Account? = nil,
+        enabled: Bool = true,
+        proven: UserID? = nil
+    ) -> Verdict<SignInDecision> {
+        decideLinkWithIdp(
+            policy: policy,
+            target: target,
+            accounts: MatchingAccounts(identityOwner: identityOwner, emailOwner: emailOwner),
+            credential: credential,
+            isProviderEnabled: enabled,
+            secondFactorProvenBy: proven
+        )
+    }
+
+    private func linked(
+        _ rule: Rule,
+        _ identity: ProviderIdentity,
+        email: AccountChange.Email = .keep
+    ) -> Verdict<SignInDecision> {
+        let change = AccountChange.only {
+            $0.linkedIdentity = identity
+            $0.email = email
+        }
+        return Verdict(rule, .signIn(user("t"), change, emailWasRecycled: false))
+    }
+
+    @Test func `L0: a disabled account links nothing`() {
+        let target = Account.fixture("t", email: ann, password: true, disabled: true)
+        #expect(
+            decide(.trusted, to: target, identityOwner: .fixture("f")) == Verdict(.l0, .refuse(.userDisabled))
+        )
+    }
+
+    @Test func `L1: an identity of another account is a conflict with that account`() {
+        let target = Account.fixture("t", email: bob, password: true)
+        let owner = Account.fixture("f", email: ann, providers: [.google: "google-ann"])
+        let mailOwner = Account.fixture("m", email: ann)
+        #expect(
+            decide(.trusted, to: target, identityOwner: owner, emailOwner: mailOwner)
+                == Verdict(.l1, .conflict(.credentialAlreadyInUse(account: user("f"))))
+        )
+    }
+
+    @Test func `L2: an identity that is linked already is refused, without a pending credential`() {
+        let target = Account.fixture("t", email: ann, providers: [.google: "google-ann"])
+        #expect(
+            decide(.trusted, to: target, identityOwner: target, emailOwner: target)
+                == Verdict(.l2, .refuse(.federatedIdentityAlreadyLinked))
+        )
+    }
+
+    @Test(arguments: [IncomingCredential.trusted, .untrusted])
+    func `L3: an address of another account is a conflict with that account`(credential: IncomingCredential) {
+        let owner = Account.fixture("m", email: ann, proof: .mailedCode)
+        let conflict = Verdict<SignInDecision>(.l3, .conflict(.emailAlreadyInUse(account: user("m"))))
+        let target = Account.fixture("t", email: bob, password: true)
+        #expect(decide(credential, to: target, emailOwner: owner) == conflict)
+        #expect(decide(credential, to: .fixture("t"), emailOwner: owner) == conflict)
+        let withProvider = Account.fixture("t", email: bob, providers: [credential.identity.provider: "other"])
+        #expect(decide(credential, to: withProvider, emailOwner: owner) == conflict)
+    }
+
+    @Test func `L4: linking keeps the account's own address`() {
+        let target = Account.fixture("t", email: bob, proof: .mailedCode, password: true)
+        #expect(decide(.trusted, to: target) == linked(.l4, identity(.google, "google-ann")))
+    }
+
+    @Test func `L4: an account without an address gets the provider's, as proven as the provider is trusted`() {
+        let target = Account.fixture("t", phone: true)
+        #expect(
+            decide(.trusted, to: target)
+                == linked(.l4, identity(.google, "google-ann"), email: .set(ann, proof: .provider(.google)))
+        )
+        #expect(
+            decide(.untrusted, to: target)
+                == linked(.l4, identity(.gitHub, "github-ann"), email: .set(ann, proof: nil))
+        )
+        #expect(decide(.withoutEmail, to: target) == linked(.l4, identity(.facebook, "facebook-ann")))
+    }
+
+    @Test func `L4: a trusted provider proves the account's own address, an untrusted one does not`() {
+        let target = Account.fixture("t", email: ann, password: true)
+        #expect(
+            decide(.trusted, to: target, emailOwner: target)
+                == linked(.l4, identity(.google, "google-ann"), email: .prove(.provider(.google)))
+        )
+        #expect(decide(.untrusted, to: target, emailOwner: target) == linked(.l4, identity(.gitHub, "github-ann")))
+        let proven = Account.fixture("t", email: ann, proof: .mailedCode, password: true)
+        #expect(decide(.trusted, to: proven, emailOwner: proven) == linked(.l4, identity(.google, "google-ann")))
+    }
+
+    @Test func `L5: with duplicates allowed nobody's address is in the way and none is copied`() {
+        let target = Account.fixture("t", phone: true)
+        let owner = Account.fixture("m", email: ann, proof: .mailedCode)
+        #expect(
+            decide(.trusted, to: target, policy: .duplicates, emailOwner: owner)
+                == linked(.l5, identity(.google, "google-ann"))
+        )
+        let unproven = Account.fixture("t", email: ann, password: true)
+        #expect(
+            decide(.trusted, to: unproven, policy: .duplicates, emailOwner: unproven)
+                == linked(.l5, identity(.google, "google-ann"), email: .prove(.provider(.google)))
+        )
+    }
+
+    @Test func `L6: a session without the second factor links nothing yet, one that carries it links at once`() {
+        let target = Account.fixture("t", email: bob, proof: .mailedCode, password: true, secondFactor: true)
+        #expect(
+            decide(.trusted, to: target, policy: .secondFactors) == Verdict(.l6, .secondFactorRequired(user("t")))
+        )
+        #expect(
+            decide(.trusted, to: target, policy: .secondFactors, proven: user("t"))
+                == linked(.l4, identity(.google, "google-ann"))
+        )
+        #expect(decide(.trusted, to: target) == linked(.l4, identity(.google, "google-ann")))
+    }
+
+    @Test func `L7: an anonymous account becomes a real one under its own id`() {
+        let target = Account.fixture("t")
+        let verdict = decide(.trusted, to: target)
+        #expect(
+            verdict == linked(.l7, identity(.google, "google-ann"), email: .set(ann, proof: .provider(.google)))
+        )
+        guard case .signIn(_, let change, _) = verdict.decision else { return }
+        #expect(!target.applying(change).isAnonymous)
+        #expect(
+            decide(.trusted, to: target, policy: .duplicates) == linked(.l7, identity(.google, "google-ann"))
+        )
+    }
+
+    @Test func `L8: another identity of a provider that is linked is a conflict; nothing is replaced`() {
+        let target = Account.fixture("t", email: bob, providers: [.google: "google-bob"], secondFactor: true)
+        let conflict = Verdict<SignInDecision>(.l8, .conflict(.credentialAlreadyInUse(account: user("t"))))
+        #expect(decide(.trusted, to: target) == conflict)
+        #expect(decide(.trusted, to: target, policy: .secondFactors) == conflict)
+    }
+
+    @Test func `L9: a provider that is not enabled links nothing`() {
+        let target = Account.fixture("t", email: ann, providers: [.google: "google-ann"])
+        #expect(
+            decide(.trusted, to: target, identityOwner: target, enabled: false)
+                == Verdict(.l9, .refuse(.operationNotAllowed))
+        )
+    }
+}

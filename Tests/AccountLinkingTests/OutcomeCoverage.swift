@@ -1,0 +1,180 @@
+import AccountLinking
+import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Every rule, refusal and conflict must be reachable, or exempted here by name; an exemption that is no longer needed
+/// fails as well.
+struct OutcomeCoverage {
+    private static let exemptRules: Set<Rule> = [
+        // A statement about I2: provider rows keep their own addresses. Tested under its name.
+        .u8
+    ]
+    private static let exemptRefusals: Set<Refusal> = []
+
+    /// The decisions too small for a space of their own.
+    private static let small: [(rule: Rule, refusal: Refusal?)] = {
+        let account = Account.fixture("a")
+        let disabled = Account.fixture("a", disabled: true)
+        let now = Timestamp(secondsSinceEpoch: 1)
+        let later = Timestamp(secondsSinceEpoch: 2)
+        var all: [(rule: Rule, refusal: Refusal?)] = []
+
+        for existing in [nil, account, disabled] {
+            let verdict = decideSignInWithCustomToken(existing: existing)
+            all.append((verdict.rule, verdict.decision.refusal))
+        }
+        let keeping = LinkPolicy.policy { $0.allowsClientDeletion = false }
+        for request in [RequestOrigin.administrator, .client(isSessionRecent: true), .client(isSessionRecent: false)] {
+            for existing in [nil, account, disabled] {
+                let verdict = decideDelete(policy: keeping, account: existing, request: request)
+                all.append((verdict.rule, verdict.decision.refusal))
+            }
+        }
+        for existing in [nil, account, disabled] {
+            for (epoch, validSince) in [(7, nil), (6, nil), (7, later)] as [(Int64, Timestamp?)] {
+                let access = decideAccess(
+                    account: existing,
+                    tokenEpoch: epoch,
+                    tokenIssuedAt: now,
+                    validSince: validSince
+                )
+                let refresh = decideRefresh(
+                    account: existing,
+                    sessionEpoch: epoch,
+                    sessionStartedAt: now,
+                    validSince: validSince
+                )
+                all += [(access.rule, access.decision.refusal), (refresh.rule, refresh.decision.refusal)]
+            }
+        }
+        let open = PendingCredentialFacts(state: .open, expiresAt: later, tenant: .project, provenTarget: nil)
+        var closed = open
+        closed.state = .closed
+        var expired = open
+        expired.expiresAt = now
+        var foreign = open
+        foreign.tenant = TenantID("other")
+        var bound = open
+        bound.provenTarget = .init(account: user("b"), sessionEpoch: 7)
+        for facts in [nil, open, closed, expired, foreign, bound] {
+            let verdict = decidePendingCredential(
+                credential: facts,
+                handleTenant: .project,
+                target: account,
+                now: now
+            )
+            all.append((verdict.rule, nil))
+        }
+        for taken in 0..<4 {
+            let verdict = decideCreateByAdmin(
+                request: NewAccount(),
+                isIDTaken: taken == 1,
+                isPhoneNumberTaken: taken == 2,
+                isEmailTaken: taken == 3
+            )
+            all.append((verdict.rule, verdict.decision.refusal))
+        }
+        let other = Account.fixture("o")
+        for (account, phoneOwner, identityOwner) in [
+            (nil, nil, nil), (account, other, nil), (account, nil, other),
+        ] as [(Account?, Account?, Account?)] {
+            let verdict = decideUpdateByAdmin(
+                account: account,
+                update: AdminUpdate(),
+                emailOwner: nil,
+                phoneOwner: phoneOwner,
+                identityOwner: identityOwner
+            )
+            all.append((verdict.rule, verdict.decision.refusal))
+        }
+        return all
+    }()
+
+    private static let signIns: [Verdict<SignInDecision>] =
+        SignInWithIdpCase.verdicts + LinkWithIdpCase.verdicts + EmailLinkCase.verdicts + SignUpCase.verdicts
+        + PasswordCase.verdicts
+
+    @Test func `every rule decides something, or is exempt by name`() {
+        let seen = Set(Self.signIns.map(\.rule)).union(UpdateCase.all.map(\.verdict.rule))
+            .union(Self.small.map(\.rule))
+        #expect(Set(Rule.allCases).subtracting(seen) == Self.exemptRules)
+    }
+
+    @Test func `every refusal is given, or is exempt by name`() {
+        let seen = Set(Self.signIns.compactMap(\.decision.refusal))
+            .union(UpdateCase.all.compactMap(\.verdict.decision.refusal))
+            .union(Self.small.compactMap(\.refusal))
+        #expect(Set(Refusal.allCases).subtracting(seen) == Self.exemptRefusals)
+    }
+
+    @Test func `every conflict arises`() {
+        var kinds: Set<String> = []
+        for verdict in Self.signIns {
+            guard case .conflict(let conflict) = verdict.decision else { continue }
+            switch conflict {
+            case .accountExistsWithDifferentCredential: kinds.insert("account exists")
+            case .credentialAlreadyInUse: kinds.insert("credential in use")
+            case .emailAlreadyInUse: kinds.insert("e-mail in use")
+            }
+        }
+        #expect(kinds == ["account exists", "credential in use", "e-mail in use"])
+    }
+
+    @Test func `every rule has one line in the decision tables, and every line a rule`() throws {
+        let documented = try documentedRules()
+        #expect(documented.sorted() == Rule.allCases.map(\.rawValue).sorted())
+    }
+
+    /// The identifiers in the first column of the tables of docs/decisions.md.
+    private func documentedRules() throws -> [String] {
+        var path = "\(#filePath)"
+        for _ in 0..<3 {
+            guard let slash = path.lastIndex(of: "/") else { break }
+            path = String(path[..<slash])
+        }
+        let data = try #require(FileManager.default.contents(atPath: path + "/docs/decisions.md"))
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").compactMap { line in
+            let cells = line.split(separator: "|", omittingEmptySubsequences: false)
+            guard cells.count > 2 else { return nil }
+            let cell = cells[1].filter { $0 != " " }
+            guard let first = cell.first, first.isUppercase, cell.dropFirst().allSatisfy(\.isNumber), cell.count > 1
+            else { return nil }
+            return cell
+        }
+    }
+}
+
+extension SignInDecision {
+    fileprivate var refusal: Refusal? {
+        if case .refuse(let refusal) = self { refusal } else { nil }
+    }
+}
+
+extension UpdateDecision {
+    fileprivate var refusal: Refusal? {
+        if case .refuse(let refusal) = self { refusal } else { nil }
+    }
+}
+
+extension CreationDecision {
+    fileprivate var refusal: Refusal? {
+        if case .refuse(let refusal) = self { refusal } else { nil }
+    }
+}
+
+extension DeletionDecision {
+    fileprivate var refusal: Refusal? {
+        if case .refuse(let refusal) = self { refusal } else { nil }
+    }
+}
+
+extension AccessDecision {
+    fileprivate var refusal: Refusal? {
+        if case .refuse(let refusal) = self { refusal } else { nil }
+    }
+}

@@ -1,0 +1,356 @@
+import AccountLinking
+import Testing
+
+/// One test per row: literal input, literal outcome. Deleting a rule turns the test of its name red.
+struct SignInWithIdpRows {
+    private func decide(
+        _ credential: IncomingCredential,
+        policy: LinkPolicy = LinkPolicy(),
+        identityOwner: Account? = nil,
+        emailOwner: Account? = nil,
+        enabled: Bool = true,
+        createsUsers: Bool = true,
+        proven: UserID? = nil
+    ) -> Verdict<SignInDecision> {
+        decideSignInWithIdp(
+            policy: policy,
+            accounts: MatchingAccounts(identityOwner: identityOwner, emailOwner: emailOwner),
+            credential: credential,
+            isProviderEnabled: enabled,
+            createsUsers: createsUsers,
+            secondFactorProvenBy: proven
+        )
+    }
+
+    @Test func `I0: a provider that is not enabled signs nobody in`() {
+        let linked = Account.fixture("f", providers: [.google: "google-ann"])
+        #expect(
+            decide(.trusted, identityOwner: linked, enabled: false) == Verdict(.i0, .refuse(.operationNotAllowed))
+        )
+    }
+
+    @Test func `I1: a linked identity of a disabled account is refused, with its second factor too`() {
+        let linked = Account.fixture("f", providers: [.google: "google-ann"], disabled: true, secondFactor: true)
+        #expect(decide(.trusted, identityOwner: linked) == Verdict(.i1, .refuse(.userDisabled)))
+        #expect(
+            decide(.trusted, policy: .secondFactors, identityOwner: linked) == Verdict(.i1, .refuse(.userDisabled))
+        )
+    }
+
+    @Test func `I2: a linked identity always wins, even when its address belongs to somebody else`() {
+        let linked = Account.fixture("f", email: bob, providers: [.google: "google-ann"])
+        let other = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        #expect(
+            decide(.trusted, identityOwner: linked, emailOwner: other)
+                == Verdict(.i2, .signIn(user("f"), .nothing, emailWasRecycled: false))
+        )
+    }
+
+    @Test func `I2: an untrusted provider that is linked keeps working`() {
+        let linked = Account.fixture("f", email: ann, password: true, providers: [.gitHub: "github-ann"])
+        #expect(
+            decide(.untrusted, identityOwner: linked, emailOwner: linked)
+                == Verdict(.i2, .signIn(user("f"), .nothing, emailWasRecycled: false))
+        )
+    }
+
+    @Test func `I2: a trusted provider proves the account's own address, once`() {
+        let unproven = Account.fixture("f", email: ann, password: true, providers: [.google: "google-ann"])
+        #expect(
+            decide(.trusted, identityOwner: unproven, emailOwner: unproven)
+                == Verdict(
+                    .i2,
+                    .signIn(user("f"), .only { $0.email = .prove(.provider(.google)) }, emailWasRecycled: false)
+                )
+        )
+        let proven = Account.fixture("f", email: ann, proof: .mailedCode, providers: [.google: "google-ann"])
+        #expect(
+            decide(.trusted, identityOwner: proven, emailOwner: proven)
+                == Verdict(.i2, .signIn(user("f"), .nothing, emailWasRecycled: false))
+        )
+        let otherAddress = Account.fixture("f", email: bob, providers: [.google: "google-ann"])
+        #expect(
+            decide(.trusted, identityOwner: otherAddress)
+                == Verdict(.i2, .signIn(user("f"), .nothing, emailWasRecycled: false))
+        )
+    }
+
+    @Test func `I2: a reauthentication of a linked identity signs in`() {
+        let linked = Account.fixture("f", providers: [.google: "google-ann"])
+        #expect(
+            decide(.trusted, identityOwner: linked, createsUsers: false)
+                == Verdict(.i2, .signIn(user("f"), .nothing, emailWasRecycled: false))
+        )
+    }
+
+    @Test func `I3: an enrolled second factor is asked for before anything is written`() {
+        let linked = Account.fixture("f", email: ann, providers: [.google: "google-ann"], secondFactor: true)
+        #expect(
+            decide(.trusted, policy: .secondFactors, identityOwner: linked, emailOwner: linked)
+                == Verdict(.i3, .secondFactorRequired(user("f")))
+        )
+        #expect(
+            decide(.trusted, policy: .secondFactors, identityOwner: linked, emailOwner: linked, proven: user("x"))
+                == Verdict(.i3, .secondFactorRequired(user("f")))
+        )
+        let proven = Verdict<SignInDecision>(
+            .i2,
+            .signIn(user("f"), .only { $0.email = .prove(.provider(.google)) }, emailWasRecycled: false)
+        )
+        #expect(
+            decide(.trusted, policy: .secondFactors, identityOwner: linked, emailOwner: linked, proven: user("f"))
+                == proven
+        )
+        #expect(decide(.trusted, identityOwner: linked, emailOwner: linked) == proven)
+    }
+
+    @Test func `I4: a credential without an address makes an account without one`() {
+        #expect(
+            decide(.withoutEmail)
+                == Verdict(
+                    .i4,
+                    .createUser(
+                        .only {
+                            $0.linkedIdentity = identity(.facebook, "facebook-ann")
+                            $0.profile = .fillBlanks(annsProfile)
+                        }
+                    )
+                )
+        )
+    }
+
+    @Test func `I5: a first sign-in makes an account whose address is as proven as the provider is trusted`() {
+        #expect(
+            decide(.trusted)
+                == Verdict(
+                    .i5,
+                    .createUser(
+                        .only {
+                            $0.email = .set(ann, proof: .provider(.google))
+                            $0.linkedIdentity = identity(.google, "google-ann")
+                            $0.profile = .fillBlanks(annsProfile)
+                        }
+                    )
+                )
+        )
+        #expect(
+            decide(.untrusted)
+                == Verdict(
+                    .i5,
+                    .createUser(
+                        .only {
+                            $0.email = .set(ann, proof: nil)
+                            $0.linkedIdentity = identity(.gitHub, "github-ann")
+                            $0.profile = .fillBlanks(annsProfile)
+                        }
+                    )
+                )
+        )
+    }
+
+    @Test(arguments: [IncomingCredential.trusted, .untrusted, .withoutEmail])
+    func `I6: a reauthentication creates nobody`(credential: IncomingCredential) {
+        #expect(decide(credential, createsUsers: false) == Verdict(.i6, .refuse(.userNotFound)))
+    }
+
+    @Test func `I6: a reauthentication links nobody either`() {
+        let proven = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        #expect(
+            decide(.trusted, emailOwner: proven, createsUsers: false) == Verdict(.i6, .refuse(.userNotFound))
+        )
+        let unproven = Account.fixture("m", email: ann, password: true)
+        #expect(
+            decide(.trusted, emailOwner: unproven, createsUsers: false) == Verdict(.i6, .refuse(.userNotFound))
+        )
+    }
+
+    @Test func `I7: a trusted provider joins an account whose address is proven, which keeps all it has`() {
+        let owner = Account.fixture(
+            "m",
+            email: ann,
+            proof: .mailedCode,
+            password: true,
+            phone: true,
+            providers: [.gitHub: "github-ann"]
+        )
+        #expect(
+            decide(.trusted, emailOwner: owner)
+                == Verdict(
+                    .i7,
+                    .signIn(
+                        user("m"),
+                        .only {
+                            $0.linkedIdentity = identity(.google, "google-ann")
+                            $0.profile = .fillBlanks(annsProfile)
+                        },
+                        emailWasRecycled: false
+                    )
+                )
+        )
+    }
+
+    @Test func `I8: an address that the provider gave to another of its users is recycled`() {
+        let owner = Account.fixture(
+            "m",
+            email: ann,
+            proof: .provider(.google),
+            password: true,
+            providers: [.google: "google-of-before", .gitHub: "github-ann"]
+        )
+        #expect(
+            decide(.trusted, emailOwner: owner)
+                == Verdict(
+                    .i8,
+                    .signIn(
+                        user("m"),
+                        .only {
+                            $0.linkedIdentity = identity(.google, "google-ann")
+                            $0.unlinkedProviders = [.google]
+                        },
+                        emailWasRecycled: true
+                    )
+                )
+        )
+    }
+
+    @Test func `I9: a trusted provider takes over an account whose address nobody had proven`() {
+        let squatter = Account.fixture(
+            "m",
+            email: ann,
+            password: true,
+            emailLink: true,
+            phone: true,
+            providers: [.gitHub: "squatter", .google: "squatter"],
+            customTokens: true
+        )
+        let verdict = decide(.trusted, emailOwner: squatter)
+        #expect(
+            verdict
+                == Verdict(
+                    .i9,
+                    .signIn(
+                        user("m"),
+                        .only {
+                            $0.email = .prove(.provider(.google))
+                            $0.password = .remove
+                            $0.emailLink = false
+                            $0.phone = .remove
+                            $0.unlinkedProviders = [.gitHub, .google]
+                            $0.linkedIdentity = identity(.google, "google-ann")
+                            $0.profile = .replace(annsProfile)
+                            $0.endsSessions = true
+                            $0.voidsOutstandingProofs = true
+                        },
+                        emailWasRecycled: false
+                    )
+                )
+        )
+        guard case .signIn(_, let change, _) = verdict.decision else { return }
+        #expect(squatter.applying(change).signInMethods == [.provider(.google)])
+        #expect(squatter.applying(change).sessionEpoch == squatter.sessionEpoch + 1)
+    }
+
+    @Test func `I10: a trusted provider does not get into a disabled account`() {
+        let proven = Account.fixture("m", email: ann, proof: .mailedCode, disabled: true, secondFactor: true)
+        #expect(decide(.trusted, policy: .secondFactors, emailOwner: proven) == Verdict(.i10, .refuse(.userDisabled)))
+        let unproven = Account.fixture("m", email: ann, password: true, disabled: true)
+        #expect(decide(.trusted, emailOwner: unproven) == Verdict(.i10, .refuse(.userDisabled)))
+    }
+
+    @Test(arguments: [
+        Account.fixture("m", email: ann, password: true),
+        .fixture("m", email: ann, proof: .mailedCode, password: true),
+        .fixture("m", email: ann, emailLink: true, disabled: true),
+        .fixture("m", email: ann, proof: .emailLink, emailLink: true, secondFactor: true),
+    ])
+    func `I11: an unverified address of another provider is a conflict`(owner: Account) {
+        #expect(
+            decide(.untrusted, policy: .secondFactors, emailOwner: owner)
+                == Verdict(
+                    .i11,
+                    .conflict(.accountExistsWithDifferentCredential(account: user("m"), verifiedProviders: []))
+                )
+        )
+    }
+
+    @Test func `I11: the conflict names the providers of the account, in order and without password and phone`() {
+        let owner = Account.fixture(
+            "m",
+            email: ann,
+            proof: .provider(.google),
+            password: true,
+            phone: true,
+            providers: [.google: "g", .apple: "a", provider("oidc.work"): "w", .gitHub: "another"]
+        )
+        #expect(
+            decide(.untrusted, emailOwner: owner)
+                == Verdict(
+                    .i11,
+                    .conflict(
+                        .accountExistsWithDifferentCredential(
+                            account: user("m"),
+                            verifiedProviders: [.apple, .gitHub, .google, provider("oidc.work")]
+                        )
+                    )
+                )
+        )
+    }
+
+    @Test func `I12: a reauthentication never ends in a conflict`() {
+        let owner = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        #expect(
+            decide(.untrusted, emailOwner: owner, createsUsers: false) == Verdict(.i12, .refuse(.userNotFound))
+        )
+    }
+
+    @Test func `I13: the second factor comes before a merge, a recycling and a takeover`() {
+        let proven = Account.fixture("m", email: ann, proof: .mailedCode, password: true, secondFactor: true)
+        let recycled = Account.fixture(
+            "m",
+            email: ann,
+            proof: .provider(.google),
+            providers: [.google: "google-of-before"],
+            secondFactor: true
+        )
+        let unproven = Account.fixture("m", email: ann, password: true, secondFactor: true)
+        for owner in [proven, recycled, unproven] {
+            #expect(
+                decide(.trusted, policy: .secondFactors, emailOwner: owner)
+                    == Verdict(.i13, .secondFactorRequired(user("m")))
+            )
+            #expect(
+                decide(.trusted, policy: .secondFactors, emailOwner: owner, proven: user("x"))
+                    == Verdict(.i13, .secondFactorRequired(user("m")))
+            )
+        }
+        #expect(decide(.trusted, policy: .secondFactors, emailOwner: proven, proven: user("m")).rule == .i7)
+        #expect(decide(.trusted, policy: .secondFactors, emailOwner: recycled, proven: user("m")).rule == .i8)
+        #expect(decide(.trusted, policy: .secondFactors, emailOwner: unproven, proven: user("m")).rule == .i9)
+        #expect(decide(.trusted, emailOwner: unproven).rule == .i9)
+    }
+
+    @Test(arguments: [IncomingCredential.trusted, .untrusted, .withoutEmail])
+    func `I14: closed to new users, a first sign-in makes no account`(credential: IncomingCredential) {
+        let closed = LinkPolicy.policy { $0.allowsClientSignUp = false }
+        #expect(decide(credential, policy: closed) == Verdict(.i14, .refuse(.signUpDisabled)))
+        let owner = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        #expect(decide(.trusted, policy: closed, emailOwner: owner).rule == .i7)
+        #expect(decide(.untrusted, policy: closed, emailOwner: owner).rule == .i11)
+    }
+
+    @Test(arguments: [IncomingCredential.trusted, .untrusted])
+    func `I15: with duplicates allowed the address stays in the provider's row`(credential: IncomingCredential) {
+        let owner = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        let created = Verdict<SignInDecision>(
+            .i15,
+            .createUser(
+                .only {
+                    $0.linkedIdentity = credential.identity
+                    $0.profile = .fillBlanks(annsProfile)
+                }
+            )
+        )
+        #expect(decide(credential, policy: .duplicates) == created)
+        #expect(decide(credential, policy: .duplicates, emailOwner: owner) == created)
+    }
+}

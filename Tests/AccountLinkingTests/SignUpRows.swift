@@ -1,0 +1,213 @@
+import AccountLinking
+import Testing
+
+struct SignUpRows {
+    private func decide(
+        _ request: SignUpRequest,
+        owner: Account? = nil,
+        policy: LinkPolicy = LinkPolicy()
+    ) -> Verdict<SignInDecision> {
+        decideSignUp(policy: policy, request: request, emailOwner: owner)
+    }
+
+    private func link(_ target: Account, recent: Bool = true) -> SignUpRequest {
+        .linkPassword(ann, to: target, isSessionRecent: recent)
+    }
+
+    private let closed = LinkPolicy.policy { $0.allowsClientSignUp = false }
+
+    @Test(arguments: [
+        Account.fixture("o", email: ann, password: true),
+        .fixture("o", email: ann, proof: .emailLink, emailLink: true),
+        .fixture("o", email: ann, proof: .mailedCode, password: true, providers: [.gitHub: "g"], disabled: true),
+    ])
+    func `P1: an address that is taken is refused, with enumeration protection and in both modes`(owner: Account) {
+        let refused = Verdict<SignInDecision>(.p1, .refuse(.emailExists))
+        #expect(decide(.password(ann), owner: owner) == refused)
+        #expect(decide(.password(ann), owner: owner, policy: .enumerable) == refused)
+        #expect(decide(.password(ann), owner: owner, policy: .duplicates) == refused)
+    }
+
+    @Test func `P2: a password for one's own address is accepted; the address stays as proven as it was`() {
+        let change = AccountChange.only {
+            $0.password = .set
+            $0.endsSessions = true
+        }
+        let accepted = Verdict<SignInDecision>(.p2, .signIn(user("t"), change, emailWasRecycled: false))
+        let proven = Account.fixture("t", email: ann, proof: .provider(.google), providers: [.google: "google-ann"])
+        #expect(decide(link(proven), owner: proven) == accepted)
+        #expect(proven.applying(change).isEmailVerified)
+        let unproven = Account.fixture("t", email: ann, password: true)
+        #expect(decide(link(unproven), owner: unproven) == accepted)
+        #expect(!unproven.applying(change).isEmailVerified)
+    }
+
+    @Test func `P3: a password for somebody else's address is refused`() {
+        let owner = Account.fixture("o", email: ann)
+        #expect(decide(link(.fixture("t")), owner: owner) == Verdict(.p3, .refuse(.emailExists)))
+        #expect(
+            decide(link(.fixture("t", email: bob)), owner: owner, policy: .duplicates)
+                == Verdict(.p3, .refuse(.emailExists))
+        )
+    }
+
+    @Test func `P4: a free address and a password make an anonymous account a real one`() {
+        #expect(
+            decide(link(.fixture("t")))
+                == Verdict(
+                    .p4,
+                    .signIn(
+                        user("t"),
+                        .only {
+                            $0.email = .set(ann, proof: nil)
+                            $0.password = .set
+                            $0.endsSessions = true
+                        },
+                        emailWasRecycled: false
+                    )
+                )
+        )
+        #expect(decide(link(.fixture("t")), policy: closed).rule == .p4)
+    }
+
+    @Test func `P4: a free address and a password replace the previous ones; the first address is remembered`() {
+        let change = AccountChange.only {
+            $0.email = .set(ann, proof: nil)
+            $0.password = .set
+            $0.endsSessions = true
+        }
+        var remembering = change
+        remembering.rememberedInitialEmail = bob
+        let target = Account.fixture("t", email: bob, proof: .mailedCode, password: true)
+        #expect(
+            decide(link(target)) == Verdict(.p4, .signIn(user("t"), remembering, emailWasRecycled: false))
+        )
+        let changedBefore = Account.fixture("t", email: bob, password: true, initialEmail: true)
+        #expect(decide(link(changedBefore)) == Verdict(.p4, .signIn(user("t"), change, emailWasRecycled: false)))
+    }
+
+    @Test func `P5: with duplicates allowed an address inside a provider's row is free`() {
+        // The owner of the row has no top-level address, so nobody owns the address.
+        #expect(
+            decide(.password(ann), policy: .duplicates)
+                == Verdict(
+                    .p5,
+                    .createUser(
+                        .only {
+                            $0.email = .set(ann, proof: nil)
+                            $0.password = .set
+                        }
+                    )
+                )
+        )
+    }
+
+    @Test func `P6: an address that came with a provider is refused`() {
+        let owner = Account.fixture("o", email: ann, proof: .provider(.google), providers: [.google: "google-ann"])
+        #expect(decide(.password(ann), owner: owner) == Verdict(.p6, .refuse(.emailExists)))
+    }
+
+    @Test func `P7: an address stays taken after its password is unlinked`() {
+        let account = Account.fixture("o", email: ann, proof: .mailedCode, password: true, emailLink: true)
+        let unlinked = decideUnlink(
+            policy: LinkPolicy(),
+            account: account,
+            removal: Removal(providers: [.password]),
+            request: .client(isSessionRecent: false),
+            alwaysKeepsLastMethod: false
+        )
+        guard case .apply(_, let change, _) = unlinked.decision else {
+            Issue.record("the password was not unlinked")
+            return
+        }
+        let owner = account.applying(change)
+        #expect(owner.email == account.email)
+        #expect(decide(.password(ann), owner: owner) == Verdict(.p7, .refuse(.emailExists)))
+    }
+
+    @Test func `P8: an administrator cannot create what exists: id, then number, then address`() {
+        let request = NewAccount(email: ann, hasPassword: true, phoneNumber: annsNumber)
+        func create(id: Bool, phone: Bool, email: Bool) -> Verdict<CreationDecision> {
+            decideCreateByAdmin(request: request, isIDTaken: id, isPhoneNumberTaken: phone, isEmailTaken: email)
+        }
+        #expect(create(id: true, phone: true, email: true) == Verdict(.p8, .refuse(.duplicateLocalID)))
+        #expect(create(id: false, phone: true, email: true) == Verdict(.p8, .refuse(.phoneNumberExists)))
+        #expect(create(id: false, phone: false, email: true) == Verdict(.p8, .refuse(.emailExists)))
+    }
+
+    @Test func `P9: without password sign-in nobody signs up with one`() {
+        let policy = LinkPolicy.policy { $0.allowsPasswordSignIn = false }
+        let refused = Verdict<SignInDecision>(.p9, .refuse(.operationNotAllowed))
+        #expect(decide(.password(ann), owner: .fixture("o", email: ann, password: true), policy: policy) == refused)
+        #expect(decide(link(.fixture("t", disabled: true), recent: false), policy: policy) == refused)
+        #expect(decide(.anonymous, policy: policy).rule == .p13)
+    }
+
+    @Test func `P10: closed to new users, nobody signs up`() {
+        #expect(decide(.password(ann), policy: closed) == Verdict(.p10, .refuse(.signUpDisabled)))
+        #expect(decide(.anonymous, policy: closed) == Verdict(.p10, .refuse(.signUpDisabled)))
+    }
+
+    @Test func `P11: a free address and a password make an account whose address is unproven`() {
+        #expect(
+            decide(.password(ann))
+                == Verdict(
+                    .p11,
+                    .createUser(
+                        .only {
+                            $0.email = .set(ann, proof: nil)
+                            $0.password = .set
+                        }
+                    )
+                )
+        )
+    }
+
+    @Test func `P12: an administrator creates what was asked for`() {
+        func create(_ request: NewAccount) -> Verdict<CreationDecision> {
+            decideCreateByAdmin(request: request, isIDTaken: false, isPhoneNumberTaken: false, isEmailTaken: false)
+        }
+        #expect(create(NewAccount()) == Verdict(.p12, .create(.nothing)))
+        #expect(create(NewAccount(email: ann)) == Verdict(.p12, .create(.only { $0.email = .set(ann, proof: nil) })))
+        #expect(
+            create(NewAccount(email: ann, isEmailVerified: true))
+                == Verdict(.p12, .create(.only { $0.email = .set(ann, proof: .administrator) }))
+        )
+        #expect(
+            create(NewAccount(isEmailVerified: true, hasPassword: true, phoneNumber: annsNumber, isDisabled: true))
+                == Verdict(
+                    .p12,
+                    .create(
+                        .only {
+                            $0.password = .set
+                            $0.phone = .set(annsNumber)
+                            $0.isDisabled = true
+                        }
+                    )
+                )
+        )
+    }
+
+    @Test func `P13: an anonymous sign-up makes an account with nothing`() {
+        #expect(decide(.anonymous) == Verdict(.p13, .createUser(.nothing)))
+    }
+
+    @Test func `P14: anonymous sign-up can be closed by itself`() {
+        let policy = LinkPolicy.policy { $0.allowsAnonymousSignUp = false }
+        #expect(decide(.anonymous, policy: policy) == Verdict(.p14, .refuse(.anonymousSignUpDisabled)))
+        #expect(decide(.password(ann), policy: policy).rule == .p11)
+    }
+
+    @Test func `P15: a disabled account gets no password`() {
+        let target = Account.fixture("t", email: ann, disabled: true)
+        #expect(decide(link(target, recent: false), owner: target) == Verdict(.p15, .refuse(.userDisabled)))
+    }
+
+    @Test func `P16: a password or address by an old session needs a sign-in, before anything is looked up`() {
+        let target = Account.fixture("t", email: bob, password: true)
+        let refused = Verdict<SignInDecision>(.p16, .refuse(.credentialTooOld))
+        #expect(decide(link(target, recent: false)) == refused)
+        #expect(decide(link(target, recent: false), owner: .fixture("o", email: ann)) == refused)
+        #expect(decide(link(target, recent: false), owner: target) == refused)
+    }
+}

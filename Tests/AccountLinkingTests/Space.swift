@@ -1,0 +1,396 @@
+import AccountLinking
+import AccountTestSupport
+
+/// Every account that the rules can tell apart, as chosen by the odometer.
+extension Account {
+    /// - `email`: the address, if any; the choice is whether it is proven.
+    /// - `identity`: an identity the account holds for certain.
+    /// - `provider`: the provider of which the account may hold another subject.
+    /// - `isCoarse`: all of password, link and phone or none of them, for decisions that do not look at these one by one.
+    static func choose(
+        _ choices: inout Choices,
+        id: String,
+        email: EmailAddress?,
+        holding identity: ProviderIdentity? = nil,
+        otherSubjectOf provider: ProviderID? = nil,
+        isCoarse: Bool = false,
+        hasSecondFactor: Bool? = nil
+    ) -> Account {
+        var account = Account.fixture(id)
+        if let email {
+            account.email = AccountEmail(address: email, proof: choices.chooseBool() ? .mailedCode : nil)
+        }
+        switch choices.choose(from: isCoarse ? [0, 3] : [0, 1, 2, 3]) {
+        case 0: break
+        case 1: account.hasPassword = true
+        case 2: account.hasEmailLink = email != nil
+        default:
+            account.hasPassword = true
+            account.hasEmailLink = email != nil
+            account.phoneNumber = annsNumber
+        }
+        if choices.chooseBool() { account.linkedProviders[.facebook] = "facebook-of-\(id)" }
+        if let provider, choices.chooseBool() { account.linkedProviders[provider] = "another-of-\(id)" }
+        if let identity { account.linkedProviders[identity.provider] = identity.subject }
+        account.isDisabled = choices.chooseBool()
+        account.hasSecondFactor = hasSecondFactor ?? choices.chooseBool()
+        return account
+    }
+}
+
+/// Every point of a space, once.
+func everyPoint<Point>(_ choose: (inout Choices) -> Point) -> [Point] {
+    var points: [Point] = []
+    var choices = Choices()
+    while choices.next() { points.append(choose(&choices)) }
+    return points
+}
+
+/// One point of the space of `decideSignInWithIdp`.
+struct SignInWithIdpCase {
+    var policy = LinkPolicy()
+    var credential: IncomingCredential
+    var accounts: MatchingAccounts
+    var isProviderEnabled = true
+    var createsUsers = true
+    var proven: UserID?
+
+    /// The facts are such as a database can hold: the owner of the identity holds it, the owner of the address has it.
+    static let all = everyPoint(choose)
+    static let verdicts = all.map(\.verdict)
+
+    static func choose(_ choices: inout Choices) -> SignInWithIdpCase {
+        let credential = choices.choose(from: [IncomingCredential.trusted, .untrusted, .withoutEmail])
+        let provider = credential.identity.provider
+        let email = credential.email.address
+        var accounts = MatchingAccounts(identityOwner: nil, emailOwner: nil)
+        switch choices.choose(below: email == nil ? 2 : 5) {
+        case 0: break
+        case 1:
+            accounts.identityOwner = .choose(
+                &choices,
+                id: "F",
+                email: nil,
+                holding: credential.identity,
+                isCoarse: true
+            )
+        case 2:
+            accounts.emailOwner = .choose(&choices, id: "M", email: email, otherSubjectOf: provider)
+        case 3:
+            let owner = Account.choose(
+                &choices,
+                id: "F",
+                email: email,
+                holding: credential.identity,
+                isCoarse: true
+            )
+            accounts = MatchingAccounts(identityOwner: owner, emailOwner: owner)
+        default:
+            accounts.identityOwner = .choose(
+                &choices,
+                id: "F",
+                email: bob,
+                holding: credential.identity,
+                isCoarse: true
+            )
+            accounts.emailOwner = .fixture("M", email: email, password: true)
+        }
+        var point = SignInWithIdpCase(credential: credential, accounts: accounts)
+        point.isProviderEnabled = choices.chooseBool()
+        if !point.isProviderEnabled { return point }
+        point.createsUsers = choices.chooseBool()
+        point.policy.isOneAccountPerEmail = choices.chooseBool()
+        point.policy.allowsClientSignUp = choices.chooseBool()
+        point.policy.requiresEnrolledSecondFactors = choices.chooseBool()
+        if point.policy.requiresEnrolledSecondFactors {
+            point.proven = choices.choose(from: [nil, (accounts.identityOwner ?? accounts.emailOwner)?.id])
+        }
+        return point
+    }
+
+    var verdict: Verdict<SignInDecision> {
+        decideSignInWithIdp(
+            policy: policy,
+            accounts: accounts,
+            credential: credential,
+            isProviderEnabled: isProviderEnabled,
+            createsUsers: createsUsers,
+            secondFactorProvenBy: proven
+        )
+    }
+
+    var claim: EmailClaim { policy.emailClaim(of: credential) }
+}
+
+/// One point of the space of `decideLinkWithIdp`.
+struct LinkWithIdpCase {
+    var policy = LinkPolicy()
+    var target: Account
+    var credential: IncomingCredential
+    var accounts: MatchingAccounts
+    var isProviderEnabled = true
+    var proven: UserID?
+
+    static let all = everyPoint(choose)
+    static let verdicts = all.map(\.verdict)
+
+    static func choose(_ choices: inout Choices) -> LinkWithIdpCase {
+        let credential = choices.choose(from: [IncomingCredential.trusted, .untrusted, .withoutEmail])
+        let provider = credential.identity.provider
+        let email = credential.email.address
+        let targetEmail = choices.choose(from: [nil, bob] + (email.map { [$0] } ?? []))
+        let isOwnIdentity = choices.chooseBool()
+        let target = Account.choose(
+            &choices,
+            id: "T",
+            email: targetEmail,
+            holding: isOwnIdentity ? credential.identity : nil,
+            otherSubjectOf: isOwnIdentity ? nil : provider,
+            isCoarse: true
+        )
+        var accounts = MatchingAccounts(identityOwner: isOwnIdentity ? target : nil, emailOwner: nil)
+        if !isOwnIdentity, choices.chooseBool() {
+            accounts.identityOwner = .fixture("F", providers: [provider: credential.identity.subject])
+        }
+        if let email {
+            if targetEmail == email {
+                accounts.emailOwner = target
+            } else if choices.chooseBool() {
+                accounts.emailOwner = .fixture("M", email: email)
+            }
+        }
+        var point = LinkWithIdpCase(target: target, credential: credential, accounts: accounts)
+        point.isProviderEnabled = choices.chooseBool()
+        if !point.isProviderEnabled { return point }
+        point.policy.isOneAccountPerEmail = choices.chooseBool()
+        point.policy.requiresEnrolledSecondFactors = choices.chooseBool()
+        if point.policy.requiresEnrolledSecondFactors { point.proven = choices.choose(from: [nil, target.id]) }
+        return point
+    }
+
+    var verdict: Verdict<SignInDecision> {
+        decideLinkWithIdp(
+            policy: policy,
+            target: target,
+            accounts: accounts,
+            credential: credential,
+            isProviderEnabled: isProviderEnabled,
+            secondFactorProvenBy: proven
+        )
+    }
+}
+
+/// One point of the space of `decideSignInWithEmailLink`.
+struct EmailLinkCase {
+    var policy = LinkPolicy()
+    var owner: Account?
+    var target: Account?
+    var isSessionRecent = true
+    var proven: UserID?
+
+    static let all = everyPoint(choose)
+    static let verdicts = all.map(\.verdict)
+
+    static func choose(_ choices: inout Choices) -> EmailLinkCase {
+        var point = EmailLinkCase()
+        switch choices.choose(below: 6) {
+        case 0: break
+        case 1: point.owner = .choose(&choices, id: "O", email: ann)
+        case 2: point.target = .choose(&choices, id: "T", email: nil)
+        case 3: point.target = .choose(&choices, id: "T", email: bob)
+        case 4:
+            point.target = .choose(&choices, id: "T", email: ann)
+            point.owner = point.target
+        default:
+            point.target = .choose(&choices, id: "T", email: bob)
+            point.owner = .fixture("O", email: ann, disabled: choices.chooseBool())
+        }
+        point.target?.hasInitialEmail = choices.chooseBool()
+        point.isSessionRecent = choices.chooseBool()
+        point.policy.allowsEmailLinkSignIn = choices.chooseBool()
+        if !point.policy.allowsEmailLinkSignIn { return point }
+        point.policy.allowsClientSignUp = choices.chooseBool()
+        point.policy.requiresEnrolledSecondFactors = choices.chooseBool()
+        if point.policy.requiresEnrolledSecondFactors {
+            point.proven = choices.choose(from: [nil, (point.target ?? point.owner)?.id])
+        }
+        return point
+    }
+
+    var verdict: Verdict<SignInDecision> {
+        decideSignInWithEmailLink(
+            policy: policy,
+            email: ann,
+            owner: owner,
+            target: target,
+            isSessionRecent: isSessionRecent,
+            secondFactorProvenBy: proven
+        )
+    }
+}
+
+/// One point of the space of `decideSignUp`.
+struct SignUpCase {
+    var policy = LinkPolicy()
+    var request: SignUpRequest
+    var owner: Account?
+
+    static let all = everyPoint(choose)
+    static let verdicts = all.map(\.verdict)
+
+    static func choose(_ choices: inout Choices) -> SignUpCase {
+        var point: SignUpCase
+        switch choices.choose(below: 5) {
+        case 0: point = SignUpCase(request: .anonymous)
+        case 1: point = SignUpCase(request: .password(ann))
+        case 2:
+            point = SignUpCase(request: .password(ann))
+            point.owner = .choose(&choices, id: "O", email: ann, hasSecondFactor: false)
+        case 3:
+            let target = Account.choose(&choices, id: "T", email: ann, hasSecondFactor: false)
+            point = SignUpCase(request: .linkPassword(ann, to: target, isSessionRecent: choices.chooseBool()))
+            point.owner = target
+        default:
+            var target = Account.choose(
+                &choices,
+                id: "T",
+                email: choices.choose(from: [nil, bob]),
+                isCoarse: true,
+                hasSecondFactor: false
+            )
+            target.hasInitialEmail = choices.chooseBool()
+            point = SignUpCase(request: .linkPassword(ann, to: target, isSessionRecent: choices.chooseBool()))
+            if choices.chooseBool() { point.owner = .fixture("O", email: ann) }
+        }
+        point.policy.isOneAccountPerEmail = choices.chooseBool()
+        point.policy.allowsPasswordSignIn = choices.chooseBool()
+        point.policy.allowsAnonymousSignUp = choices.chooseBool()
+        point.policy.allowsClientSignUp = choices.chooseBool()
+        return point
+    }
+
+    var verdict: Verdict<SignInDecision> {
+        decideSignUp(policy: policy, request: request, emailOwner: owner)
+    }
+}
+
+/// One point of the space of `decideSignInWithPassword`.
+struct PasswordCase {
+    var policy = LinkPolicy()
+    var owner: Account?
+    var passwordMatches: Bool
+    var proven: UserID?
+
+    static let all = everyPoint(choose)
+    static let verdicts = all.map(\.verdict)
+
+    static func choose(_ choices: inout Choices) -> PasswordCase {
+        var point = PasswordCase(passwordMatches: choices.chooseBool())
+        if choices.chooseBool() { point.owner = .choose(&choices, id: "O", email: ann) }
+        point.policy.allowsPasswordSignIn = choices.chooseBool()
+        point.policy.protectsEmailEnumeration = choices.chooseBool()
+        point.policy.requiresEnrolledSecondFactors = choices.chooseBool()
+        if point.policy.requiresEnrolledSecondFactors { point.proven = choices.choose(from: [nil, point.owner?.id]) }
+        return point
+    }
+
+    var verdict: Verdict<SignInDecision> {
+        decideSignInWithPassword(
+            policy: policy,
+            owner: owner,
+            passwordMatches: passwordMatches,
+            secondFactorProvenBy: proven
+        )
+    }
+}
+
+/// One point of the space of the decisions that change one account and issue no sign-in.
+struct UpdateCase {
+    enum Kind: String, CaseIterable {
+        case resetPassword = "reset password"
+        case changeEmail = "change e-mail"
+        case applyEmailCode = "apply e-mail code"
+        case verifyEmail = "verify e-mail"
+        case changePassword = "change password"
+        case unlink
+        case updateByAdmin = "update by administrator"
+    }
+
+    var kind: Kind
+    var account: Account?
+    var verdict: Verdict<UpdateDecision>
+
+    static let all = everyPoint(choose)
+
+    static func choose(_ choices: inout Choices) -> UpdateCase {
+        var policy = LinkPolicy()
+        let kind = choices.choose(from: Kind.allCases)
+        let email = choices.choose(from: [nil, ann, bob])
+        var account = Account.choose(&choices, id: "A", email: email, hasSecondFactor: false)
+        /// The owner of the address that is asked for.
+        func owner() -> Account? {
+            email == ann ? account : choices.choose(from: [nil, Account.fixture("O", email: ann)])
+        }
+        let verdict: Verdict<UpdateDecision>
+        switch kind {
+        case .resetPassword:
+            policy.passwordResetUnlinksProviders = choices.chooseBool()
+            policy.allowsPasswordSignIn = choices.chooseBool()
+            verdict = decideResetPassword(policy: policy, account: account, address: ann)
+        case .changeEmail:
+            policy.protectsEmailEnumeration = choices.chooseBool()
+            policy.isOneAccountPerEmail = choices.chooseBool()
+            account.hasInitialEmail = choices.chooseBool()
+            verdict = decideChangeEmail(
+                policy: policy,
+                account: account,
+                newAddress: ann,
+                owner: owner(),
+                isSessionRecent: choices.chooseBool()
+            )
+        case .applyEmailCode:
+            account.hasInitialEmail = choices.chooseBool()
+            let code = choices.choose(from: [
+                EmailCode.recover(initial: ann),
+                .verifyAndChange(to: ann, sentFor: email, sessionEpoch: account.sessionEpoch),
+                .verifyAndChange(to: ann, sentFor: email, sessionEpoch: account.sessionEpoch - 1),
+                .verifyAndChange(to: ann, sentFor: address("old@example.com"), sessionEpoch: account.sessionEpoch),
+            ])
+            verdict = decideApplyEmailCode(account: account, code: code, owner: owner())
+        case .verifyEmail:
+            verdict = decideVerifyEmail(account: account, address: ann)
+        case .changePassword:
+            policy.allowsPasswordSignIn = choices.chooseBool()
+            verdict = decideChangePassword(policy: policy, account: account, isSessionRecent: choices.chooseBool())
+        case .unlink:
+            policy.keepsLastSignInMethod = choices.chooseBool()
+            verdict = decideUnlink(
+                policy: policy,
+                account: account,
+                removal: choices.choose(from: [
+                    Removal(), Removal(providers: [.password]), Removal(providers: [.phone]),
+                    Removal(providers: [.facebook]), Removal(providers: [.password, .phone, .facebook]),
+                    Removal(email: true), Removal(password: true),
+                ]),
+                request: .client(isSessionRecent: choices.chooseBool()),
+                alwaysKeepsLastMethod: false
+            )
+        case .updateByAdmin:
+            let update = choices.choose(from: [
+                AdminUpdate(), AdminUpdate(email: ann), AdminUpdate(email: ann, isEmailVerified: true),
+                AdminUpdate(isEmailVerified: true), AdminUpdate(isEmailVerified: false),
+                AdminUpdate(setsPassword: true), AdminUpdate(phoneNumber: annsNumber),
+                AdminUpdate(isDisabled: true), AdminUpdate(isDisabled: false),
+                AdminUpdate(identity: identity(.facebook, "new")), AdminUpdate(revokesSessions: true),
+            ])
+            verdict = decideUpdateByAdmin(
+                account: account,
+                update: update,
+                emailOwner: update.email == nil ? nil : owner(),
+                phoneOwner: nil,
+                identityOwner: nil
+            )
+        }
+        return UpdateCase(kind: kind, account: account, verdict: verdict)
+    }
+}

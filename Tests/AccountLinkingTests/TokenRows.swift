@@ -1,0 +1,172 @@
+import AccountLinking
+import Testing
+
+private let noon = Timestamp(secondsSinceEpoch: 1_700_000_000)
+
+struct AccessRows {
+    private func access(
+        _ account: Account?,
+        epoch: Int64 = 7,
+        issued: Timestamp = noon,
+        validSince: Timestamp? = nil
+    ) -> Verdict<AccessDecision> {
+        decideAccess(account: account, tokenEpoch: epoch, tokenIssuedAt: issued, validSince: validSince)
+    }
+
+    @Test func `A1: the account is gone`() {
+        #expect(access(nil, epoch: 1) == Verdict(.a1, .refuse(.userNotFound)))
+    }
+
+    @Test func `A2: another epoch is a dead session, before being disabled`() {
+        let disabled = Account.fixture("a", disabled: true)
+        #expect(access(disabled, epoch: 6) == Verdict(.a2, .refuse(.tokenExpired)))
+        #expect(access(disabled, epoch: 8) == Verdict(.a2, .refuse(.tokenExpired)))
+    }
+
+    @Test func `A3: issued in an earlier second than validSince is revoked, in the same second is not`() {
+        let account = Account.fixture("a")
+        let disabled = Account.fixture("a", disabled: true)
+        let late = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 999_999)
+        #expect(access(disabled, validSince: noon.adding(seconds: 1)) == Verdict(.a3, .refuse(.tokenExpired)))
+        #expect(access(account, validSince: late).rule == .a5)
+        #expect(access(account, validSince: noon.adding(seconds: -1)).rule == .a5)
+    }
+
+    @Test func `A4: the account is disabled`() {
+        #expect(access(.fixture("a", disabled: true)) == Verdict(.a4, .refuse(.userDisabled)))
+    }
+
+    @Test func `A5: the token stands for its account`() {
+        #expect(access(.fixture("a")) == Verdict(.a5, .allow(user("a"))))
+    }
+}
+
+struct RefreshRows {
+    private func refresh(
+        _ account: Account?,
+        epoch: Int64? = 7,
+        started: Timestamp? = noon,
+        validSince: Timestamp? = nil
+    ) -> Verdict<AccessDecision> {
+        decideRefresh(account: account, sessionEpoch: epoch, sessionStartedAt: started, validSince: validSince)
+    }
+
+    @Test func `T1: the account is gone`() {
+        #expect(refresh(nil, epoch: nil, started: nil) == Verdict(.t1, .refuse(.userNotFound)))
+    }
+
+    @Test func `T2: the session ended, or is gone`() {
+        let disabled = Account.fixture("a", disabled: true)
+        #expect(refresh(disabled, epoch: 6) == Verdict(.t2, .refuse(.tokenExpired)))
+        #expect(refresh(disabled, epoch: nil, started: nil) == Verdict(.t2, .refuse(.tokenExpired)))
+    }
+
+    @Test func `T3: started in an earlier second than validSince is revoked, in the same second is not`() {
+        let account = Account.fixture("a")
+        let disabled = Account.fixture("a", disabled: true)
+        let late = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 999_999)
+        #expect(refresh(disabled, validSince: noon.adding(seconds: 1)) == Verdict(.t3, .refuse(.tokenExpired)))
+        #expect(refresh(account, validSince: late).rule == .t5)
+    }
+
+    @Test func `T4: the account is disabled`() {
+        #expect(refresh(.fixture("a", disabled: true)) == Verdict(.t4, .refuse(.userDisabled)))
+    }
+
+    @Test func `T5: the session goes on`() {
+        #expect(refresh(.fixture("a")) == Verdict(.t5, .allow(user("a"))))
+    }
+}
+
+struct ReauthenticationRows {
+    @Test(arguments: SensitiveOperation.allCases)
+    func `a sensitive operation needs a sign-in as recent as policy says`(operation: SensitiveOperation) {
+        let policy = LinkPolicy.policy { $0.recentSignInSeconds = 120 }
+        let account = Account.fixture("a", email: ann, password: true)
+        #expect(
+            reauthentication(policy: policy, operation: operation, account: account)
+                == .required(maximumAgeSeconds: 120)
+        )
+        #expect(
+            reauthentication(policy: LinkPolicy(), operation: operation, account: account)
+                == .required(maximumAgeSeconds: 300)
+        )
+    }
+
+    @Test(arguments: SensitiveOperation.allCases)
+    func `an anonymous account is exempt, one of custom tokens is not`(operation: SensitiveOperation) {
+        #expect(
+            reauthentication(policy: LinkPolicy(), operation: operation, account: .fixture("a")) == .notRequired
+        )
+        #expect(
+            reauthentication(policy: LinkPolicy(), operation: operation, account: .fixture("a", customTokens: true))
+                == .required(maximumAgeSeconds: 300)
+        )
+    }
+
+    @Test func `a sign-in counts as recent to the very second`() {
+        let requirement = ReauthenticationRequirement.required(maximumAgeSeconds: 300)
+        let late = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 300_999_999)
+        #expect(requirement.isMet(authTime: noon, now: late))
+        #expect(!requirement.isMet(authTime: noon, now: noon.adding(seconds: 301)))
+        #expect(requirement.isMet(authTime: noon.adding(seconds: 2), now: noon))
+        #expect(ReauthenticationRequirement.notRequired.isMet(authTime: noon, now: noon.adding(seconds: 1_000_000)))
+    }
+
+    @Test func `with zero only a sign-in of this second will do`() {
+        let always = ReauthenticationRequirement.required(maximumAgeSeconds: 0)
+        #expect(always.isMet(authTime: noon, now: noon))
+        #expect(!always.isMet(authTime: noon, now: noon.adding(seconds: 1)))
+    }
+}
+
+struct PendingCredentialRows {
+    private func facts(
+        state: PendingCredentialFacts.State = .open,
+        expires: Timestamp = noon.adding(seconds: 60),
+        tenant: TenantID = .project,
+        proven: PendingCredentialFacts.ProvenTarget? = nil
+    ) -> PendingCredentialFacts {
+        PendingCredentialFacts(state: state, expiresAt: expires, tenant: tenant, provenTarget: proven)
+    }
+
+    private func decide(
+        _ facts: PendingCredentialFacts?,
+        target: Account? = nil
+    ) -> Verdict<PendingCredentialDecision> {
+        decidePendingCredential(credential: facts, handleTenant: .project, target: target, now: noon)
+    }
+
+    private let bound = PendingCredentialFacts.ProvenTarget(account: user("a"), sessionEpoch: 7)
+
+    @Test func `Y1: an unknown handle names nothing`() {
+        #expect(decide(nil) == Verdict(.y1, .invalid))
+    }
+
+    @Test func `Y2: a credential that was used or voided is spent`() {
+        #expect(decide(facts(state: .closed)) == Verdict(.y2, .invalid))
+    }
+
+    @Test func `Y3: a credential expires at its instant`() {
+        #expect(decide(facts(expires: noon)) == Verdict(.y3, .invalid))
+        #expect(decide(facts(expires: noon.adding(seconds: -1))) == Verdict(.y3, .invalid))
+        let soon = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 1)
+        #expect(decide(facts(expires: soon)).rule == .y6)
+    }
+
+    @Test func `Y4: a credential stays in its tenant`() {
+        #expect(decide(facts(tenant: TenantID("other"))) == Verdict(.y4, .invalid))
+    }
+
+    @Test func `Y5: a proven credential is for the account it was proven for, in the sessions of then`() {
+        #expect(decide(facts(proven: bound)) == Verdict(.y5, .invalid))
+        #expect(decide(facts(proven: bound), target: .fixture("b")) == Verdict(.y5, .invalid))
+        #expect(decide(facts(proven: bound), target: .fixture("a", epoch: 8)) == Verdict(.y5, .invalid))
+    }
+
+    @Test func `Y6: an open credential may be used`() {
+        #expect(decide(facts()) == Verdict(.y6, .usable))
+        #expect(decide(facts(), target: .fixture("b")) == Verdict(.y6, .usable))
+        #expect(decide(facts(proven: bound), target: .fixture("a")) == Verdict(.y6, .usable))
+    }
+}

@@ -1,0 +1,725 @@
+import AccountLinking
+import Testing
+
+struct ResetPasswordRows {
+    private func decide(
+        _ account: Account?,
+        to address: EmailAddress = ann,
+        policy: LinkPolicy = LinkPolicy()
+    ) -> Verdict<UpdateDecision> {
+        decideResetPassword(policy: policy, account: account, address: address)
+    }
+
+    private let gentle = LinkPolicy.policy { $0.passwordResetUnlinksProviders = false }
+
+    @Test func `R0: without password sign-in no password is reset`() {
+        let policy = LinkPolicy.policy { $0.allowsPasswordSignIn = false }
+        #expect(decide(nil, policy: policy) == Verdict(.r0, .refuse(.operationNotAllowed)))
+    }
+
+    @Test func `R1: a reset sets the password, proves the address and ends every session`() {
+        let unproven = Account.fixture("o", email: ann, password: true)
+        #expect(
+            decide(unproven)
+                == Verdict(
+                    .r1,
+                    .apply(
+                        user("o"),
+                        .only {
+                            $0.email = .prove(.passwordReset)
+                            $0.password = .set
+                            $0.endsSessions = true
+                            $0.voidsOutstandingProofs = true
+                        },
+                        issuesTokens: false
+                    )
+                )
+        )
+        let proven = Account.fixture("o", email: ann, proof: .mailedCode, password: true, emailLink: true)
+        #expect(
+            decide(proven)
+                == Verdict(
+                    .r1,
+                    .apply(
+                        user("o"),
+                        .only {
+                            $0.password = .set
+                            $0.endsSessions = true
+                        },
+                        issuesTokens: false
+                    )
+                )
+        )
+    }
+
+    @Test func `R2: a reset unlinks every provider and releases the number`() {
+        let account = Account.fixture(
+            "o",
+            email: ann,
+            proof: .mailedCode,
+            password: true,
+            phone: true,
+            providers: [.google: "intruder", .gitHub: "github-ann"]
+        )
+        #expect(
+            decide(account)
+                == Verdict(
+                    .r2,
+                    .apply(
+                        user("o"),
+                        .only {
+                            $0.password = .set
+                            $0.phone = .release
+                            $0.unlinkedProviders = [.google, .gitHub]
+                            $0.endsSessions = true
+                        },
+                        issuesTokens: false
+                    )
+                )
+        )
+    }
+
+    @Test func `R3: an account that had only providers gains a password and loses them`() {
+        let account = Account.fixture("o", email: ann, providers: [.gitHub: "github-ann"])
+        #expect(
+            decide(account)
+                == Verdict(
+                    .r3,
+                    .apply(
+                        user("o"),
+                        .only {
+                            $0.email = .prove(.passwordReset)
+                            $0.password = .set
+                            $0.unlinkedProviders = [.gitHub]
+                            $0.endsSessions = true
+                            $0.voidsOutstandingProofs = true
+                        },
+                        issuesTokens: false
+                    )
+                )
+        )
+    }
+
+    @Test func `R4: the number is released, not forgotten`() {
+        let account = Account.fixture("o", email: ann, proof: .mailedCode, password: true, phone: true)
+        #expect(
+            decide(account)
+                == Verdict(
+                    .r4,
+                    .apply(
+                        user("o"),
+                        .only {
+                            $0.password = .set
+                            $0.phone = .release
+                            $0.endsSessions = true
+                        },
+                        issuesTokens: false
+                    )
+                )
+        )
+    }
+
+    @Test func `R5: a code for an account or an address that is no more is invalid`() {
+        let invalid = Verdict<UpdateDecision>(.r5, .refuse(.invalidActionCode))
+        #expect(decide(nil) == invalid)
+        #expect(decide(.fixture("o", email: bob, password: true, disabled: true)) == invalid)
+        #expect(decide(.fixture("o", phone: true)) == invalid)
+    }
+
+    @Test func `R6: by policy a reset leaves providers and number alone`() {
+        let change = AccountChange.only {
+            $0.password = .set
+            $0.endsSessions = true
+        }
+        let kept = Verdict<UpdateDecision>(.r6, .apply(user("o"), change, issuesTokens: false))
+        let linked = Account.fixture("o", email: ann, proof: .mailedCode, providers: [.gitHub: "github-ann"])
+        #expect(decide(linked, policy: gentle) == kept)
+        #expect(decide(.fixture("o", email: ann, proof: .mailedCode, phone: true), policy: gentle) == kept)
+    }
+
+    @Test func `R7: a disabled account's password is not reset`() {
+        let disabled = Account.fixture("o", email: ann, password: true, disabled: true)
+        #expect(decide(disabled) == Verdict(.r7, .refuse(.userDisabled)))
+    }
+}
+
+struct ChangeEmailRows {
+    private func decide(
+        _ account: Account,
+        owner: Account? = nil,
+        policy: LinkPolicy = .enumerable,
+        recent: Bool = true
+    ) -> Verdict<UpdateDecision> {
+        decideChangeEmail(
+            policy: policy,
+            account: account,
+            newAddress: ann,
+            owner: owner,
+            isSessionRecent: recent
+        )
+    }
+
+    private func apply(
+        _ account: Account?,
+        _ code: EmailCode,
+        owner: Account? = nil
+    ) -> Verdict<UpdateDecision> {
+        decideApplyEmailCode(account: account, code: code, owner: owner)
+    }
+
+    private let bobs = Account.fixture("t", email: bob, proof: .mailedCode, password: true)
+    private let change = EmailCode.verifyAndChange(to: ann, sentFor: bob, sessionEpoch: 7)
+
+    @Test func `U0: a disabled account changes nothing`() {
+        let disabled = Account.fixture("t", email: ann, disabled: true)
+        #expect(decide(disabled, policy: LinkPolicy()) == Verdict(.u0, .refuse(.userDisabled)))
+    }
+
+    @Test func `U1: where addresses are protected a new one must be verified first`() {
+        let refused = Verdict<UpdateDecision>(.u1, .refuse(.emailChangeNeedsVerification))
+        #expect(decide(bobs, policy: LinkPolicy(), recent: false) == refused)
+        #expect(decide(bobs, owner: .fixture("o", email: ann), policy: LinkPolicy()) == refused)
+        #expect(decide(.fixture("t", email: ann), policy: LinkPolicy()) == refused)
+    }
+
+    @Test func `U2: the address the account has already is no change`() {
+        let account = Account.fixture("t", email: address("ANN@gmail.com"))
+        #expect(decide(account, owner: account, recent: false) == Verdict(.u2, .unchanged(user("t"))))
+    }
+
+    @Test func `U3: an address of another account is refused`() {
+        #expect(decide(bobs, owner: .fixture("o", email: ann)) == Verdict(.u3, .refuse(.emailExists)))
+    }
+
+    @Test func `U4: a free address is set unproven, the first one remembered once, and other sessions end`() {
+        let change = AccountChange.only {
+            $0.email = .set(ann, proof: nil)
+            $0.endsSessions = true
+        }
+        var remembering = change
+        remembering.rememberedInitialEmail = bob
+        #expect(decide(bobs) == Verdict(.u4, .apply(user("t"), remembering, issuesTokens: true)))
+        let changedBefore = Account.fixture("t", email: bob, password: true, initialEmail: true)
+        #expect(decide(changedBefore) == Verdict(.u4, .apply(user("t"), change, issuesTokens: true)))
+    }
+
+    @Test func `U5: an account without an address gets one, and no sign-in method by it`() {
+        let account = Account.fixture("t")
+        let verdict = decide(account)
+        #expect(
+            verdict
+                == Verdict(
+                    .u5,
+                    .apply(
+                        user("t"),
+                        .only {
+                            $0.email = .set(ann, proof: nil)
+                            $0.endsSessions = true
+                        },
+                        issuesTokens: true
+                    )
+                )
+        )
+        guard case .apply(_, let change, _) = verdict.decision else { return }
+        #expect(account.applying(change).signInMethods.isEmpty)
+    }
+
+    @Test func `U6: an old session must sign in again before it learns whether the address is taken`() {
+        let refused = Verdict<UpdateDecision>(.u6, .refuse(.credentialTooOld))
+        #expect(decide(bobs, recent: false) == refused)
+        #expect(decide(bobs, owner: .fixture("o", email: ann), recent: false) == refused)
+    }
+
+    @Test func `U7: with duplicates allowed a top-level address is still unique`() {
+        let policy = LinkPolicy.policy {
+            $0.isOneAccountPerEmail = false
+            $0.protectsEmailEnumeration = false
+        }
+        #expect(
+            decide(bobs, owner: .fixture("o", email: ann), policy: policy) == Verdict(.u7, .refuse(.emailExists))
+        )
+    }
+
+    @Test func `U8: a provider that still has the old address does not bring it back`() {
+        let account = Account.fixture("t", email: bob, proof: .mailedCode, providers: [.google: "google-ann"])
+        let verdict = decideSignInWithIdp(
+            policy: LinkPolicy(),
+            accounts: MatchingAccounts(identityOwner: account, emailOwner: nil),
+            credential: .trusted,
+            isProviderEnabled: true,
+            createsUsers: true,
+            secondFactorProvenBy: nil
+        )
+        #expect(verdict == Verdict(.i2, .signIn(user("t"), .nothing, emailWasRecycled: false)))
+    }
+
+    @Test func `U9: a mailed change to an address that was taken meanwhile is refused`() {
+        #expect(
+            apply(bobs, change, owner: .fixture("o", email: ann)) == Verdict(.u9, .refuse(.emailExists))
+        )
+    }
+
+    @Test func `U10: a first address that somebody else has now is not given back`() {
+        let account = Account.fixture("t", email: bob, initialEmail: true)
+        #expect(
+            apply(account, .recover(initial: ann), owner: .fixture("o", email: ann))
+                == Verdict(.u10, .refuse(.emailExists))
+        )
+    }
+
+    @Test func `U11: a mailed change sets the address proven, remembers the first one and ends sessions`() {
+        let expected = AccountChange.only {
+            $0.email = .set(ann, proof: .mailedCode)
+            $0.rememberedInitialEmail = bob
+            $0.endsSessions = true
+        }
+        #expect(apply(bobs, change) == Verdict(.u11, .apply(user("t"), expected, issuesTokens: false)))
+
+        var again = expected
+        again.rememberedInitialEmail = nil
+        let changedBefore = Account.fixture("t", email: bob, password: true, initialEmail: true)
+        #expect(apply(changedBefore, change) == Verdict(.u11, .apply(user("t"), again, issuesTokens: false)))
+        let first = EmailCode.verifyAndChange(to: ann, sentFor: nil, sessionEpoch: 7)
+        #expect(
+            apply(.fixture("t", phone: true), first)
+                == Verdict(.u11, .apply(user("t"), again, issuesTokens: false))
+        )
+    }
+
+    @Test func `U11: a mailed change to the address the account has proves it`() {
+        let account = Account.fixture("t", email: ann, password: true)
+        let code = EmailCode.verifyAndChange(to: ann, sentFor: ann, sessionEpoch: 7)
+        let proven = AccountChange.only {
+            $0.email = .prove(.mailedCode)
+            $0.endsSessions = true
+        }
+        #expect(apply(account, code, owner: account) == Verdict(.u11, .apply(user("t"), proven, issuesTokens: false)))
+    }
+
+    @Test func `U12: a mailed change is invalid once the account, its address or its session epoch is another`() {
+        let invalid = Verdict<UpdateDecision>(.u12, .refuse(.invalidActionCode))
+        #expect(apply(nil, change) == invalid)
+        #expect(apply(nil, .recover(initial: ann)) == invalid)
+        #expect(apply(.fixture("t", epoch: 8, email: bob), change) == invalid)
+        #expect(apply(.fixture("t", email: address("carl@example.com")), change) == invalid)
+        #expect(apply(.fixture("t"), change) == invalid)
+    }
+
+    @Test func `U13: a mailed change does nothing to a disabled account`() {
+        let disabled = Account.fixture("t", epoch: 8, email: bob, disabled: true)
+        #expect(apply(disabled, change) == Verdict(.u13, .refuse(.userDisabled)))
+        #expect(apply(disabled, .recover(initial: ann)) == Verdict(.u13, .refuse(.userDisabled)))
+    }
+
+    @Test func `U14: the first address comes back proven whatever happened since, and sessions end`() {
+        let stolen = Account.fixture("t", epoch: 12, email: bob, proof: .mailedCode, initialEmail: true)
+        let restored = AccountChange.only {
+            $0.email = .set(ann, proof: .mailedCode)
+            $0.endsSessions = true
+        }
+        #expect(
+            apply(stolen, .recover(initial: ann)) == Verdict(.u14, .apply(user("t"), restored, issuesTokens: false))
+        )
+        let same = Account.fixture("t", email: ann, initialEmail: true)
+        let proven = AccountChange.only {
+            $0.email = .prove(.mailedCode)
+            $0.endsSessions = true
+        }
+        #expect(
+            apply(same, .recover(initial: ann), owner: same)
+                == Verdict(.u14, .apply(user("t"), proven, issuesTokens: false))
+        )
+    }
+}
+
+struct VerifyEmailRows {
+    @Test func `V1: a code for an account or an address that is no more is invalid`() {
+        let invalid = Verdict<UpdateDecision>(.v1, .refuse(.invalidActionCode))
+        #expect(decideVerifyEmail(account: nil, address: ann) == invalid)
+        #expect(decideVerifyEmail(account: .fixture("a"), address: ann) == invalid)
+        #expect(decideVerifyEmail(account: .fixture("a", email: bob, disabled: true), address: ann) == invalid)
+    }
+
+    @Test func `V2: a disabled account's address is not verified`() {
+        #expect(
+            decideVerifyEmail(account: .fixture("a", email: ann, proof: .mailedCode, disabled: true), address: ann)
+                == Verdict(.v2, .refuse(.userDisabled))
+        )
+    }
+
+    @Test func `V3: an address that is proven already keeps its proof`() {
+        #expect(
+            decideVerifyEmail(account: .fixture("a", email: ann, proof: .administrator), address: ann)
+                == Verdict(.v3, .unchanged(user("a")))
+        )
+    }
+
+    @Test func `V4: a code that came back proves the address; sessions stay`() {
+        #expect(
+            decideVerifyEmail(account: .fixture("a", email: ann, password: true), address: ann)
+                == Verdict(.v4, .apply(user("a"), .only { $0.email = .prove(.mailedCode) }, issuesTokens: false))
+        )
+    }
+}
+
+struct ChangePasswordRows {
+    private let account = Account.fixture("a", email: ann, password: true)
+
+    @Test func `W1: without password sign-in no password is changed`() {
+        let policy = LinkPolicy.policy { $0.allowsPasswordSignIn = false }
+        #expect(
+            decideChangePassword(
+                policy: policy,
+                account: .fixture("a", email: ann, password: true, disabled: true),
+                isSessionRecent: false
+            )
+                == Verdict(.w1, .refuse(.operationNotAllowed))
+        )
+    }
+
+    @Test func `W2: a disabled account changes nothing`() {
+        let disabled = Account.fixture("a", email: ann, password: true, disabled: true)
+        #expect(
+            decideChangePassword(policy: LinkPolicy(), account: disabled, isSessionRecent: false)
+                == Verdict(.w2, .refuse(.userDisabled))
+        )
+    }
+
+    @Test func `W3: an old session must sign in again`() {
+        #expect(
+            decideChangePassword(policy: LinkPolicy(), account: account, isSessionRecent: false)
+                == Verdict(.w3, .refuse(.credentialTooOld))
+        )
+    }
+
+    @Test func `W4: a new password ends every session but the one that set it`() {
+        let expected = AccountChange.only {
+            $0.password = .set
+            $0.endsSessions = true
+        }
+        #expect(
+            decideChangePassword(policy: LinkPolicy(), account: account, isSessionRecent: true)
+                == Verdict(.w4, .apply(user("a"), expected, issuesTokens: true))
+        )
+    }
+}
+
+struct UnlinkRows {
+    private func decide(
+        _ account: Account,
+        _ removal: Removal,
+        policy: LinkPolicy = LinkPolicy(),
+        always: Bool = false,
+        recent: Bool = true,
+        request: RequestOrigin? = nil
+    ) -> Verdict<UpdateDecision> {
+        decideUnlink(
+            policy: policy,
+            account: account,
+            removal: removal,
+            request: request ?? .client(isSessionRecent: recent),
+            alwaysKeepsLastMethod: always
+        )
+    }
+
+    private func applied(_ build: (inout AccountChange) -> Void) -> Verdict<UpdateDecision> {
+        Verdict(.k3, .apply(user("a"), .only(build), issuesTokens: false))
+    }
+
+    private let keeping = LinkPolicy.policy { $0.keepsLastSignInMethod = true }
+
+    @Test func `K1: removing what the account does not have changes nothing`() {
+        let account = Account.fixture("a", providers: [.gitHub: "g"])
+        let nothing = Verdict<UpdateDecision>(.k1, .unchanged(user("a")))
+        let removal = Removal(providers: [.google, .password, .phone], email: true, password: true)
+        #expect(decide(account, removal, recent: false) == nothing)
+        #expect(decide(.fixture("a"), Removal(providers: [.google]), policy: keeping) == nothing)
+        #expect(decide(account, Removal()) == nothing)
+    }
+
+    @Test func `K2: the last method stays where policy or the route says so`() {
+        let account = Account.fixture("a", email: ann, proof: .mailedCode, password: true, emailLink: true)
+        let refused = Verdict<UpdateDecision>(.k2, .refuse(.lastSignInMethod))
+        #expect(decide(account, Removal(providers: [.password]), policy: keeping) == refused)
+        #expect(decide(account, Removal(providers: [.password]), always: true) == refused)
+        #expect(decide(account, Removal(email: true), always: true) == refused)
+        #expect(
+            decide(account, Removal(password: true), always: true) == applied { $0.password = .remove }
+        )
+        let linked = Account.fixture("a", phone: true, providers: [.gitHub: "g"])
+        #expect(decide(linked, Removal(providers: [.phone, .gitHub]), always: true) == refused)
+        #expect(
+            decide(linked, Removal(providers: [.gitHub]), always: true) == applied { $0.unlinkedProviders = [.gitHub] }
+        )
+    }
+
+    @Test func `K3: unlinking the password takes hash and link flag and keeps the address`() {
+        let account = Account.fixture("a", email: ann, proof: .mailedCode, password: true, emailLink: true)
+        #expect(
+            decide(account, Removal(providers: [.password]), recent: false)
+                == applied {
+                    $0.password = .remove
+                    $0.emailLink = false
+                }
+        )
+        #expect(decide(account, Removal(password: true)) == applied { $0.password = .remove })
+    }
+
+    @Test func `K3: unlinking takes providers and number, together if asked`() {
+        let account = Account.fixture("a", phone: true, providers: [.gitHub: "g", .google: "h"])
+        #expect(decide(account, Removal(providers: [.phone])) == applied { $0.phone = .remove })
+        #expect(
+            decide(account, Removal(providers: [.phone, .gitHub, .facebook]))
+                == applied {
+                    $0.phone = .remove
+                    $0.unlinkedProviders = [.gitHub]
+                }
+        )
+    }
+
+    @Test func `K3: removing the address takes the link flag and leaves a hash of no use`() {
+        let account = Account.fixture("a", email: ann, proof: .mailedCode, password: true, emailLink: true)
+        let verdict = decide(account, Removal(email: true))
+        #expect(
+            verdict
+                == applied {
+                    $0.email = .remove
+                    $0.emailLink = false
+                }
+        )
+        guard case .apply(_, let change, _) = verdict.decision else { return }
+        #expect(account.applying(change).signInMethods.isEmpty)
+        #expect(account.applying(change).hasPassword)
+    }
+
+    @Test func `K3: an administrator takes what is asked, from a disabled account and the last method too`() {
+        let account = Account.fixture("a", email: ann, password: true, disabled: true)
+        #expect(
+            decide(account, Removal(providers: [.password]), policy: keeping, request: .administrator)
+                == applied { $0.password = .remove }
+        )
+        #expect(decide(account, Removal(email: true), request: .administrator) == applied { $0.email = .remove })
+        #expect(
+            decide(account, Removal(email: true), always: true, request: .administrator)
+                == Verdict(.k2, .refuse(.lastSignInMethod))
+        )
+    }
+
+    @Test func `K3: by default the last method may go, as in production`() {
+        let account = Account.fixture("a", providers: [.gitHub: "g"])
+        #expect(decide(account, Removal(providers: [.gitHub])) == applied { $0.unlinkedProviders = [.gitHub] })
+    }
+
+    @Test func `K4: a disabled account changes nothing`() {
+        let disabled = Account.fixture("a", providers: [.gitHub: "g"], disabled: true)
+        #expect(decide(disabled, Removal(providers: [.gitHub])) == Verdict(.k4, .refuse(.userDisabled)))
+    }
+
+    @Test func `K5: removing the address needs a recent sign-in`() {
+        let account = Account.fixture("a", email: ann, password: true, providers: [.gitHub: "g"])
+        let refused = Verdict<UpdateDecision>(.k5, .refuse(.credentialTooOld))
+        #expect(decide(account, Removal(email: true), recent: false) == refused)
+        #expect(
+            decide(account, Removal(providers: [.gitHub], email: true), policy: keeping, recent: false) == refused
+        )
+    }
+}
+
+struct DeleteRows {
+    private let account = Account.fixture("a", email: ann, password: true)
+    private let keeping = LinkPolicy.policy { $0.allowsClientDeletion = false }
+
+    @Test func `D1: an account that is not there is not found`() {
+        #expect(
+            decideDelete(policy: LinkPolicy(), account: nil, request: .administrator)
+                == Verdict(.d1, .refuse(.userNotFound))
+        )
+        #expect(
+            decideDelete(policy: LinkPolicy(), account: nil, request: .client(isSessionRecent: true))
+                == Verdict(.d1, .refuse(.userNotFound))
+        )
+    }
+
+    @Test func `D2: a disabled user cannot delete, an administrator can`() {
+        let disabled = Account.fixture("a", disabled: true)
+        #expect(
+            decideDelete(policy: keeping, account: disabled, request: .client(isSessionRecent: false))
+                == Verdict(.d2, .refuse(.userDisabled))
+        )
+        #expect(
+            decideDelete(policy: LinkPolicy(), account: disabled, request: .administrator)
+                == Verdict(.d5, .delete(user("a")))
+        )
+    }
+
+    @Test func `D3: an old session must sign in again`() {
+        #expect(
+            decideDelete(policy: keeping, account: account, request: .client(isSessionRecent: false))
+                == Verdict(.d3, .refuse(.credentialTooOld))
+        )
+    }
+
+    @Test func `D4: where users may not delete themselves only an administrator can`() {
+        #expect(
+            decideDelete(policy: keeping, account: account, request: .client(isSessionRecent: true))
+                == Verdict(.d4, .refuse(.selfDeletionDisabled))
+        )
+        #expect(
+            decideDelete(policy: keeping, account: account, request: .administrator)
+                == Verdict(.d5, .delete(user("a")))
+        )
+    }
+
+    @Test func `D5: a recent session deletes its account`() {
+        #expect(
+            decideDelete(policy: LinkPolicy(), account: account, request: .client(isSessionRecent: true))
+                == Verdict(.d5, .delete(user("a")))
+        )
+    }
+}
+
+struct UpdateByAdminRows {
+    private func decide(
+        _ account: Account?,
+        _ update: AdminUpdate,
+        emailOwner: Account? = nil,
+        phoneOwner: Account? = nil,
+        identityOwner: Account? = nil
+    ) -> Verdict<UpdateDecision> {
+        decideUpdateByAdmin(
+            account: account,
+            update: update,
+            emailOwner: emailOwner,
+            phoneOwner: phoneOwner,
+            identityOwner: identityOwner
+        )
+    }
+
+    private func applied(_ build: (inout AccountChange) -> Void) -> Verdict<UpdateDecision> {
+        Verdict(.x5, .apply(user("a"), .only(build), issuesTokens: false))
+    }
+
+    private let bobs = Account.fixture("a", email: bob, proof: .mailedCode, password: true)
+    private let other = Account.fixture("o", email: ann, phone: true, providers: [.google: "google-ann"])
+
+    @Test func `X1: an account that is not there is not found`() {
+        #expect(decide(nil, AdminUpdate(email: ann), emailOwner: other) == Verdict(.x1, .refuse(.userNotFound)))
+    }
+
+    @Test func `X2: an address of another account is refused`() {
+        #expect(
+            decide(bobs, AdminUpdate(email: ann, phoneNumber: annsNumber), emailOwner: other, phoneOwner: other)
+                == Verdict(.x2, .refuse(.emailExists))
+        )
+    }
+
+    @Test func `X3: a number of another account is refused`() {
+        #expect(
+            decide(bobs, AdminUpdate(phoneNumber: annsNumber), phoneOwner: other)
+                == Verdict(.x3, .refuse(.phoneNumberExists))
+        )
+    }
+
+    @Test func `X4: an identity of another account is refused`() {
+        #expect(
+            decide(bobs, AdminUpdate(identity: identity(.google, "google-ann")), identityOwner: other)
+                == Verdict(.x4, .refuse(.federatedIdentityAlreadyLinked))
+        )
+    }
+
+    @Test func `X5: a new address counts as unverified unless said otherwise and ends sessions`() {
+        #expect(
+            decide(bobs, AdminUpdate(email: ann))
+                == applied {
+                    $0.email = .set(ann, proof: nil)
+                    $0.endsSessions = true
+                }
+        )
+        #expect(
+            decide(bobs, AdminUpdate(email: ann, isEmailVerified: true))
+                == applied {
+                    $0.email = .set(ann, proof: .administrator)
+                    $0.endsSessions = true
+                }
+        )
+        #expect(
+            decide(bobs, AdminUpdate(email: ann, isEmailVerified: false))
+                == applied {
+                    $0.email = .set(ann, proof: nil)
+                    $0.endsSessions = true
+                }
+        )
+    }
+
+    @Test func `X5: an administrator's word makes the address verified or not`() {
+        let unproven = Account.fixture("a", email: bob)
+        #expect(
+            decide(unproven, AdminUpdate(isEmailVerified: true)) == applied { $0.email = .prove(.administrator) }
+        )
+        #expect(
+            decide(unproven, AdminUpdate(email: bob, isEmailVerified: true), emailOwner: unproven)
+                == applied { $0.email = .prove(.administrator) }
+        )
+        #expect(decide(bobs, AdminUpdate(isEmailVerified: false)) == applied { $0.email = .unprove })
+    }
+
+    @Test func `X5: password, disabling and revoking end sessions; number and enabling do not`() {
+        #expect(
+            decide(bobs, AdminUpdate(setsPassword: true))
+                == applied {
+                    $0.password = .set
+                    $0.endsSessions = true
+                }
+        )
+        #expect(
+            decide(bobs, AdminUpdate(isDisabled: true))
+                == applied {
+                    $0.isDisabled = true
+                    $0.endsSessions = true
+                }
+        )
+        #expect(decide(bobs, AdminUpdate(revokesSessions: true)) == applied { $0.endsSessions = true })
+        #expect(decide(bobs, AdminUpdate(phoneNumber: annsNumber)) == applied { $0.phone = .set(annsNumber) })
+        #expect(
+            decide(.fixture("a", disabled: true), AdminUpdate(isDisabled: false)) == applied { $0.isDisabled = false }
+        )
+    }
+
+    @Test func `X5: an administrator links an identity, replacing one of the same provider`() {
+        let google = identity(.google, "google-ann")
+        #expect(decide(bobs, AdminUpdate(identity: google)) == applied { $0.linkedIdentity = google })
+        let linked = Account.fixture("a", providers: [.google: "google-of-before"])
+        #expect(
+            decide(linked, AdminUpdate(identity: google))
+                == applied {
+                    $0.linkedIdentity = google
+                    $0.unlinkedProviders = [.google]
+                }
+        )
+    }
+
+    @Test func `X6: what is so already is no change`() {
+        let account = Account.fixture(
+            "a",
+            email: ann,
+            proof: .mailedCode,
+            phone: true,
+            providers: [.google: "google-ann"],
+            disabled: true
+        )
+        let update = AdminUpdate(
+            email: ann,
+            isEmailVerified: true,
+            phoneNumber: annsNumber,
+            isDisabled: true,
+            identity: identity(.google, "google-ann")
+        )
+        #expect(
+            decide(account, update, emailOwner: account, phoneOwner: account, identityOwner: account)
+                == Verdict(.x6, .unchanged(user("a")))
+        )
+        #expect(
+            decide(.fixture("a"), AdminUpdate(isEmailVerified: true)) == Verdict(.x6, .unchanged(user("a")))
+        )
+    }
+}

@@ -1,0 +1,138 @@
+import AccountStore
+import Foundation
+import Migrations
+package import Postgres
+import PostgresCluster
+
+/// A migrated database of a test's own, on a real PostgreSQL.
+///
+/// The server is a private cluster that lives as long as the test process, or the one `CONCORD_DATABASE_URL` names. A
+/// database is a copy of one migrated template, so each test gets its own in the time of a file copy.
+package struct TestDatabase: Sendable {
+    package let configuration: PostgresConfiguration
+    /// What `psql` or a child process would be given.
+    package let url: String
+
+    /// Makes a database, runs `body`, and drops the database again.
+    package static func with<Output: Sendable>(
+        _ body: (TestDatabase) async throws -> Output
+    ) async throws -> Output {
+        let name = "test_\(UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased())"
+        let database = try await TestServer.shared.makeDatabase(name)
+        do {
+            let output = try await body(database)
+            try await TestServer.shared.drop(name)
+            return output
+        } catch {
+            try await TestServer.shared.drop(name)
+            throw error
+        }
+    }
+
+    /// Runs `body` with a client on this database.
+    package func withClient<Output: Sendable>(
+        _ body: (PostgresClient) async throws -> Output
+    ) async throws -> Output {
+        let client = PostgresClient(configuration: configuration)
+        return try await withThrowingTaskGroup { group in
+            group.addTask { await client.run() }
+            defer { client.shutDown() }
+            return try await body(client)
+        }
+    }
+
+    /// The rows of `query`, read on a connection of its own: what is in the database, whatever the program believes.
+    package func rows<Row>(_ query: Query<Row>) async throws -> [Row] {
+        try await PostgresConnection.withConnection(configuration) { connection in
+            try connection.query(query)
+        }
+    }
+
+    /// The one number of `query`.
+    package func count(_ query: Query<Int64?>) async throws -> Int64 {
+        try await rows(query).first.flatMap { $0 } ?? 0
+    }
+}
+
+/// The server of a test process.
+private actor TestServer {
+    static let shared = TestServer()
+
+    private var template: Task<(base: PostgresConfiguration, url: @Sendable (String) -> String), any Error>?
+    private static let templateName = "concord_template"
+
+    func makeDatabase(_ name: String) async throws -> TestDatabase {
+        let server = try await ready()
+        try await Self.run("CREATE DATABASE \(name) TEMPLATE \(Self.templateName)", on: server.base)
+        return TestDatabase(configuration: server.base.withDatabase(name), url: server.url(name))
+    }
+
+    func drop(_ name: String) async throws {
+        try await Self.run("DROP DATABASE \(name) WITH (FORCE)", on: ready().base)
+    }
+
+    private func ready() async throws -> (base: PostgresConfiguration, url: @Sendable (String) -> String) {
+        if let template { return try await template.value }
+        let started = Task { try await Self.start() }
+        template = started
+        return try await started.value
+    }
+
+    private static func start() async throws -> (base: PostgresConfiguration, url: @Sendable (String) -> String) {
+        let base: PostgresConfiguration
+        let url: @Sendable (String) -> String
+        if let given = ProcessInfo.processInfo.environment["CONCORD_DATABASE_URL"] {
+            base = try PostgresConfiguration(connectionString: given)
+            url = { name in URLComponents(string: given).map { $0.settingPath("/\(name)") } ?? given }
+        } else {
+            let directory = FileManager.default.temporaryDirectory
+                .appendingPathComponent("concord-tests-\(ProcessInfo.processInfo.processIdentifier)")
+            var settings = ClusterSettings.disposable
+            settings.connectionsMax = 400
+            let cluster = PostgresCluster(dataDirectory: directory.path, settings: settings)
+            let connection = try await cluster.start()
+            clusterOfThisProcess = cluster
+            base = try PostgresConfiguration(connectionString: connection.url(database: "postgres"))
+            url = { connection.url(database: $0) }
+        }
+        try await run("DROP DATABASE IF EXISTS \(templateName) WITH (FORCE)", on: base)
+        try await run("CREATE DATABASE \(templateName)", on: base)
+        let migrator = Migrator(
+            configuration: base.withDatabase(templateName),
+            migrations: try MigrationDirectory(path: Repository.root + "/migrations").read(),
+            toolVersion: "test"
+        )
+        _ = try await migrator.run(.latest)
+        return (base, url)
+    }
+
+    private static func run(_ script: String, on configuration: PostgresConfiguration) async throws {
+        try await PostgresConnection.withConnection(configuration) { connection in
+            try connection.execute(script: script)
+        }
+    }
+}
+
+/// Kept for the life of the process: dropping a cluster lets go of its directory.
+private nonisolated(unsafe) var clusterOfThisProcess: PostgresCluster?
+
+extension URLComponents {
+    fileprivate func settingPath(_ path: String) -> String {
+        var components = self
+        components.path = path
+        return components.string ?? ""
+    }
+}
+
+/// Where the sources under test are.
+package enum Repository {
+    /// The folder that holds `Package.swift`.
+    package static let root: String = {
+        var url = URL(fileURLWithPath: #filePath)
+        while url.path != "/", !FileManager.default.fileExists(atPath: url.appendingPathComponent("Package.swift").path)
+        {
+            url.deleteLastPathComponent()
+        }
+        return url.path
+    }()
+}

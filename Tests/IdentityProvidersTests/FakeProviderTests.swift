@@ -1,0 +1,156 @@
+import AccountLinking
+import IdentityProviders
+import JSON
+import Testing
+
+/// Fake tokens: accepted in development, worthless without a `FakeProvider`.
+struct FakeProviderTests {
+    private static let json =
+        #"{"sub":"fake-1","email":"ada@gmail.com","email_verified":true,"name":"Ada","hd":"x.test"}"#
+
+    static let fakes: [String] = [
+        json,
+        CompactToken.unsigned([
+            "sub": "fake-1", "email": "ada@gmail.com", "email_verified": true, "name": "Ada", "hd": "x.test",
+        ]),
+    ]
+
+    private func verify(
+        _ credential: ProviderCredential,
+        configuration: ProviderConfiguration? = nil
+    ) async throws -> CredentialVerification {
+        try await Scene(.google, fakes: FakeProvider()).registry
+            .verify(credential, configuration: configuration, at: Scene.now)
+    }
+
+    @Test(arguments: fakes)
+    func `every well-known provider takes a fake token without being configured`(token: String) async throws {
+        for provider in FakeProvider.providers {
+            let verified = try #require(try await verify(.init(provider: provider, idToken: token)).verified)
+            #expect(verified.incoming.identity == ProviderIdentity(provider: provider, subject: "fake-1"))
+            #expect(verified.incoming.profile.displayName == "Ada")
+            #expect(verified.tokens.idToken == token)
+            guard case .present(let address, let isVerified, let domain) = verified.incoming.email else {
+                Issue.record("no address")
+                return
+            }
+            #expect(address.lowercased == "ada@gmail.com")
+            #expect(isVerified)
+            #expect(domain == (provider == .google ? "x.test" : nil))
+        }
+    }
+
+    @Test
+    func `a fake access token does for providers without ID tokens`() async throws {
+        let token = #"{"sub":"12","screen_name":"ada","picture":"https://example.com/a.png"}"#
+        let credential = ProviderCredential(provider: .twitter, accessToken: token, tokenSecret: "secret")
+        let verified = try #require(try await verify(credential).verified)
+        #expect(verified.incoming.identity.subject == "12")
+        #expect(verified.incoming.profile.screenName == "ada")
+        #expect(verified.incoming.email == .absent)
+        #expect(verified.tokens.tokenSecret == "secret")
+        #expect(verified.federatedID == "12")
+    }
+
+    @Test
+    func `a fake Google token gives Google's answer`() async throws {
+        let verified = try await verify(.init(provider: .google, idToken: Self.json)).verified
+        #expect(verified?.federatedID == "https://accounts.google.com/fake-1")
+        #expect(verified?.incoming.issuer == "https://accounts.google.com")
+        #expect(verified?.rawUserInfo.contains(#""verified_email":true"#) == true)
+    }
+
+    @Test
+    func `text is not truth in fake tokens either`() async throws {
+        let token = #"{"sub":"1","email":"a@gmail.com","email_verified":"false"}"#
+        let verified = try await verify(.init(provider: .google, idToken: token)).verified
+        #expect(
+            verified?.incoming.email
+                == EmailAddress("a@gmail.com").map {
+                    .present($0, flaggedVerified: false, hostedDomain: nil)
+                }
+        )
+    }
+
+    @Test(
+        arguments: [
+            ("{", .malformed), ("{}", .missingSubject), (#"{"sub":""}"#, .missingSubject),
+            (#"{"sub":1}"#, .missingSubject),
+            (#"{"sub":null}"#, .missingSubject), (#"{"sub":"1"} x"#, .malformed), (#"{"sub":"a\u0000b"}"#, .malformed),
+            ("{\"sub\":\"" + String(repeating: "s", count: 17_000) + "\"}", .tooLarge),
+        ] as [(String, InvalidCredential)]
+    )
+    func `a fake token must still be one`(token: String, expected: InvalidCredential) async throws {
+        #expect(try await verify(.init(provider: .google, idToken: token)) == .invalid(expected))
+    }
+
+    @Test
+    func `a provider that is switched off stays off`() async throws {
+        let configuration = ProviderConfiguration(provider: .gitHub, isEnabled: false)
+        let result = try await verify(.init(provider: .gitHub, idToken: Self.json), configuration: configuration)
+        #expect(result == .invalid(.providerDisabled))
+    }
+
+    @Test
+    func `an OpenID Connect provider must be registered and named by the token`() async throws {
+        let scene = try Scene(Scene.openIDConnect, fakes: FakeProvider())
+        func verify(_ claims: [String: JSONValue]) async throws -> CredentialVerification {
+            let json = try await scene.verify(JSONValue.object(claims).text)
+            let unsigned = try await scene.verify(CompactToken.unsigned(claims))
+            #expect(json.invalid == unsigned.invalid)
+            return json
+        }
+        #expect(try await verify(scene.claims()).verified?.signInAttributes?["name"] == "Ada Lovelace")
+        #expect(try await verify(scene.claims(["aud": ["client-2", "x"]])).verified != nil)
+        #expect(try await verify(scene.claims(["aud": "client-3"])) == .invalid(.wrongAudience))
+        #expect(try await verify(scene.claims(["aud": .null])) == .invalid(.wrongAudience))
+        #expect(try await verify(scene.claims(["iss": "https://other.example"])) == .invalid(.wrongIssuer))
+        #expect(try await verify(scene.claims(["iss": .null])) == .invalid(.wrongIssuer))
+        let token = JSONValue.object(scene.claims()).text
+        let unregistered = try await scene.registry.verify(
+            .init(provider: scene.provider, idToken: token),
+            configuration: nil,
+            at: Scene.now
+        )
+        #expect(unregistered == .invalid(.providerNotConfigured))
+    }
+
+    @Test(arguments: ["saml.example", "linkedin.com", "unheard-of.example"])
+    func `other providers take no fake tokens`(name: String) async throws {
+        let provider = try #require(ProviderID(name))
+        let configuration = ProviderConfiguration(provider: provider, clientIDs: ["client-1"])
+        let result = try await verify(.init(provider: provider, idToken: Self.json), configuration: configuration)
+        #expect(result == .invalid(.unsupportedProvider))
+    }
+
+    @Test
+    func `a signed token is verified for real, in development too`() async throws {
+        let scene = try Scene(.google, fakes: FakeProvider())
+        #expect(try await scene.verify(claims: [:]).verified != nil)
+        #expect(try await scene.verify(claims: ["exp": 1]) == .invalid(.expired))
+        let forged = try SharedKeys.otherRSA().token(scene.claims(), header: ["kid": "key-1"])
+        #expect(try await scene.verify(forged) == .invalid(.badSignature))
+        // A signature on an unsigned token is not a fake token but a forgery.
+        let unsigned = CompactToken.unsigned(scene.claims()) + "AAAA"
+        #expect(try await scene.verify(unsigned) == .invalid(.algorithmNotAllowed))
+        let unconfigured = try await scene.registry.verify(
+            .init(provider: .google, idToken: try scene.token()),
+            configuration: nil,
+            at: Scene.now
+        )
+        #expect(unconfigured == .invalid(.providerNotConfigured))
+    }
+
+    @Test(arguments: fakes)
+    func `without a fake provider no fake token gets in`(token: String) async throws {
+        for provider in Array(FakeProvider.providers) + [Scene.openIDConnect] {
+            let scene = try Scene(provider)
+            let asIDToken = ProviderCredential(provider: provider, idToken: token)
+            #expect(try await scene.verify(asIDToken).verified == nil)
+            #expect(try await scene.verify(.init(provider: provider, accessToken: token)).verified == nil)
+            let unconfigured = try await scene.registry.verify(asIDToken, configuration: nil, at: Scene.now)
+            #expect(unconfigured == .invalid(.providerNotConfigured))
+            #expect(scene.stub.requests == 0)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import AccountLinking
+import IdentityProviders
+import JSON
+import Testing
+
+/// What the claims of a well-signed token may be wrong about, for every provider with real verification.
+struct IDTokenClaimsTests {
+    @Test(arguments: Scene.verified)
+    func `a good token proves its subject`(provider: ProviderID) async throws {
+        let scene = try Scene(provider)
+        let token = try scene.token()
+        let verified = try #require(try await scene.verify(token).verified)
+        #expect(verified.incoming.identity == ProviderIdentity(provider: provider, subject: "subject-1"))
+        #expect(verified.incoming.issuer == scene.issuer)
+        #expect(verified.incoming.email.address?.lowercased == "ada@example.com")
+        #expect(verified.incoming.profile.displayName == "Ada Lovelace")
+        #expect(verified.fullName == "Ada Lovelace")
+        #expect(verified.tokens.idToken == token)
+    }
+
+    struct Wrong: Sendable, CustomTestStringConvertible {
+        let changes: [String: JSONValue]
+        let expected: InvalidCredential
+        var testDescription: String { JSONValue.object(changes).text }
+
+        init(_ changes: [String: JSONValue], _ expected: InvalidCredential) {
+            self.changes = changes
+            self.expected = expected
+        }
+    }
+
+    private static let seconds = Scene.now.secondsSinceEpoch
+
+    static let wrong: [Wrong] = [
+        Wrong(["iss": .null], .malformedClaim("iss")),
+        Wrong(["iss": 1], .malformedClaim("iss")),
+        Wrong(["iss": "https://evil.example"], .wrongIssuer),
+        Wrong(["iss": "https://issuer.example/tenant/"], .wrongIssuer),
+        Wrong(["iss": "HTTPS://ISSUER.EXAMPLE/tenant"], .wrongIssuer),
+        Wrong(["aud": .null], .malformedClaim("aud")),
+        Wrong(["aud": 1], .malformedClaim("aud")),
+        Wrong(["aud": ["client-1", 1]], .malformedClaim("aud")),
+        Wrong(["aud": []], .wrongAudience),
+        Wrong(["aud": ""], .wrongAudience),
+        Wrong(["aud": "client-3"], .wrongAudience),
+        Wrong(["aud": "client-1 "], .wrongAudience),
+        Wrong(["aud": ["client-3", "client-4"]], .wrongAudience),
+        Wrong(["aud": ["client-1", "client-3"]], .wrongAuthorizedParty),
+        Wrong(["aud": ["client-1", "client-3"], "azp": "client-3"], .wrongAuthorizedParty),
+        Wrong(["aud": ["client-1", "client-3"], "azp": 1], .malformedClaim("azp")),
+        Wrong(["exp": .null], .malformedClaim("exp")),
+        Wrong(["exp": "1900000000"], .malformedClaim("exp")),
+        Wrong(["exp": .integer(seconds - 60)], .expired),
+        Wrong(["exp": .double(Double(seconds) - 60.5)], .expired),
+        Wrong(["exp": 0], .expired),
+        Wrong(["exp": -1], .expired),
+        Wrong(["iat": .null], .malformedClaim("iat")),
+        Wrong(["iat": .integer(seconds + 61)], .notYetValid),
+        Wrong(["nbf": .integer(seconds + 61)], .notYetValid),
+        Wrong(["nbf": "soon"], .malformedClaim("nbf")),
+        Wrong(["sub": .null], .missingSubject),
+        Wrong(["sub": ""], .missingSubject),
+        Wrong(["sub": 12], .missingSubject),
+        Wrong(["sub": .string(String(repeating: "s", count: 256))], .malformedClaim("sub")),
+        Wrong(["sub": "a\u{1}b"], .malformedClaim("sub")),
+        Wrong(["nonce": 1], .malformedClaim("nonce")),
+    ]
+
+    @Test(arguments: wrong)
+    func `a claim that is wrong makes the token invalid`(wrong: Wrong) async throws {
+        for provider in Scene.verified {
+            let scene = try Scene(provider)
+            #expect(try await scene.verify(claims: wrong.changes) == .invalid(wrong.expected), "\(provider.rawValue)")
+        }
+    }
+
+    static let tolerated: [[String: JSONValue]] = [
+        ["exp": .integer(seconds - 59)],
+        ["exp": .double(Double(seconds) + 0.5)],
+        ["iat": .integer(seconds + 60)],
+        ["nbf": .integer(seconds + 60)],
+        ["nbf": .integer(seconds - 60)],
+        ["aud": ["client-1"]],
+        ["aud": ["client-1", "client-3"], "azp": "client-1"],
+        ["aud": ["client-3", "client-2"], "azp": "client-1"],
+        ["aud": "client-2", "azp": "client-2"],
+        ["sub": .string(String(repeating: "s", count: 255))],
+    ]
+
+    @Test(arguments: tolerated)
+    func `what the standard allows is accepted`(changes: [String: JSONValue]) async throws {
+        for provider in Scene.verified {
+            let scene = try Scene(provider)
+            #expect(try await scene.verify(claims: changes).verified != nil, "\(provider.rawValue)")
+        }
+    }
+
+    @Test
+    func `a foreign authorized party of a single audience is refused, except by Google's rule`() async throws {
+        for provider in Scene.verified {
+            let scene = try Scene(provider)
+            let result = try await scene.verify(claims: ["azp": "client-3"])
+            #expect(result.invalid == (provider == .google ? nil : .wrongAuthorizedParty), "\(provider.rawValue)")
+        }
+    }
+
+    @Test
+    func `the tolerance between clocks is configurable`() async throws {
+        var scene = try Scene(.google)
+        scene.configuration.clockSkewSeconds = 0
+        let claims: [String: JSONValue] = ["exp": .integer(Self.seconds)]
+        #expect(try await scene.verify(claims: claims) == .invalid(.expired))
+        scene.configuration.clockSkewSeconds = 1
+        #expect(try await scene.verify(claims: claims).verified != nil)
+    }
+
+    @Test(arguments: Scene.verified)
+    func `without a registered client every token is refused, and nobody is asked for keys`(
+        provider: ProviderID
+    ) async throws {
+        var scene = try Scene(provider)
+        scene.configuration.clientIDs = [""]
+        scene.configuration.appleBundleIDs = []
+        #expect(try await scene.verify(claims: ["aud": ""]) == .invalid(.wrongAudience))
+        #expect(scene.stub.requests == 0)
+    }
+}

@@ -1,0 +1,265 @@
+import AccountLinking
+import Glibc
+import IdentityProviders
+import JSON
+import Logging
+import NIOCore
+import NIOHTTP1
+import Synchronization
+import Testing
+
+/// Fetching over a real socket, from a server in this process.
+struct IssuerHTTPClientTests {
+    private let client = IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))
+
+    private func fetch(
+        _ address: String,
+        by client: IssuerHTTPClient? = nil,
+        within time: Duration = .seconds(120)
+    ) async throws -> HTTPDocument {
+        try await (client ?? self.client).document(at: address, deadline: .now + time)
+    }
+
+    @Test
+    func `a document arrives with its age`() async throws {
+        try await LocalServer.run { _, _ in
+            .text("{}", headers: [("cache-control", "public, Max-Age=77, must-revalidate")])
+        } _: { server in
+            let document = try await fetch(server.address("/keys?a=b"))
+            #expect(document == HTTPDocument(body: Array("{}".utf8), maxAgeSeconds: 77))
+            #expect(server.paths == ["/keys?a=b"])
+        }
+    }
+
+    @Test
+    func `an answer of 256 KiB is accepted, a byte more or 5 MB are not`() async throws {
+        let size = 256 * 1024
+        try await LocalServer.run { path, _ in
+            let count = path == "/fits" ? size : path == "/over" ? size + 1 : 5_000_000
+            return LocalServer.Reply(body: [UInt8](repeating: 0x20, count: count))
+        } _: { server in
+            let document = try await fetch(server.address("/fits"))
+            #expect(document.body.count == size)
+            for path in ["/over", "/huge"] {
+                await #expect(throws: ProviderUnavailable.answerTooLarge) { try await fetch(server.address(path)) }
+            }
+        }
+    }
+
+    @Test(arguments: [LocalServer.Reply.Stop.beforeHead, .insideBody])
+    func `an answer that does not come in time is given up`(stop: LocalServer.Reply.Stop) async throws {
+        try await LocalServer.run { _, _ in
+            LocalServer.Reply(body: [UInt8](repeating: 0x20, count: 1000), stops: stop)
+        } _: { server in
+            await #expect(throws: ProviderUnavailable.timedOut) {
+                try await fetch(server.address("/"), within: .milliseconds(200))
+            }
+        }
+    }
+
+    @Test
+    func `redirects within the origin are followed, twice`() async throws {
+        try await LocalServer.run { path, server in
+            switch path {
+            case "/a": .redirect(to: "/b?x=1", status: .movedPermanently)
+            case "/b?x=1": .redirect(to: server.address("/c"), status: .temporaryRedirect)
+            case "/c": .text("{}")
+            case "/loop": .redirect(to: "loop")
+            default: .redirect(to: "/a")
+            }
+        } _: { server in
+            let document = try await fetch(server.address("/a"))
+            #expect(document.body == Array("{}".utf8))
+            #expect(server.paths == ["/a", "/b?x=1", "/c"])
+            for path in ["/loop", "/three"] {
+                await #expect(throws: ProviderUnavailable.redirected) { try await fetch(server.address(path)) }
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            "http://localhost:1/", "https://127.0.0.1/", "//localhost/", "http://127.0.0.1:1/",
+            "https://issuer.example/",
+        ]
+    )
+    func `redirects out of the origin are not followed`(location: String) async throws {
+        try await LocalServer.run { _, _ in
+            .redirect(to: location)
+        } _: { server in
+            await #expect(throws: ProviderUnavailable.redirected) { try await fetch(server.address("/")) }
+            #expect(server.paths == ["/"])
+        }
+    }
+
+    @Test(arguments: [400, 401, 403, 404, 429, 500, 503, 204, 304])
+    func `anything but success is no answer`(code: Int) async throws {
+        try await LocalServer.run { _, _ in
+            LocalServer.Reply(status: .init(statusCode: code))
+        } _: { server in
+            await #expect(throws: ProviderUnavailable.unexpectedStatus) { try await fetch(server.address("/")) }
+        }
+    }
+
+    @Test
+    func `nobody listening is unreachable`() async throws {
+        var address = ""
+        try await LocalServer.run { _, _ in
+            .text("")
+        } _: { server in
+            address = server.address("/")
+        }
+        await #expect(throws: ProviderUnavailable.unreachable) { try await fetch(address) }
+    }
+
+    @Test(
+        arguments: [
+            "", "issuer.example", "/path", "ftp://issuer.example/", "file:///etc/passwd", "https://", "https:///path",
+            "https://user:secret@issuer.example/", "https://user@issuer.example/", "unix:///run/socket",
+            "http+unix://%2Frun%2Fsocket/", "https://issuer.example:0/", "https://issuer.example:99999/",
+            "https://" + String(repeating: "a", count: 2100) + "/",
+        ]
+    )
+    func `what is no web address is not fetched`(address: String) async throws {
+        await #expect(throws: ProviderUnavailable.addressNotAllowed) { try await fetch(address) }
+    }
+
+    @Test
+    func `without TLS only this machine is reached, and only in development`() async throws {
+        try await LocalServer.run { _, _ in
+            .text("{}")
+        } _: { server in
+            let production = IssuerHTTPClient(policy: NetworkPolicy(allowsPrivateNetworks: true))
+            await #expect(throws: ProviderUnavailable.addressNotAllowed) {
+                try await fetch(server.address("/"), by: production)
+            }
+            for literal in ["93.184.215.14", "10.0.0.1", "[2606:2800:21f::1]"] {
+                await #expect(throws: ProviderUnavailable.networkNotAllowed) { try await fetch("http://\(literal)/") }
+            }
+            #expect(server.paths == [])
+        }
+    }
+
+    @Test
+    func `names that lead into private networks are not followed`() async throws {
+        for address in ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "::ffff:192.168.0.1"] {
+            let client = IssuerHTTPClient(policy: NetworkPolicy()) { _, port in
+                try SocketAddress(ipAddress: address, port: port)
+            }
+            await #expect(throws: ProviderUnavailable.networkNotAllowed) {
+                try await fetch("https://issuer.example/", by: client)
+            }
+            let literal = address.contains(":") ? "[\(address)]" : address
+            await #expect(throws: ProviderUnavailable.networkNotAllowed) {
+                try await fetch("https://\(literal)/", by: client)
+            }
+        }
+    }
+
+    @Test
+    func `the connection goes to the address that was checked, asked for once`() async throws {
+        // No name server knows "issuer.test": an answer proves that nobody else resolved the name.
+        try await LocalServer.run { _, _ in
+            .text("{}")
+        } _: { server in
+            let client = IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true)) { host, port in
+                guard host == "issuer.test" else { throw ProviderUnavailable.unreachable }
+                return try SocketAddress(ipAddress: "127.0.0.1", port: port)
+            }
+            let address = server.address("/", host: "issuer.test")
+            let document = try await fetch(address, by: client)
+            #expect(document.body == Array("{}".utf8))
+            #expect(server.hosts == ["issuer.test:\(server.port)"])
+        }
+    }
+
+    @Test
+    func `a name that does not resolve is unreachable, one that takes too long has timed out`() async throws {
+        struct UnknownHost: Error {}
+        let unknown = IssuerHTTPClient(policy: NetworkPolicy()) { _, _ in throw UnknownHost() }
+        await #expect(throws: ProviderUnavailable.unreachable) {
+            try await fetch("https://issuer.example/", by: unknown)
+        }
+        let isReleased = Atomic(false)
+        let slow = IssuerHTTPClient(policy: NetworkPolicy()) { _, port in
+            while !isReleased.load(ordering: .acquiring) { usleep(1000) }
+            return try SocketAddress(ipAddress: "127.0.0.1", port: port)
+        }
+        defer { isReleased.store(true, ordering: .releasing) }
+        await #expect(throws: ProviderUnavailable.timedOut) {
+            try await fetch("https://issuer.example/", by: slow, within: .milliseconds(100))
+        }
+    }
+
+    // MARK: From the socket to the verdict
+
+    /// A registry in front of a local issuer whose documents are `documents`, and what it says about a good token.
+    private func verdict(
+        refreshTimeout: Duration = .seconds(120),
+        _ documents: @escaping @Sendable (_ path: String, _ discovery: String, _ keys: String) -> LocalServer.Reply
+    ) async throws -> Result<CredentialVerification, ProviderUnavailable> {
+        let key = SigningKey.p256("key-1")
+        let keys = JSONValue.object(["keys": [.object(try key.jwk())]]).text
+        var verdict = Result<CredentialVerification, ProviderUnavailable>.failure(.unreachable)
+        try await LocalServer.run { path, server in
+            let discovery: JSONValue = [
+                "issuer": .string(server.address("")), "jwks_uri": .string(server.address("/keys")),
+                "id_token_signing_alg_values_supported": ["ES256"],
+            ]
+            return documents(path, discovery.text, keys)
+        } _: { server in
+            var limits = JWKSCache.Limits()
+            limits.refreshTimeout = refreshTimeout
+            let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+            let registry = ProviderRegistry(keys: JWKSCache(http: client, limits: limits, logger: logger))
+            let scene = try Scene(Scene.openIDConnect, key: key)
+            var configuration = scene.configuration
+            configuration.issuer = server.address("")
+            let token = try key.token(scene.claims(["iss": .string(server.address(""))]))
+            let credential = ProviderCredential(provider: scene.provider, idToken: token)
+            do throws(ProviderUnavailable) {
+                verdict = .success(
+                    try await registry.verify(credential, configuration: configuration, at: Scene.now)
+                )
+            } catch {
+                verdict = .failure(error)
+            }
+        }
+        return verdict
+    }
+
+    @Test
+    func `a local issuer is found, its keys fetched and its token verified`() async throws {
+        let verdict = try await verdict { path, discovery, keys in .text(path == "/keys" ? keys : discovery) }
+        #expect(try verdict.get().verified?.incoming.identity.subject == "subject-1")
+    }
+
+    @Test
+    func `an issuer that answers with a page, or half a document, gives no answer`() async throws {
+        for text in ["<!doctype html><title>Sign in</title>", "", "{\"keys\":[", "\u{FEFF}"] {
+            let asKeys = try await verdict { path, discovery, _ in .text(path == "/keys" ? text : discovery) }
+            #expect(throws: ProviderUnavailable.malformedAnswer) { try asKeys.get() }
+            let asDiscovery = try await verdict { _, _, _ in .text(text) }
+            #expect(throws: ProviderUnavailable.malformedAnswer) { try asDiscovery.get() }
+        }
+    }
+
+    @Test
+    func `discovery and keys share one time limit`() async throws {
+        let verdict = try await verdict(refreshTimeout: .milliseconds(300)) { path, discovery, _ in
+            path == "/keys" ? LocalServer.Reply(stops: .beforeHead) : .text(discovery)
+        }
+        #expect(throws: ProviderUnavailable.timedOut) { try verdict.get() }
+    }
+
+    @Test
+    func `a key set outside the networks allowed is not fetched`() async throws {
+        let verdict = try await verdict { _, discovery, _ in
+            .text(
+                #"{"jwks_uri":"https://169.254.169.254/keys","#
+                    + discovery.dropFirst().replacing(#""jwks_uri":"#, with: #""unused":"#)
+            )
+        }
+        #expect(throws: ProviderUnavailable.networkNotAllowed) { try verdict.get() }
+    }
+}

@@ -1,0 +1,214 @@
+import AccountLinking
+import IdentityProviders
+import JSON
+import Testing
+
+/// How often issuers are asked, and what is served meanwhile.
+struct JWKSCacheTests {
+    private func scene(_ limits: JWKSCache.Limits = JWKSCache.Limits()) throws -> Scene {
+        try Scene(Scene.openIDConnect, key: .p256("key-1"), limits: limits)
+    }
+
+    /// A token that is good at `seconds` after the scene's start, and its verification there.
+    private func verify(
+        _ scene: Scene,
+        after seconds: Int64,
+        by key: SigningKey? = nil
+    ) async throws -> CredentialVerification {
+        let now = Scene.now.adding(seconds: seconds)
+        let claims = scene.claims([
+            "iat": .integer(now.secondsSinceEpoch), "exp": .integer(now.secondsSinceEpoch + 300),
+        ])
+        return try await scene.verify(try (key ?? scene.key).token(claims), at: now)
+    }
+
+    private func keyFetches(_ scene: Scene) -> Int { scene.stub.requests(for: scene.keySetURL) }
+
+    @Test
+    func `many waiters wait for one fetch`() async throws {
+        let scene = try scene()
+        scene.stub.answer(after: .milliseconds(100))
+        let verified = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<100 { group.addTask { try await verify(scene, after: 0).verified != nil } }
+            return try await group.reduce(into: 0) { count, isVerified in count += isVerified ? 1 : 0 }
+        }
+        #expect(verified == 100)
+        #expect(scene.stub.requests(for: scene.discoveryURL) == 1)
+        #expect(keyFetches(scene) == 1)
+    }
+
+    @Test
+    func `after a rotation 100 waiters cause exactly one more fetch`() async throws {
+        let scene = try scene()
+        #expect(try await verify(scene, after: 0).verified != nil)
+        let next = SigningKey.p256("key-2")
+        try scene.stub.publish([scene.key, next], at: scene.keySetURL)
+        scene.stub.answer(after: .milliseconds(100))
+        let verified = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<100 { group.addTask { try await verify(scene, after: 120, by: next).verified != nil } }
+            return try await group.reduce(into: 0) { count, isVerified in count += isVerified ? 1 : 0 }
+        }
+        #expect(verified == 100)
+        #expect(keyFetches(scene) == 2)
+    }
+
+    @Test
+    func `unknown keys make the issuer be asked once a minute and no more`() async throws {
+        let scene = try scene()
+        #expect(try await verify(scene, after: 0).verified != nil)
+        for second in 1...300 {
+            let stranger = SigningKey.p256("made-up-\(second)")
+            #expect(try await verify(scene, after: Int64(second), by: stranger) == .invalid(.unknownKey))
+        }
+        #expect(keyFetches(scene) == 1 + 5)
+    }
+
+    @Test
+    func `one made-up key does not keep a good one out`() async throws {
+        let scene = try scene()
+        #expect(try await verify(scene, after: 0).verified != nil)
+        #expect(try await verify(scene, after: 1, by: .p256("made-up")) == .invalid(.unknownKey))
+        #expect(try await verify(scene, after: 2).verified != nil)
+    }
+
+    @Test
+    func `keys are used for an hour when the issuer does not say how long`() async throws {
+        let scene = try scene()
+        for second: Int64 in [0, 1, 3599] { #expect(try await verify(scene, after: second).verified != nil) }
+        #expect(keyFetches(scene) == 1)
+        #expect(try await verify(scene, after: 3600).verified != nil)
+        #expect(keyFetches(scene) == 2)
+    }
+
+    @Test(arguments: [(0, 300), (1, 300), (1800, 1800), (86_400, 86_400), (10_000_000, 86_400)] as [(Int64, Int64)])
+    func `the issuer's word on age is kept within bounds`(said: Int64, kept: Int64) async throws {
+        let scene = try scene()
+        try scene.stub.publish([scene.key], at: scene.keySetURL, maxAgeSeconds: said)
+        #expect(try await verify(scene, after: 0).verified != nil)
+        #expect(try await verify(scene, after: kept - 1).verified != nil)
+        #expect(keyFetches(scene) == 1)
+        #expect(try await verify(scene, after: kept).verified != nil)
+        #expect(keyFetches(scene) == 2)
+    }
+
+    @Test
+    func `a withdrawn key is refused once the keys are fetched again`() async throws {
+        let scene = try scene()
+        #expect(try await verify(scene, after: 0).verified != nil)
+        try scene.stub.publish([.p256("key-2")], at: scene.keySetURL)
+        #expect(try await verify(scene, after: 3599).verified != nil)
+        #expect(try await verify(scene, after: 3600) == .invalid(.unknownKey))
+    }
+
+    @Test
+    func `old keys serve for a day while the issuer is away`() async throws {
+        let scene = try scene()
+        #expect(try await verify(scene, after: 0).verified != nil)
+        scene.stub.fail(.unreachable, at: scene.keySetURL)
+        #expect(try await verify(scene, after: 3600).verified != nil)
+        #expect(try await verify(scene, after: 86_399).verified != nil)
+        await #expect(throws: ProviderUnavailable.unreachable) { try await verify(scene, after: 86_400) }
+        // Back again, it is asked again.
+        try scene.stub.publish([scene.key], at: scene.keySetURL)
+        #expect(try await verify(scene, after: 86_410).verified != nil)
+    }
+
+    @Test
+    func `a failure stands for ten seconds, so that an issuer that is away costs nobody time`() async throws {
+        let scene = try scene()
+        scene.stub.fail(.timedOut, at: scene.discoveryURL)
+        for second: Int64 in [0, 1, 9] {
+            await #expect(throws: ProviderUnavailable.timedOut) { try await verify(scene, after: second) }
+        }
+        #expect(scene.stub.requests == 1)
+        scene.publishDiscovery()
+        #expect(try await verify(scene, after: 10).verified != nil)
+    }
+
+    @Test
+    func `an unknown key is not called unknown while the issuer cannot be asked`() async throws {
+        let scene = try scene()
+        #expect(try await verify(scene, after: 0).verified != nil)
+        scene.stub.fail(.unreachable, at: scene.keySetURL)
+        let next = SigningKey.p256("key-2")
+        for second: Int64 in [60, 61, 119] {
+            await #expect(throws: ProviderUnavailable.unreachable) { try await verify(scene, after: second, by: next) }
+            #expect(try await verify(scene, after: second).verified != nil)
+        }
+        #expect(keyFetches(scene) == 2)
+    }
+
+    @Test
+    func `a clock set back does not make keys young for good`() async throws {
+        let scene = try scene()
+        #expect(try await verify(scene, after: 0).verified != nil)
+        #expect(try await verify(scene, after: -7200).verified != nil)
+        #expect(keyFetches(scene) == 2)
+    }
+
+    @Test
+    func `a cancelled caller fails nobody else`() async throws {
+        let scene = try scene()
+        scene.stub.answer(after: .milliseconds(200))
+        let first = Task { try await verify(scene, after: 0).verified != nil }
+        while scene.stub.requests == 0 { await Task.yield() }
+        first.cancel()
+        #expect(try await verify(scene, after: 0).verified != nil)
+        #expect(keyFetches(scene) == 1)
+    }
+
+    @Test
+    func `issuers beyond the limit push out the one asked longest ago`() async throws {
+        var limits = JWKSCache.Limits()
+        limits.issuersMax = 2
+        var scene = try scene(limits)
+        for (second, place) in ["a", "b", "c", "a"].enumerated() {
+            scene.configuration.keySetURL = "https://\(place).example/keys"
+            try scene.stub.publish([scene.key], at: "https://\(place).example/keys")
+            #expect(try await verify(scene, after: Int64(second)).verified != nil)
+        }
+        #expect(scene.stub.requests == 4)
+    }
+
+    // MARK: Documents
+
+    @Test
+    func `a discovery document that names another issuer is no answer`() async throws {
+        for issuer: JSONValue in ["https://issuer.example/tenant/", "https://evil.example", 1, .null] {
+            let scene = try scene()
+            scene.publishDiscovery(["issuer": issuer])
+            await #expect(throws: ProviderUnavailable.issuerMismatch) { try await verify(scene, after: 0) }
+            #expect(keyFetches(scene) == 0)
+        }
+    }
+
+    @Test
+    func `nonsense is no answer`() async throws {
+        for document: JSONValue in [[], "text", 1, [:], ["keys": "text"], ["keys": [:]]] {
+            let scene = try scene()
+            scene.stub.publish(document, at: scene.keySetURL)
+            await #expect(throws: ProviderUnavailable.malformedAnswer) { try await verify(scene, after: 0) }
+        }
+        let empty = try scene()
+        empty.stub.publish(["keys": []], at: empty.keySetURL)
+        await #expect(throws: ProviderUnavailable.noUsableKeys) { try await verify(empty, after: 0) }
+        let lost = try scene()
+        lost.publishDiscovery(["jwks_uri": .null])
+        await #expect(throws: ProviderUnavailable.malformedAnswer) { try await verify(lost, after: 0) }
+    }
+
+    @Test
+    func `an issuer that signs with shared secrets only is not usable`() async throws {
+        let scene = try scene()
+        scene.publishDiscovery(["id_token_signing_alg_values_supported": ["HS256", "none"]])
+        await #expect(throws: ProviderUnavailable.noUsableKeys) { try await verify(scene, after: 0) }
+    }
+
+    @Test
+    func `keys beyond the first 64 are not looked at`() async throws {
+        let scene = try scene()
+        let crowd = (0..<64).map { SigningKey.p256("crowd-\($0)") }
+        try scene.stub.publish(crowd + [scene.key], at: scene.keySetURL)
+        #expect(try await verify(scene, after: 0) == .invalid(.unknownKey))
+    }
+}

@@ -1,0 +1,93 @@
+import AccountLinking
+import IdentityProviders
+import JSON
+import Testing
+
+struct ProviderRegistryTests {
+    @Test
+    func `what is not configured, or switched off, is refused without asking anyone`() async throws {
+        var scene = try Scene(.google)
+        let credential = ProviderCredential(provider: .google, idToken: try scene.token())
+        let unconfigured = try await scene.registry.verify(credential, configuration: nil, at: Scene.now)
+        #expect(unconfigured == .invalid(.providerNotConfigured))
+        scene.configuration.isEnabled = false
+        #expect(try await scene.verify(credential) == .invalid(.providerDisabled))
+        #expect(scene.stub.requests == 0)
+    }
+
+    @Test
+    func `a configuration of another provider is no configuration`() async throws {
+        let scene = try Scene(.google)
+        let credential = ProviderCredential(provider: .apple, idToken: try scene.token())
+        #expect(try await scene.verify(credential) == .invalid(.providerNotConfigured))
+    }
+
+    @Test(arguments: ["saml.example", "github.com", "twitter.com", "microsoft.com", "unheard-of.example"])
+    func `providers without a verifier are unsupported, even configured`(name: String) async throws {
+        let provider = try #require(ProviderID(name))
+        let scene = try Scene(provider)
+        #expect(try await scene.verify(try scene.token()) == .invalid(.unsupportedProvider))
+    }
+
+    @Test
+    func `a credential without a token, or of another kind, is refused`() async throws {
+        for provider in Scene.verified {
+            let scene = try Scene(provider)
+            let nothing = ProviderCredential(provider: provider, idToken: "")
+            #expect(try await scene.verify(nothing) == .invalid(.missingCredential))
+            let access = ProviderCredential(provider: provider, accessToken: "ya29.x")
+            #expect(try await scene.verify(access) == .invalid(.unsupportedKind))
+            let code = ProviderCredential(provider: provider, authorizationCode: "4/x")
+            #expect(try await scene.verify(code) == .invalid(.unsupportedKind))
+            #expect(scene.stub.requests == 0)
+        }
+    }
+
+    @Test
+    func `an error reported by the provider is not a credential`() async throws {
+        let scene = try Scene(.google)
+        let denied = ProviderCredential(provider: .google, idToken: try scene.token(), providerError: "access_denied")
+        #expect(try await scene.verify(denied) == .invalid(.cancelledByUser))
+        let broken = ProviderCredential(provider: .google, idToken: try scene.token(), providerError: "server_error")
+        #expect(try await scene.verify(broken) == .invalid(.refusedByProvider))
+    }
+
+    @Test
+    func `the client's other tokens are repeated, as they came`() async throws {
+        let scene = try Scene(.google)
+        let token = try scene.token()
+        let credential = ProviderCredential(
+            provider: .google,
+            idToken: token,
+            accessToken: "access",
+            tokenSecret: "secret",
+            refreshToken: "refresh",
+            expiresInSeconds: 3599
+        )
+        #expect(
+            try await scene.verify(credential).verified?.tokens
+                == ProviderTokens(
+                    idToken: token,
+                    accessToken: "access",
+                    tokenSecret: "secret",
+                    refreshToken: "refresh",
+                    expiresInSeconds: 3599
+                )
+        )
+    }
+
+    @Test
+    func `no explanation holds anything a client sent`() {
+        let reasons: [InvalidCredential] = [
+            .providerNotConfigured, .providerDisabled, .unsupportedProvider, .cancelledByUser, .refusedByProvider,
+            .missingCredential, .unsupportedKind, .tooLarge, .malformed, .unacceptableType, .algorithmNotAllowed,
+            .unknownKey, .badSignature, .wrongIssuer, .wrongAudience, .wrongAuthorizedParty, .expired, .notYetValid,
+            .missingNonce, .nonceMismatch, .missingSubject, .malformedClaim("exp"),
+        ]
+        for reason in reasons {
+            #expect(!reason.detail.isEmpty)
+            // The wire's separator would cut the explanation in two.
+            #expect(!reason.detail.contains(" : "))
+        }
+    }
+}

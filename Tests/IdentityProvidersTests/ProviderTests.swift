@@ -1,0 +1,237 @@
+import AccountLinking
+import IdentityProviders
+import JSON
+import Testing
+
+/// What each provider says in its own way.
+struct ProviderTests {
+    // MARK: Google
+
+    @Test
+    func `Google's issuer comes with and without its scheme`() async throws {
+        let scene = try Scene(.google)
+        let verified = try #require(try await scene.verify(claims: ["iss": "accounts.google.com"]).verified)
+        #expect(verified.incoming.issuer == "https://accounts.google.com")
+        #expect(try await scene.verify(claims: ["iss": "http://accounts.google.com"]) == .invalid(.wrongIssuer))
+    }
+
+    @Test
+    func `Google's hosted domain travels with the address`() async throws {
+        let scene = try Scene(.google)
+        let address = try #require(EmailAddress("Ada@example.com"))
+        let hosted = try #require(try await scene.verify(claims: ["hd": "example.com"]).verified)
+        #expect(hosted.incoming.email == .present(address, flaggedVerified: true, hostedDomain: "example.com"))
+        let consumer = try #require(try await scene.verify(claims: [:]).verified)
+        #expect(consumer.incoming.email == .present(address, flaggedVerified: true, hostedDomain: nil))
+    }
+
+    @Test
+    func `Google's answer fields have Google's form`() async throws {
+        let scene = try Scene(.google)
+        let claims: [String: JSONValue] = [
+            "sub": "108", "given_name": "Ada", "family_name": "Lovelace", "picture": "https://example.com/a.png",
+            "locale": "en",
+        ]
+        let verified = try #require(try await scene.verify(claims: claims).verified)
+        #expect(verified.federatedID == "https://accounts.google.com/108")
+        #expect(verified.firstName == "Ada")
+        #expect(verified.lastName == "Lovelace")
+        #expect(verified.incoming.profile.photoURL == "https://example.com/a.png")
+        #expect(verified.incoming.profile.language == "en")
+        #expect(verified.signInAttributes == nil)
+        #expect(
+            verified.rawUserInfo == """
+                {"granted_scopes":"openid https://www.googleapis.com/auth/userinfo.profile \
+                https://www.googleapis.com/auth/userinfo.email","id":"108","name":"Ada Lovelace","given_name":"Ada",\
+                "family_name":"Lovelace","verified_email":true,"locale":"en","email":"Ada@example.com",\
+                "picture":"https://example.com/a.png"}
+                """
+        )
+    }
+
+    // MARK: Apple
+
+    @Test(arguments: ["client-1", "com.example.app"])
+    func `Apple's audiences are services ids and bundle ids`(audience: String) async throws {
+        #expect(try await Scene(.apple).verify(claims: ["aud": .string(audience)]).verified != nil)
+    }
+
+    @Test(
+        arguments: [
+            (true, true), ("true", true), (false, false), ("false", false), ("TRUE", false), (1, false), ("1", false),
+            (.null, false), ([true], false),
+        ] as [(JSONValue, Bool)]
+    )
+    func `only true is true, even as text`(flag: JSONValue, expected: Bool) async throws {
+        for provider in Scene.verified {
+            let scene = try Scene(provider)
+            let verified = try #require(try await scene.verify(claims: ["email_verified": flag]).verified)
+            guard case .present(_, let flaggedVerified, _) = verified.incoming.email else {
+                Issue.record("no address")
+                return
+            }
+            #expect(flaggedVerified == expected)
+        }
+    }
+
+    @Test
+    func `Apple's name comes beside the token, and nothing else does`() async throws {
+        let scene = try Scene(.apple)
+        let user = #"{"name":{"firstName":"Grace","lastName":"Hopper"},"email":"admin@example.com","sub":"other"}"#
+        let token = try scene.token(["name": .null])
+        let credential = ProviderCredential(provider: .apple, idToken: token, appleUser: user)
+        let verified = try #require(try await scene.verify(credential).verified)
+        #expect(verified.firstName == "Grace")
+        #expect(verified.lastName == "Hopper")
+        #expect(verified.fullName == "Grace Hopper")
+        #expect(verified.incoming.profile.displayName == "Grace Hopper")
+        #expect(verified.incoming.email.address?.lowercased == "ada@example.com")
+        #expect(verified.incoming.identity.subject == "subject-1")
+    }
+
+    @Test(
+        arguments: [
+            "", "no JSON", "[]", "{}", #"{"name":"Grace"}"#, #"{"name":{"firstName":1}}"#,
+            #"{"name":{"firstName":""}}"#,
+            #"{"name":{"firstName":"\u0000"}}"#, "{\"name\":\"" + String(repeating: "x", count: 5000) + "\"}",
+        ]
+    )
+    func `a name that cannot be read does not stop the sign-in`(user: String) async throws {
+        let scene = try Scene(.apple)
+        let credential = ProviderCredential(
+            provider: .apple,
+            idToken: try scene.token(["name": .null]),
+            appleUser: user
+        )
+        let verified = try #require(try await scene.verify(credential).verified)
+        #expect(verified.incoming.profile.displayName == nil)
+    }
+
+    @Test
+    func `half a name is a name`() async throws {
+        let scene = try Scene(.apple)
+        let user = #"{"name":{"firstName":"Grace"}}"#
+        let credential = ProviderCredential(provider: .apple, idToken: try scene.token(), appleUser: user)
+        #expect(try await scene.verify(credential).verified?.incoming.profile.displayName == "Grace")
+    }
+
+    // MARK: Facebook
+
+    @Test
+    func `Facebook's Limited Login has two issuers and no access tokens`() async throws {
+        let scene = try Scene(.facebook)
+        let claims: [String: JSONValue] = ["iss": "https://limited.facebook.com"]
+        #expect(try await scene.verify(claims: claims).verified?.incoming.issuer == "https://www.facebook.com")
+        let classic = ProviderCredential(provider: .facebook, accessToken: "EAAB")
+        #expect(try await scene.verify(classic) == .invalid(.unsupportedKind))
+    }
+
+    // MARK: OpenID Connect
+
+    @Test
+    func `what an issuer says about the user becomes sign-in attributes`() async throws {
+        let scene = try Scene(Scene.openIDConnect)
+        let claims: [String: JSONValue] = [
+            "groups": ["a", "b"], "department": "engines", "at_hash": "x", "jti": "y", "acr": "silver",
+        ]
+        let verified = try #require(try await scene.verify(claims: claims).verified)
+        #expect(
+            verified.signInAttributes == [
+                "groups": ["a", "b"], "department": "engines", "acr": "silver", "email": "Ada@example.com",
+                "email_verified": true, "name": "Ada Lovelace",
+            ]
+        )
+        #expect(verified.federatedID == "subject-1")
+        #expect(verified.rawUserInfo.contains(#""department":"engines""#))
+    }
+
+    @Test
+    func `standard claims fill the profile`() async throws {
+        let claims: [String: JSONValue] = [
+            "name": .null, "given_name": "Ada", "family_name": "Lovelace", "preferred_username": "ada",
+            "zoneinfo": "Europe/London", "birthdate": "1815-12-10", "locale": "en-GB",
+        ]
+        let verified = try #require(try await Scene(Scene.openIDConnect).verify(claims: claims).verified)
+        #expect(
+            verified.incoming.profile
+                == Profile(
+                    displayName: "Ada Lovelace",
+                    screenName: "ada",
+                    language: "en-GB",
+                    timeZone: "Europe/London",
+                    dateOfBirth: "1815-12-10"
+                )
+        )
+    }
+
+    @Test
+    func `claims that are no profile are left out, not passed on`() async throws {
+        let claims: [String: JSONValue] = [
+            "name": .string(String(repeating: "n", count: 300)), "picture": "javascript:alert(1)", "locale": 7,
+            "email": "not an address",
+        ]
+        let verified = try #require(try await Scene(Scene.openIDConnect).verify(claims: claims).verified)
+        #expect(verified.incoming.profile.displayName?.count == 256)
+        #expect(verified.incoming.profile.photoURL == nil)
+        #expect(verified.incoming.profile.language == nil)
+        #expect(verified.incoming.email == .absent)
+    }
+
+    @Test
+    func `two issuers with the same subject are two identities`() async throws {
+        let other = try #require(ProviderID("oidc.other"))
+        let here = try await Scene(Scene.openIDConnect).verify(claims: [:]).verified
+        let there = try await Scene(other).verify(claims: [:]).verified
+        #expect(here?.incoming.identity.subject == there?.incoming.identity.subject)
+        #expect(here?.incoming.identity != there?.incoming.identity)
+    }
+
+    @Test
+    func `a token of one provider is worth nothing at another`() async throws {
+        for holder in Scene.verified {
+            for other in Scene.verified where other != holder {
+                let token = try Scene(holder, key: .rsa("key-1")).token()
+                #expect(try await Scene(other).verify(token).verified == nil)
+            }
+        }
+    }
+
+    @Test
+    func `an OpenID Connect provider without an issuer, or for codes only, verifies nothing`() async throws {
+        var scene = try Scene(Scene.openIDConnect)
+        scene.configuration.issuer = ""
+        #expect(try await scene.verify(claims: [:]) == .invalid(.providerNotConfigured))
+        scene.configuration.issuer = scene.issuer
+        scene.configuration.acceptsIDTokens = false
+        #expect(try await scene.verify(claims: [:]) == .invalid(.unsupportedKind))
+    }
+
+    @Test
+    func `the places of documents can be configured`() async throws {
+        var scene = try Scene(Scene.openIDConnect)
+        scene.configuration.keySetURL = "https://elsewhere.example/keys"
+        try scene.stub.publish([scene.key], at: "https://elsewhere.example/keys")
+        #expect(try await scene.verify(claims: [:]).verified != nil)
+        #expect(scene.stub.requests == 1)
+
+        var google = try Scene(.google)
+        google.configuration.discoveryURL = "https://elsewhere.example/discovery"
+        google.stub.publish(
+            ["issuer": .string(google.issuer), "jwks_uri": .string(google.keySetURL)],
+            at: "https://elsewhere.example/discovery"
+        )
+        #expect(try await google.verify(claims: [:]).verified != nil)
+    }
+
+    @Test
+    func `an issuer's trailing slash is not doubled`() async throws {
+        var scene = try Scene(Scene.openIDConnect)
+        let issuer = "https://slash.example/"
+        scene.configuration.issuer = issuer
+        scene.stub.publish(
+            ["issuer": .string(issuer), "jwks_uri": .string(scene.keySetURL)],
+            at: "https://slash.example/.well-known/openid-configuration"
+        )
+        #expect(try await scene.verify(claims: ["iss": .string(issuer)]).verified != nil)
+    }
+}

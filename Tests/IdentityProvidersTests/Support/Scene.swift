@@ -1,0 +1,121 @@
+import AccountLinking
+import IdentityProviders
+import JSON
+import Logging
+
+/// A provider with its keys published, a project that registered it, and a registry as production builds it.
+struct Scene: Sendable {
+    static let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
+    static let openIDConnect = ProviderID("oidc.example") ?? .google
+    /// The providers whose tokens are really verified.
+    static let verified: [ProviderID] = [.google, .apple, .facebook, openIDConnect]
+
+    let provider: ProviderID
+    let issuer: String
+    let keySetURL: String
+    let stub = StubIssuers()
+    let key: SigningKey
+    let registry: ProviderRegistry
+    var configuration: ProviderConfiguration
+
+    init(
+        _ provider: ProviderID,
+        key: SigningKey? = nil,
+        limits: JWKSCache.Limits = JWKSCache.Limits(),
+        fakes: FakeProvider? = nil
+    ) throws {
+        self.provider = provider
+        self.key = try key ?? SharedKeys.rsa()
+        self.registry = ProviderRegistry(
+            keys: JWKSCache(
+                http: stub,
+                limits: limits,
+                logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+            ),
+            fakes: fakes
+        )
+        self.configuration = ProviderConfiguration(provider: provider, clientIDs: ["client-1", "client-2"])
+        switch provider {
+        case .google:
+            self.issuer = "https://accounts.google.com"
+            self.keySetURL = "https://www.googleapis.com/oauth2/v3/certs"
+        case .apple:
+            self.issuer = "https://appleid.apple.com"
+            self.keySetURL = "https://appleid.apple.com/auth/keys"
+            configuration.appleBundleIDs = ["com.example.app"]
+        case .facebook:
+            self.issuer = "https://www.facebook.com"
+            self.keySetURL = "https://limited.facebook.com/.well-known/oauth/openid/jwks/"
+        default:
+            self.issuer = "https://issuer.example/tenant"
+            self.keySetURL = "https://keys.issuer.example/keys"
+            configuration.issuer = issuer
+            publishDiscovery()
+        }
+        try stub.publish([self.key], at: keySetURL)
+    }
+
+    var discoveryURL: String { issuer + "/.well-known/openid-configuration" }
+
+    /// Publishes the issuer's discovery document, with `changes` made to it.
+    func publishDiscovery(_ changes: [String: JSONValue] = [:]) {
+        var document: [String: JSONValue] = [
+            "issuer": .string(issuer), "jwks_uri": .string(keySetURL),
+            "id_token_signing_alg_values_supported": [
+                "RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA", "HS256", "none",
+            ],
+        ]
+        document.merge(changes) { $1 }
+        stub.publish(.object(document), at: discoveryURL)
+    }
+
+    /// The claims of a token nobody could object to, with `changes` made to them; a change to JSON `null` removes one.
+    func claims(_ changes: [String: JSONValue] = [:]) -> [String: JSONValue] {
+        var claims: [String: JSONValue] = [
+            "iss": .string(issuer), "aud": "client-1", "sub": "subject-1",
+            "iat": .integer(Scene.now.secondsSinceEpoch - 10), "exp": .integer(Scene.now.secondsSinceEpoch + 3590),
+            "email": "Ada@example.com", "email_verified": true, "name": "Ada Lovelace",
+        ]
+        claims.merge(changes) { $1 }
+        return claims.filter { $0.value != .null }
+    }
+
+    func token(_ changes: [String: JSONValue] = [:], header: [String: JSONValue] = [:]) throws -> String {
+        try key.token(claims(changes), header: header)
+    }
+
+    /// Verifies `credential` against this scene's configuration.
+    func verify(_ credential: ProviderCredential, at now: Timestamp = Scene.now) async throws -> CredentialVerification
+    {
+        try await registry.verify(credential, configuration: configuration, at: now)
+    }
+
+    func verify(_ idToken: String, at now: Timestamp = Scene.now) async throws -> CredentialVerification {
+        try await verify(ProviderCredential(provider: provider, idToken: idToken), at: now)
+    }
+
+    func verify(
+        claims changes: [String: JSONValue],
+        rawNonce: String? = nil,
+        sessionID: String? = nil
+    ) async throws -> CredentialVerification {
+        let token = try token(changes)
+        return try await verify(
+            ProviderCredential(provider: provider, idToken: token, rawNonce: rawNonce, sessionID: sessionID)
+        )
+    }
+}
+
+/// RSA keys take long to make, so tests that do not care share one.
+enum SharedKeys {
+    private static let first = Result { try SigningKey.rsa("key-1") }
+    private static let second = Result { try SigningKey.rsa("key-2") }
+
+    static func rsa() throws -> SigningKey { try first.get() }
+    static func otherRSA() throws -> SigningKey { try second.get() }
+}
+
+extension CredentialVerification {
+    var verified: VerifiedCredential? { if case .verified(let credential) = self { credential } else { nil } }
+    var invalid: InvalidCredential? { if case .invalid(let reason) = self { reason } else { nil } }
+}

@@ -1,0 +1,76 @@
+import JSON
+import Testing
+
+@Suite struct JSONValueTests {
+    @Test func `values of every kind survive a round trip`() throws {
+        let text = #"{"a":[1,-2,9223372036854775807,1.5,true,false,null,"x"],"b":{"c":"é\"\\\n"}}"#
+        let value = try JSONValue(parsing: Array(text.utf8))
+        #expect(value["a"]?.array?[2].integer == .max)
+        #expect(value["b"]?["c"]?.string == "é\"\\\n")
+        #expect(try JSONValue(parsing: Array(value.text.utf8)) == value)
+    }
+
+    @Test(arguments: ["", "{", "{]", "nul", #"{"a":}"#, "\u{FEFF}{}x"])
+    func `malformed text is refused`(text: String) {
+        #expect(throws: JSONValue.ParseFailure.malformed) { try JSONValue(parsing: Array(text.utf8)) }
+    }
+
+    @Test func `bytes that are not UTF-8 are refused`() {
+        #expect(throws: JSONValue.ParseFailure.malformed) { try JSONValue(parsing: [0x22, 0xC3, 0x28, 0x22]) }
+    }
+
+    @Test func `nesting is bounded`() throws {
+        func nested(_ depth: Int) -> [UInt8] {
+            Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
+        }
+        _ = try JSONValue(parsing: nested(64))
+        #expect(throws: JSONValue.ParseFailure.tooDeep) { try JSONValue(parsing: nested(65)) }
+        #expect(throws: JSONValue.ParseFailure.tooDeep) { try JSONValue(parsing: nested(500_000)) }
+        // Brackets inside a string do not nest.
+        _ = try JSONValue(parsing: Array(("\"" + String(repeating: "[", count: 100) + "\\\"[\"").utf8))
+    }
+
+    @Test func `the character NUL is refused wherever it stands`() {
+        for text in [#"{"a":"\u0000"}"#, #"{"\u0000":1}"#, #"[["x\u0000y"]]"#] {
+            #expect(throws: JSONValue.ParseFailure.containsNUL) { try JSONValue(parsing: Array(text.utf8)) }
+        }
+    }
+
+    @Test func `absent fields are left out and order is kept`() {
+        let bytes = JSONWriter.object { writer in
+            writer.field("z", "1")
+            writer.field("a", nil as String?)
+            writer.field("n", decimalString: 5)
+            writer.field("list", ["x", "y"])
+            writer.field("o", object: { writer in writer.field("t", true) })
+        }
+        #expect(String(decoding: bytes, as: UTF8.self) == #"{"z":"1","n":"5","list":["x","y"],"o":{"t":true}}"#)
+    }
+
+    @Test func `control characters are escaped and slashes are not`() {
+        let bytes = JSONWriter.object { writer in writer.field("a", "/\u{1}\u{1F}\u{7F}\"\\") }
+        #expect(String(decoding: bytes, as: UTF8.self) == #"{"a":"/\u0001\u001f\u007f\"\\"}"#)
+    }
+}
+
+@Suite struct Base64URLTests {
+    @Test func `every length survives a round trip`() {
+        for length in 0...70 {
+            let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }
+            #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
+        }
+    }
+
+    @Test func `RFC 4648 vectors without padding`() {
+        for (plain, encoded) in [("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE")]
+        {
+            #expect(Base64URL.encode(Array(plain.utf8)) == encoded)
+        }
+        #expect(Base64URL.encode([0xFB, 0xFF]) == "-_8")
+    }
+
+    @Test(arguments: ["Z", "Zg==", "Zm9+", "Zm9/", "Zm 9", "Zh", "Zm9"])
+    func `only the canonical encoding is read`(text: String) {
+        #expect(Base64URL.decode(text) == nil)
+    }
+}

@@ -1,0 +1,343 @@
+import Glibc
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Migrations
+
+private func migrator(
+    _ database: EmptyDatabase,
+    _ set: MigrationSet,
+    lockWait: Duration = .seconds(60),
+    tableLockWait: Duration = .seconds(10)
+) -> Migrator {
+    Migrator(
+        configuration: database.configuration,
+        migrations: set,
+        toolVersion: "1.2.3",
+        lockWait: lockWait,
+        tableLockWait: tableLockWait
+    )
+}
+
+/// The files that a run went through, or the texts of its refusals.
+private func outcome(_ outcome: MigrationOutcome) -> [String] {
+    switch outcome {
+    case .done(let steps): steps.map(\.file.description)
+    case .refused(let refusals): refusals.map { "refused: \($0)" }
+    }
+}
+
+/// The names of the tables in `public`, without the ledger.
+private func tableNames(_ database: EmptyDatabase) async throws -> [String] {
+    let query: Query<String?> = """
+        SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
+        ORDER BY 1
+        """
+    return try await database.rows(query).compactMap(\.self)
+}
+
+/// Waits until `condition` holds; a test that hangs here would otherwise hang the run.
+private func eventually(_ condition: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while !(try await condition()) {
+        try #require(ContinuousClock.now < deadline, "waited 30 s in vain")
+        try await Task.sleep(for: .milliseconds(20))
+    }
+}
+
+@Suite struct MigratorTests {
+    @Test func `up, down and up again`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let three = migrator(database, tables(3))
+            #expect(try await three.state() == SchemaState(applied: []))
+            #expect(outcome(try await three.run(.up(to: 2))) == ["0001_t1.up.sql", "0002_t2.up.sql"])
+            #expect(try await tableNames(database) == ["t1", "t2"])
+            #expect(outcome(try await three.run(.latest)) == ["0003_t3.up.sql"])
+            #expect(outcome(try await three.run(.latest)) == [])
+            #expect(try await three.state().version == 3)
+            #expect(outcome(try await three.run(.down(to: 1))) == ["0003_t3.down.sql", "0002_t2.down.sql"])
+            #expect(try await tableNames(database) == ["t1"])
+            #expect(outcome(try await three.run(.down(to: 0))) == ["0001_t1.down.sql"])
+            #expect(try await three.state() == SchemaState(applied: []))
+            #expect(outcome(try await three.run(.latest)).count == 3)
+        }
+    }
+
+    @Test func `the ledger says what ran, when and by whom`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let set = tables(1)
+            _ = try await migrator(database, set).run(.latest)
+            let row = try #require(try await migrator(database, set).state().applied.first)
+            #expect(row.version == 1)
+            #expect(row.name == "t1")
+            #expect(row.checksum == set.migrations.first?.up.checksum)
+            #expect(row.toolVersion == "1.2.3")
+            #expect((row.durationMilliseconds ?? -1) >= 0)
+            let appliedAt = try #require(row.appliedAt)
+            #expect(appliedAt.hasSuffix("Z") && appliedAt.utf8.count == 20)
+        }
+    }
+
+    @Test func `looking changes nothing`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let set = migrator(database, tables(2))
+            #expect(try await set.plan(.latest) == .plan(MigrationPlan(steps: tables(2).migrations.map(\.up))))
+            #expect(try await set.verify().isEmpty)
+            #expect(try await set.status().entries.map(\.condition) == [.pending, .pending])
+            let exists: Query<Bool?> = "SELECT to_regclass('schema_migrations') IS NOT NULL"
+            #expect(try await database.rows(exists) == [false])
+        }
+    }
+
+    @Test func `each step is told when it is done`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let told = Mutex<[String]>([])
+            _ = try await migrator(database, tables(3)).run(.latest) { step in
+                told.withLock { $0.append(step.file.description) }
+            }
+            #expect(told.withLock(\.self) == ["0001_t1.up.sql", "0002_t2.up.sql", "0003_t3.up.sql"])
+        }
+    }
+
+    @Test func `a changed file is refused and nothing runs`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            _ = try await migrator(database, tables(2)).run(.latest)
+            let changed = migrator(database, tables(3, changed: 1))
+            #expect(outcome(try await changed.run(.latest))[0].hasPrefix("refused: 0001_t1.up.sql: changed"))
+            #expect(outcome(try await changed.run(.down(to: 0)))[0].hasPrefix("refused: 0001_t1.up.sql: changed"))
+            #expect(try await changed.verify().count == 1)
+            #expect(try await tableNames(database) == ["t1", "t2"])
+        }
+    }
+
+    @Test func `a migration that fails leaves nothing of itself and all before it`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let broken = migrationSet([
+                "0001_a.up.sql": "CREATE TABLE a ()", "0001_a.down.sql": "DROP TABLE a",
+                "0002_b.up.sql": "CREATE TABLE b (); CREATE TABLE c (id nonsense)", "0002_b.down.sql": "DROP TABLE b",
+            ])
+            let failure = await #expect(throws: MigrationFailure.self) {
+                try await migrator(database, broken).run(.latest)
+            }
+            #expect(failure?.description.hasPrefix("0002_b.up.sql: ") == true)
+            #expect(failure?.description.contains("nonsense") == true)
+            #expect(try await tableNames(database) == ["a"])
+            #expect(try await migrator(database, broken).state().version == 1)
+        }
+    }
+
+    @Test func `a migration cannot break out of its transaction`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            // Past the check of the file's text: the server itself refuses it.
+            let sly = migrationSet([
+                "0001_a.up.sql": "CREATE TABLE a (); DO $$ BEGIN COMMIT; END $$", "0001_a.down.sql": "DROP TABLE a",
+            ])
+            await #expect(throws: MigrationFailure.self) { try await migrator(database, sly).run(.latest) }
+            #expect(try await tableNames(database) == [])
+        }
+    }
+
+    @Test func `a setting of one migration does not reach the next`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let set = migrationSet([
+                "0001_a.up.sql": "CREATE SCHEMA other; SET search_path = other; CREATE TABLE a ()",
+                "0001_a.down.sql": "DROP SCHEMA other CASCADE",
+                "0002_b.up.sql": "CREATE TABLE b ()", "0002_b.down.sql": "DROP TABLE b",
+            ])
+            _ = try await migrator(database, set).run(.latest)
+            #expect(try await tableNames(database) == ["b"])
+            #expect(try await migrator(database, set).state().version == 2)
+        }
+    }
+
+    @Test func `a table that somebody holds is waited for only so long`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            _ = try await migrator(database, tables(1)).run(.latest)
+            let set = MigrationSet(
+                files: [
+                    ("0001_t1.up.sql", Array("CREATE TABLE t1 (id integer);\n".utf8)),
+                    ("0001_t1.down.sql", Array("DROP TABLE t1;\n".utf8)),
+                    ("0002_b.up.sql", Array("ALTER TABLE t1 ADD b integer".utf8)),
+                    ("0002_b.down.sql", Array("ALTER TABLE t1 DROP b".utf8)),
+                ]
+            )
+            let impatient = migrator(database, set, tableLockWait: .milliseconds(100))
+            try await PostgresConnection.withConnection(database.configuration) { connection in
+                try connection.execute(script: "BEGIN; LOCK TABLE t1")
+            } whileOpen: {
+                let failure = await #expect(throws: MigrationFailure.self) { try await impatient.run(.latest) }
+                guard case .stepFailed(_, let cause) = failure else {
+                    Issue.record("\(String(describing: failure))")
+                    return
+                }
+                #expect(cause.sqlState == .lockNotAvailable)
+            }
+            #expect(outcome(try await impatient.run(.latest)) == ["0002_b.up.sql"])
+        }
+    }
+
+    @Test func `a database that is away is an error`() async throws {
+        let configuration = try PostgresConfiguration(connectionString: "host=/nonexistent dbname=concord")
+        let error = await #expect(throws: PostgresError.self) {
+            try await Migrator(configuration: configuration, migrations: tables(1), toolVersion: "1").run(.latest)
+        }
+        #expect(error?.code == .unavailable)
+    }
+}
+
+@Suite struct ConcurrentMigratorTests {
+    /// Two migrations of which the first takes its time.
+    private let slow = migrationSet([
+        "0001_a.up.sql": "SELECT pg_sleep(0.5); CREATE TABLE a ()", "0001_a.down.sql": "DROP TABLE a",
+        "0002_b.up.sql": "CREATE TABLE b ()", "0002_b.down.sql": "DROP TABLE b",
+    ])
+
+    @Test func `of many at once, one does the work and the others find nothing to do`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let outcomes = try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask { outcome(try await migrator(database, slow).run(.latest)) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(outcomes.filter { $0 == ["0001_a.up.sql", "0002_b.up.sql"] }.count == 1)
+            #expect(outcomes.filter(\.isEmpty).count == 3)
+            #expect(try await migrator(database, slow).state().version == 2)
+        }
+    }
+
+    @Test func `the wait for another is bounded and says who it is`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            try await PostgresConnection.withConnection(database.configuration) { connection in
+                _ = try connection.query(Query<Bool?>("SELECT pg_try_advisory_lock(\(MigrationRun.lockKey))"))
+            } whileOpen: {
+                let failure = await #expect(throws: MigrationFailure.self) {
+                    try await migrator(database, slow, lockWait: .milliseconds(200)).run(.latest)
+                }
+                #expect(failure?.description.contains("another migration is running (PostgreSQL process ") == true)
+            }
+            #expect(try await tableNames(database).isEmpty)
+        }
+    }
+
+    @Test func `an index is built concurrently while another migrator waits`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let set = migrationSet([
+                "0001_a.up.sql": "CREATE TABLE a (id integer)", "0001_a.down.sql": "DROP TABLE a",
+                "0002_i.up.sql": "-- migrate: no-transaction\nCREATE INDEX CONCURRENTLY i ON a (id)",
+                "0002_i.down.sql": "-- migrate: no-transaction\nDROP INDEX CONCURRENTLY IF EXISTS i",
+            ])
+            _ = try await withThrowingTaskGroup { group in
+                for _ in 0..<4 { group.addTask { _ = try await migrator(database, set).run(.latest) } }
+                try await group.waitForAll()
+            }
+            #expect(try await migrator(database, set).status().isUpToDate)
+            #expect(outcome(try await migrator(database, set).run(.down(to: 1))) == ["0002_i.down.sql"])
+            #expect(try await migrator(database, set).state().version == 1)
+        }
+    }
+
+    @Test func `a migrator that dies within a migration leaves what the next one continues`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let hanging = migrationSet([
+                "0001_a.up.sql": "CREATE TABLE a ()", "0001_a.down.sql": "DROP TABLE a",
+                "0002_b.up.sql": "CREATE TABLE b (); SELECT pg_sleep(600)", "0002_b.down.sql": "DROP TABLE b",
+            ])
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    await #expect(throws: MigrationFailure.self) { try await migrator(database, hanging).run(.latest) }
+                }
+                try await kill(whatRuns: "CREATE TABLE b%", in: database)
+                try await group.waitForAll()
+            }
+            #expect(try await tableNames(database) == ["a"])
+            let mended = migrationSet([
+                "0001_a.up.sql": "CREATE TABLE a ()", "0001_a.down.sql": "DROP TABLE a",
+                "0002_b.up.sql": "CREATE TABLE b ()", "0002_b.down.sql": "DROP TABLE b",
+            ])
+            #expect(outcome(try await migrator(database, mended).run(.latest)) == ["0002_b.up.sql"])
+            #expect(try await tableNames(database) == ["a", "b"])
+        }
+    }
+
+    @Test func `a migration outside a transaction that was cut off is taken back and run again`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let first = ["0001_a.up.sql": "CREATE TABLE a (id integer)", "0001_a.down.sql": "DROP TABLE a"]
+            let index = [
+                "0002_i.up.sql": "-- migrate: no-transaction\nCREATE INDEX CONCURRENTLY i ON a (id)",
+                "0002_i.down.sql": "-- migrate: no-transaction\nDROP INDEX CONCURRENTLY IF EXISTS i",
+            ]
+            let set = MigrationSet(files: first.merging(index) { $1 }.map { ($0.key, Array($0.value.utf8)) })
+            _ = try await migrator(database, set).run(.up(to: 1))
+            // A transaction with a snapshot keeps the index from being finished; the kill leaves it there, invalid.
+            try await PostgresConnection.withConnection(database.configuration) { connection in
+                try connection.execute(script: "BEGIN ISOLATION LEVEL REPEATABLE READ; INSERT INTO a VALUES (1)")
+            } whileOpen: {
+                try await withThrowingTaskGroup { group in
+                    group.addTask {
+                        await #expect(throws: MigrationFailure.self) {
+                            try await migrator(database, set).run(.latest)
+                        }
+                    }
+                    try await kill(whatRuns: "%CREATE INDEX CONCURRENTLY%", in: database)
+                    try await group.waitForAll()
+                }
+            }
+            let valid: Query<Bool?> = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'i'::regclass"
+            #expect(try await database.rows(valid) == [false])
+            let state = try await migrator(database, set).state()
+            #expect(state.version == 1)
+            #expect(state.readiness(required: 2) == .interrupted("0002_i.up.sql"))
+            #expect(try await migrator(database, set).status().entries.map(\.condition) == [.applied, .interrupted])
+            #expect(outcome(try await migrator(database, set).run(.latest)) == ["0002_i.down.sql", "0002_i.up.sql"])
+            #expect(try await database.rows(valid) == [true])
+            #expect(try await migrator(database, set).status().isUpToDate)
+        }
+    }
+
+    /// Ends the session that runs a statement like `pattern`, once there is one.
+    private func kill(whatRuns pattern: String, in database: EmptyDatabase) async throws {
+        try await eventually {
+            let killed: Query<Bool?> = """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE datname = current_database() AND application_name = 'concord migrate' AND query LIKE \(pattern)
+                  AND state = 'active' AND wait_event_type IS NOT NULL
+                """
+            return try await !database.rows(killed).isEmpty
+        }
+    }
+}
+
+extension PostgresConnection {
+    /// Opens a connection, runs `prepare` on it, and keeps it open while `body` runs.
+    fileprivate static func withConnection(
+        _ configuration: PostgresConfiguration,
+        _ prepare: @escaping @Sendable (PostgresConnection) throws -> Void,
+        whileOpen body: () async throws -> Void
+    ) async throws {
+        let (prepared, preparedContinuation) = AsyncStream.makeStream(of: Void.self)
+        let isFinished = Mutex(false)
+        let holding = Task {
+            try await withConnection(configuration) { connection in
+                defer { preparedContinuation.finish() }
+                try prepare(connection)
+                preparedContinuation.finish()
+                while !isFinished.withLock(\.self) {
+                    _ = try? connection.query(Query<Int32?>("SELECT 1"))
+                    usleep(10_000)
+                }
+            }
+        }
+        for await _ in prepared {}
+        do {
+            try await body()
+        } catch {
+            isFinished.withLock { $0 = true }
+            try await holding.value
+            throw error
+        }
+        isFinished.withLock { $0 = true }
+        try await holding.value
+    }
+}

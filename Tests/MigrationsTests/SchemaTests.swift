@@ -1,0 +1,103 @@
+import AccountStore
+import AccountTestSupport
+import FoundationEssentials
+import Postgres
+import Testing
+
+@testable import Migrations
+
+/// The migrations as they are shipped.
+private let directory = MigrationDirectory(path: repositoryRoot.appending(path: "migrations").path())
+
+private let repositoryRoot = URL(filePath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+@Suite struct SchemaTests {
+    @Test func `the shipped files are complete and in order`() throws {
+        let set = try directory.read()
+        #expect(set.defects.isEmpty, "\(set.defects)")
+        #expect(!set.migrations.isEmpty)
+    }
+
+    @Test func `the program needs exactly the newest of them`() throws {
+        #expect(SchemaVersion.required == (try directory.read().latestVersion), "raise SchemaVersion.required")
+    }
+
+    @Test func `schema.sql is what all migrations make`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let migrator = Migrator(
+                configuration: database.configuration,
+                migrations: try directory.read(),
+                toolVersion: "test"
+            )
+            _ = try await migrator.run(.latest)
+            let schema = try await database.schema()
+            let golden = URL(filePath: "\(directory.path)/schema.sql")
+            if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1" { try Data(schema.utf8).write(to: golden) }
+            let expected = String(decoding: try Data(contentsOf: golden), as: UTF8.self)
+            #expect(schema == expected, "differs from migrations/schema.sql; UPDATE_GOLDEN=1 rewrites it")
+        }
+    }
+
+    @Test func `each migration goes up, down and up again, with rows in its tables`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let set = try directory.read()
+            let migrator = Migrator(configuration: database.configuration, migrations: set, toolVersion: "test")
+            // The ledger comes with the first migration and stays.
+            try await database.execute(AppliedMigration.createLedger.text)
+            var before = try await database.schema()
+            for migration in set.migrations {
+                _ = try await migrator.run(.up(to: migration.version))
+                let after = try await database.schema()
+                try await insertRows(of: migration, into: database)
+                _ = try await migrator.run(.down(to: migration.version - 1))
+                let taken = try await database.schema()
+                #expect(taken == before, "\(migration.down.fileName) leaves something behind")
+                _ = try await migrator.run(.up(to: migration.version))
+                let again = try await database.schema()
+                #expect(again == after, "\(migration.up.fileName) differs the second time")
+                try await insertRows(of: migration, into: database)
+                before = after
+            }
+        }
+    }
+
+    @Test func `rows written at each migration are there after all of them`() async throws {
+        let golden = GoldenFiles(["rows.txt"])
+        #expect(try golden.unreferencedFiles().isEmpty)
+        try await EmptyDatabase.with { database async throws in
+            let set = try directory.read()
+            let migrator = Migrator(configuration: database.configuration, migrations: set, toolVersion: "test")
+            for migration in set.migrations {
+                _ = try await migrator.run(.up(to: migration.version))
+                try await insertRows(of: migration, into: database)
+            }
+            try golden.expect(try await content(of: database), matches: "rows.txt")
+        }
+    }
+
+    /// Every row of every table as JSON; a table without a row is an issue.
+    private func content(of database: EmptyDatabase) async throws -> String {
+        let names: Query<String?> = """
+            SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
+            ORDER BY 1
+            """
+        var lines: [String] = []
+        for name in try await database.rows(names).compactMap(\.self) {
+            // A table's name cannot be bound; these come from the catalogue.
+            let rows = Query<String?>(stringLiteral: "SELECT to_jsonb(t)::text FROM \(name) t ORDER BY 1")
+            let json = try await database.rows(rows).compactMap(\.self)
+            #expect(!json.isEmpty, "\(name) has no row; write one into Tests/MigrationsTests/Rows")
+            lines += json.map { "\(name) \($0)" }
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    /// Runs `Rows/NNNN_name.sql`, the rows of the tables as this migration left them, if there is such a file.
+    private func insertRows(of migration: MigrationSet.Migration, into database: EmptyDatabase) async throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "Rows/\(migration.up.fileName.stem).sql")
+        guard let data = FileManager.default.contents(atPath: file.path()) else { return }
+        try await database.execute(String(decoding: data, as: UTF8.self))
+    }
+}

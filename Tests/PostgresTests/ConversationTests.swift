@@ -1,0 +1,258 @@
+import Testing
+
+@testable import Postgres
+
+/// Conversations with a server: what was sent, what came back, and who is told what.
+@Suite struct ConversationTests {
+    private typealias Talk = Conversation<FakeJob, String>
+
+    private func jobs(_ count: Int, sendings: Int = 1) -> [QueuedJob<FakeJob>] {
+        (0..<count).map { QueuedJob(job: FakeJob(id: $0), deadline: currentInstant(), sendings: sendings) }
+    }
+
+    /// Reads of one statement each that share a Sync.
+    private func reads(_ count: Int, sendings: Int = 1) -> Talk {
+        var talk = Talk(.reads, jobs(count, sendings: sendings))
+        for exchange in 0..<count { talk.expect(.statement(exchange: exchange, isLast: true)) }
+        talk.expect(.sync(exchange: nil))
+        return talk
+    }
+
+    /// A write of two statements, the first of which has to be prepared.
+    private func write(sendings: Int = 1) -> Talk {
+        var talk = Talk(.writes, jobs(1, sendings: sendings))
+        talk.expect(.prepare(statement: 7, exchange: 0))
+        talk.expect(.begin(exchange: 0))
+        talk.expect(.statement(exchange: 0, isLast: false))
+        talk.expect(.statement(exchange: 0, isLast: true))
+        talk.expect(.commit(exchange: 0))
+        talk.expect(.sync(exchange: 0))
+        return talk
+    }
+
+    private func told(_ effect: Talk.Effect) -> String {
+        switch effect {
+        case .none: "-"
+        case .answer(let job, let answers): "answer \(job.id): \(answers)"
+        case .fail(let job, let error): "fail \(job.id): \(error.codeName)"
+        case .sendAgain(let queued): "again \(queued.job.id)"
+        case .broken: "broken"
+        }
+    }
+
+    private func hear(_ talk: inout Talk, _ events: Talk.Event...) -> [String] {
+        events.map { told(talk.receive($0)) }
+    }
+
+    private func lose(_ talk: inout Talk) -> [String] {
+        talk.lost().map(told)
+    }
+
+    private func failure(_ state: SQLState?, severity: String = "ERROR", function: String? = nil) -> Talk.Event {
+        .failed(ServerFailure(severity: severity, sqlState: state, message: "m", sourceFunction: function))
+    }
+
+    private func rows(_ text: String) -> Talk.Event { .completed(text, tag: nil) }
+    private func command(_ tag: String) -> Talk.Event { .completed(tag, tag: tag) }
+
+    // MARK: Reads
+
+    @Test func `reads are answered as their results come`() {
+        var talk = reads(3)
+        #expect(hear(&talk, rows("a"), rows("b")) == ["answer 0: [\"a\"]", "answer 1: [\"b\"]"])
+        #expect(talk.unsettled.map(\.id) == [2])
+        #expect(hear(&talk, rows("c")) == ["answer 2: [\"c\"]"])
+        #expect(!talk.isFinished)
+        #expect(hear(&talk, .synced) == ["-"])
+        #expect(talk.isFinished)
+    }
+
+    @Test func `a read of several statements is answered with the last`() {
+        var talk = Talk(.reads, jobs(1))
+        talk.expect(.prepare(statement: 1, exchange: 0))
+        talk.expect(.statement(exchange: 0, isLast: false))
+        talk.expect(.statement(exchange: 0, isLast: true))
+        talk.expect(.sync(exchange: nil))
+        #expect(
+            hear(&talk, command("PREPARE"), rows("a"), rows("b"), .synced) == [
+                "-", "-", "answer 0: [\"a\", \"b\"]", "-",
+            ]
+        )
+        #expect(talk.prepared == [1])
+    }
+
+    @Test func `a failing read fails alone, and those it took with it are sent again`() {
+        var talk = reads(4)
+        #expect(
+            hear(&talk, rows("a"), failure("22012"), .skipped, .skipped, .synced)
+                == ["answer 0: [\"a\"]", "fail 1: server_22012", "again 2", "again 3", "-"]
+        )
+        #expect(talk.unsettled.isEmpty)
+    }
+
+    @Test func `a read of several statements that is skipped is sent again once`() {
+        var talk = Talk(.reads, jobs(2))
+        talk.expect(.statement(exchange: 0, isLast: true))
+        talk.expect(.prepare(statement: 4, exchange: 1))
+        talk.expect(.statement(exchange: 1, isLast: false))
+        talk.expect(.statement(exchange: 1, isLast: true))
+        talk.expect(.sync(exchange: nil))
+        #expect(
+            hear(&talk, failure("42P01"), .skipped, .skipped, .skipped, .synced) == [
+                "fail 0: server_42P01", "again 1", "-", "-", "-",
+            ]
+        )
+        #expect(talk.prepared.isEmpty)
+    }
+
+    @Test func `each with its own Sync, one failure leaves the next alone`() {
+        var talk = Talk(.reads, jobs(2))
+        for exchange in 0..<2 {
+            talk.expect(.settings(exchange: exchange))
+            talk.expect(.statement(exchange: exchange, isLast: true))
+            talk.expect(.sync(exchange: exchange))
+        }
+        #expect(hear(&talk, rows("set"), failure("22012"), .synced) == ["-", "fail 0: server_22012", "-"])
+        #expect(hear(&talk, rows("set"), rows("b"), .synced) == ["-", "answer 1: [\"b\"]", "-"])
+        #expect(talk.isFinished)
+    }
+
+    @Test func `settings that fail for the whole batch make it go again one by one`() {
+        var talk = Talk(.reads, jobs(2))
+        talk.expect(.settings(exchange: nil))
+        talk.expect(.statement(exchange: 0, isLast: true))
+        talk.expect(.statement(exchange: 1, isLast: true))
+        talk.expect(.sync(exchange: nil))
+        #expect(hear(&talk, failure("42704"), .skipped, .skipped, .synced) == ["-", "again 0", "again 1", "-"])
+    }
+
+    @Test(arguments: [
+        (state: SQLState("26000"), function: nil as String?),
+        (state: "42P05", function: nil),
+        (state: "0A000", function: "RevalidateCachedQuery"),
+    ])
+    func `a read whose preparation went stale is sent again, but not for ever`(state: SQLState, function: String?) {
+        var talk = reads(2)
+        #expect(hear(&talk, failure(state, function: function), .skipped, .synced) == ["again 0", "again 1", "-"])
+        #expect(talk.hasStalePreparation)
+        var last = reads(1, sendings: 3)
+        #expect(hear(&last, failure(state, function: function), .synced) == ["fail 0: server_\(state)", "-"])
+    }
+
+    @Test func `what is not supported is not a stale preparation`() {
+        var talk = reads(1)
+        #expect(hear(&talk, failure("0A000", function: "transformStmt"), .synced) == ["fail 0: server_0A000", "-"])
+        #expect(!talk.hasStalePreparation)
+    }
+
+    @Test func `reads without an answer are sent again when the connection is lost, but not for ever`() {
+        var talk = reads(3)
+        #expect(hear(&talk, rows("a"), failure("57P01", severity: "FATAL")) == ["answer 0: [\"a\"]", "broken"])
+        #expect(lose(&talk) == ["again 1", "again 2"])
+        #expect(lose(&talk).isEmpty)
+        var last = reads(1, sendings: 3)
+        #expect(lose(&last) == ["fail 0: connection_lost"])
+    }
+
+    // MARK: Writes
+
+    @Test func `a write is answered at its Sync and not before`() {
+        var talk = write()
+        #expect(
+            hear(&talk, command("PREPARE"), command("BEGIN"), rows("a"), rows("b"), command("COMMIT"))
+                == ["-", "-", "-", "-", "-"]
+        )
+        #expect(hear(&talk, .synced) == ["answer 0: [\"a\", \"b\"]"])
+        #expect(talk.isFinished)
+        #expect(talk.prepared == [7])
+    }
+
+    @Test func `a commit that says ROLLBACK is a failure`() {
+        var talk = write()
+        _ = hear(&talk, command("PREPARE"), command("BEGIN"), rows("a"), rows("b"), command("ROLLBACK"))
+        #expect(hear(&talk, .synced) == ["fail 0: rolled_back"])
+    }
+
+    @Test func `a failing statement fails the write with its own error, at the Sync`() {
+        var talk = write()
+        #expect(
+            hear(&talk, command("PREPARE"), command("BEGIN"), rows("a"), failure("23505"), .skipped, .synced)
+                == ["-", "-", "-", "-", "-", "fail 0: server_23505"]
+        )
+    }
+
+    @Test func `a failing commit fails the write`() {
+        var talk = write()
+        _ = hear(&talk, command("PREPARE"), command("BEGIN"), rows("a"), rows("b"), failure("40001"))
+        #expect(hear(&talk, .synced) == ["fail 0: server_40001"])
+    }
+
+    @Test func `a failing preparation skips the write and fails it`() {
+        var talk = write()
+        #expect(
+            hear(&talk, failure("42601"), .skipped, .skipped, .skipped, .skipped, .synced)
+                == ["-", "-", "-", "-", "-", "fail 0: server_42601"]
+        )
+        #expect(talk.prepared.isEmpty)
+    }
+
+    @Test func `a write whose preparation went stale is sent again, for nothing of it remains`() {
+        var talk = write()
+        _ = hear(&talk, command("PREPARE"), command("BEGIN"), failure("0A000", function: "RevalidateCachedQuery"))
+        #expect(hear(&talk, .skipped, .skipped, .synced) == ["-", "-", "again 0"])
+        #expect(talk.hasStalePreparation)
+    }
+
+    @Test func `lost at any point without a word from the server, the outcome is unknown`() {
+        let answers: [Talk.Event] = [command("PREPARE"), command("BEGIN"), rows("a"), rows("b"), command("COMMIT")]
+        for heard in 0...answers.count {
+            var talk = write()
+            for event in answers.prefix(heard) { _ = talk.receive(event) }
+            #expect(lose(&talk) == ["fail 0: commit_outcome_unknown"])
+            var told = write()
+            for event in answers.prefix(heard) { _ = told.receive(event) }
+            // libpq's own report of a broken connection carries no state.
+            #expect(hear(&told, failure(nil)) == ["broken"])
+            #expect(lose(&told) == ["fail 0: commit_outcome_unknown"])
+        }
+    }
+
+    @Test func `a server that ends the session before the commit has not committed`() {
+        let answers: [Talk.Event] = [command("PREPARE"), command("BEGIN"), rows("a"), rows("b"), command("COMMIT")]
+        for heard in 0...answers.count {
+            var talk = write()
+            for event in answers.prefix(heard) { _ = talk.receive(event) }
+            #expect(hear(&talk, failure("57P01", severity: "FATAL")) == ["broken"])
+            #expect(lose(&talk) == [heard < 4 ? "fail 0: connection_lost" : "fail 0: commit_outcome_unknown"])
+        }
+    }
+
+    @Test func `lost after a failure, the failure stands`() {
+        var talk = write()
+        _ = hear(&talk, command("PREPARE"), command("BEGIN"), failure("23505"))
+        #expect(lose(&talk) == ["fail 0: server_23505"])
+    }
+
+    // MARK: Order
+
+    @Test func `a result that nothing asked for breaks the connection`() {
+        var talk = reads(1)
+        _ = hear(&talk, rows("a"), .synced)
+        #expect(hear(&talk, rows("b")) == ["broken"])
+        var early = reads(1)
+        #expect(hear(&early, .synced) == ["broken"])
+        var late = reads(1)
+        #expect(hear(&late, rows("a"), rows("b")) == ["answer 0: [\"a\"]", "broken"])
+    }
+
+    @Test func `cleaning up must succeed`() {
+        var talk = Talk(.reads, [])
+        talk.expect(.cleanUp)
+        talk.expect(.sync(exchange: nil))
+        #expect(hear(&talk, command("ROLLBACK"), .synced) == ["-", "-"])
+        #expect(talk.isFinished)
+        var failing = Talk(.reads, [])
+        failing.expect(.cleanUp)
+        #expect(hear(&failing, failure("XX000")) == ["broken"])
+    }
+}

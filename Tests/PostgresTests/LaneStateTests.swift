@@ -1,0 +1,277 @@
+import Testing
+
+@testable import Postgres
+
+/// A job that is only a number.
+struct FakeJob: LaneJob {
+    var id: Int
+    var statementCount = 1
+    /// Whether somebody still waits for it.
+    var isWanted = true
+
+    func start() -> Bool { isWanted }
+}
+
+/// Conversations with a lane: what happened and when, and what is to be done.
+@Suite struct LaneStateTests {
+    private let start = currentInstant()
+
+    private func at(_ seconds: Double) -> Instant { start + .seconds(seconds) }
+
+    private func lane(
+        connections: Int = 2,
+        queueMax: Int = 100,
+        jobsPerBatchMax: Int = 10,
+        statementsPerBatchMax: Int = 10
+    ) -> LaneState<FakeJob> {
+        LaneState(
+            limits: LaneState.Limits(
+                connections: connections,
+                queueMax: queueMax,
+                jobsPerBatchMax: jobsPerBatchMax,
+                statementsPerBatchMax: statementsPerBatchMax,
+                queueWait: .seconds(1),
+                answerWait: .seconds(3),
+                connectTimeout: .seconds(5),
+                reconnectDelayMin: .seconds(1),
+                reconnectDelayMax: .seconds(6)
+            )
+        )
+    }
+
+    /// A lane all of whose connections stand.
+    private func connectedLane(
+        connections: Int = 2,
+        _ adjust: (inout LaneState<FakeJob>) -> Void = { _ in }
+    ) -> LaneState<FakeJob> {
+        var lane = lane(connections: connections)
+        _ = lane.duties(now: at(0))
+        for slot in 0..<connections { lane.connected(slot: slot) }
+        adjust(&lane)
+        return lane
+    }
+
+    /// Duties as one reads them aloud.
+    private func told(_ duties: [LaneState<FakeJob>.Duty]) -> [String] {
+        duties.map { duty in
+            switch duty {
+            case .connect(let slot): "connect \(slot)"
+            case .abandonAttempt(let slot): "abandon \(slot)"
+            case .send(let slot, let batch):
+                "send \(slot): \(batch.jobs.map(\.job.id))\(batch.isSeparate ? " separately" : "")"
+            case .expire(let jobs): "expire \(jobs.map(\.job.id))"
+            case .releaseCallers(let slot): "release callers of \(slot)"
+            case .drop(let slot): "drop \(slot)"
+            }
+        }
+    }
+
+    private func duties(_ lane: inout LaneState<FakeJob>, at seconds: Double) -> [String] {
+        told(lane.duties(now: at(seconds)))
+    }
+
+    private func submit(_ ids: ClosedRange<Int>, to lane: inout LaneState<FakeJob>, at seconds: Double) {
+        for id in ids { _ = lane.submit(FakeJob(id: id), now: at(seconds)) }
+    }
+
+    @Test func `all connections are made at the start, and what waits is sent when they stand`() {
+        var lane = lane()
+        #expect(lane.submit(FakeJob(id: 1), now: at(0)) == .queued(wakes: false))
+        #expect(duties(&lane, at: 0) == ["connect 0", "connect 1"])
+        #expect(duties(&lane, at: 0.1) == [])
+        lane.connected(slot: 1)
+        #expect(duties(&lane, at: 0.2) == ["send 1: [1]"])
+        #expect(lane.isConnected)
+        #expect(lane.busyCount == 1)
+    }
+
+    @Test func `a caller wakes the lane only when a connection is free`() {
+        var lane = connectedLane(connections: 1)
+        #expect(lane.submit(FakeJob(id: 1), now: at(0)) == .queued(wakes: true))
+        #expect(duties(&lane, at: 0) == ["send 0: [1]"])
+        #expect(lane.submit(FakeJob(id: 2), now: at(0)) == .queued(wakes: false))
+        lane.finished(slot: 0)
+        #expect(duties(&lane, at: 0) == ["send 0: [2]"])
+    }
+
+    @Test func `what gathered while a connection was busy goes out together`() {
+        var lane = connectedLane(connections: 1)
+        submit(1...1, to: &lane, at: 0)
+        #expect(duties(&lane, at: 0) == ["send 0: [1]"])
+        submit(2...13, to: &lane, at: 0.1)
+        #expect(duties(&lane, at: 0.1) == [])
+        lane.finished(slot: 0)
+        #expect(duties(&lane, at: 0.2) == ["send 0: [2, 3, 4, 5, 6, 7, 8, 9, 10, 11]"])
+        lane.finished(slot: 0)
+        #expect(duties(&lane, at: 0.3) == ["send 0: [12, 13]"])
+    }
+
+    @Test func `free connections share what waits`() {
+        var lane = connectedLane(connections: 3)
+        submit(1...7, to: &lane, at: 0)
+        #expect(duties(&lane, at: 0) == ["send 0: [1, 2, 3]", "send 1: [4, 5]", "send 2: [6, 7]"])
+    }
+
+    @Test func `a batch takes no more statements than allowed, but at least one job`() {
+        var lane = connectedLane(connections: 1)
+        for (id, count) in [(1, 25), (2, 6), (3, 4), (4, 1)] {
+            _ = lane.submit(FakeJob(id: id, statementCount: count), now: at(0))
+        }
+        #expect(duties(&lane, at: 0) == ["send 0: [1]"])
+        lane.finished(slot: 0)
+        #expect(duties(&lane, at: 0) == ["send 0: [2, 3]"])
+        lane.finished(slot: 0)
+        #expect(duties(&lane, at: 0) == ["send 0: [4]"])
+        #expect(lane.statistics.statements == 36)
+    }
+
+    @Test func `what nobody waits for is not sent and does not take another's place`() {
+        var lane = connectedLane(connections: 1)
+        for id in 1...12 { _ = lane.submit(FakeJob(id: id, isWanted: id > 10), now: at(0)) }
+        #expect(duties(&lane, at: 0) == ["send 0: [11, 12]"])
+        for id in 1...3 { _ = lane.submit(FakeJob(id: id, isWanted: false), now: at(0)) }
+        lane.finished(slot: 0)
+        #expect(duties(&lane, at: 0) == [])
+        #expect(lane.isQuiet)
+    }
+
+    @Test func `abandoned repeats do not keep the queue from a free connection`() {
+        var lane = connectedLane(connections: 1)
+        lane.putBack([QueuedJob(job: FakeJob(id: 1, isWanted: false), deadline: at(1))], now: at(0))
+        submit(2...2, to: &lane, at: 0)
+        #expect(duties(&lane, at: 0) == ["send 0: [2]"])
+    }
+
+    @Test func `a full queue refuses`() {
+        var lane = lane(queueMax: 2)
+        submit(1...2, to: &lane, at: 0)
+        #expect(lane.submit(FakeJob(id: 3), now: at(0)) == .refused(.queueFull))
+        #expect(lane.statistics.refusedQueueFull == 1)
+        #expect(lane.queuedCount == 2)
+    }
+
+    @Test func `what waits too long expires in order`() {
+        var lane = lane(connections: 1)
+        submit(1...1, to: &lane, at: 0)
+        submit(2...2, to: &lane, at: 0.5)
+        #expect(duties(&lane, at: 0.9) == ["connect 0"])
+        #expect(lane.nextDeadline(now: at(0.9)) == at(1))
+        #expect(duties(&lane, at: 1) == ["expire [1]"])
+        #expect(duties(&lane, at: 1.6) == ["expire [2]"])
+        #expect(lane.statistics.queueTimeouts == 2)
+    }
+
+    @Test func `what is sent again goes first, with Syncs of its own, and counts its sendings`() {
+        var lane = connectedLane(connections: 1)
+        submit(1...3, to: &lane, at: 0)
+        guard case .send(_, let batch) = lane.duties(now: at(0)).first else {
+            Issue.record("nothing was sent")
+            return
+        }
+        #expect(batch.jobs.map(\.sendings) == [1, 1, 1])
+        lane.putBack(Array(batch.jobs.dropFirst()), now: at(0.5))
+        submit(4...4, to: &lane, at: 0.5)
+        lane.finished(slot: 0)
+        guard case .send(_, let again) = lane.duties(now: at(0.5)).first else {
+            Issue.record("nothing was sent again")
+            return
+        }
+        #expect(again.isSeparate)
+        #expect(again.jobs.map(\.job.id) == [2, 3])
+        #expect(again.jobs.map(\.sendings) == [2, 2])
+        lane.finished(slot: 0)
+        #expect(duties(&lane, at: 0.5) == ["send 0: [4]"])
+    }
+
+    @Test func `callers are released when the answer is late, and the connection dropped when it stays silent`() {
+        var lane = connectedLane(connections: 1)
+        submit(1...2, to: &lane, at: 0)
+        #expect(duties(&lane, at: 0) == ["send 0: [1, 2]"])
+        lane.progressed(slot: 0, now: at(2))
+        #expect(lane.nextDeadline(now: at(2.9)) == at(3))
+        #expect(duties(&lane, at: 3) == ["release callers of 0"])
+        #expect(duties(&lane, at: 4) == [])
+        #expect(duties(&lane, at: 5) == ["drop 0"])
+        lane.lost(slot: 0, now: at(5), jitter: 0)
+        #expect(duties(&lane, at: 5.5) == [])
+        #expect(duties(&lane, at: 6) == ["connect 0"])
+        #expect(lane.statistics.connectionsLost == 1)
+    }
+
+    @Test func `after a failed attempt one at a time is made, ever more rarely, and callers fail at once`() {
+        var lane = lane(connections: 3)
+        submit(1...2, to: &lane, at: 0)
+        #expect(duties(&lane, at: 0) == ["connect 0", "connect 1", "connect 2"])
+        // Attempts that run side by side count as one, and while one is left there is hope.
+        let first = lane.connectFailed(slot: 0, now: at(0), jitter: 0)
+        #expect(first.retryIn == .seconds(1))
+        #expect(first.failed.isEmpty)
+        #expect(lane.unreachableSince == nil)
+        #expect(lane.connectFailed(slot: 1, now: at(0.1), jitter: 0).retryIn == .seconds(0.9))
+        let last = lane.connectFailed(slot: 2, now: at(0.1), jitter: 0)
+        #expect(last.retryIn == .seconds(0.9))
+        #expect(last.failed.map(\.job.id) == [1, 2])
+        #expect(lane.unreachableSince == at(0.1))
+        #expect(lane.submit(FakeJob(id: 3), now: at(0.1)) == .refused(.unavailable))
+        for (seconds, delay) in [(1.0, 2.0), (3, 4), (7, 6), (13, 6)] {
+            #expect(duties(&lane, at: seconds - 0.01) == [])
+            #expect(duties(&lane, at: seconds) == ["connect 0"])
+            #expect(lane.connectFailed(slot: 0, now: at(seconds), jitter: 0).retryIn == .seconds(delay))
+        }
+        #expect(lane.unreachableSince == at(0.1))
+        #expect(lane.statistics.connectFailures == 7)
+        // One success and the others follow at once.
+        #expect(duties(&lane, at: 19) == ["connect 0"])
+        lane.connected(slot: 0)
+        #expect(lane.unreachableSince == nil)
+        #expect(lane.submit(FakeJob(id: 4), now: at(19)) == .queued(wakes: true))
+        #expect(duties(&lane, at: 19) == ["send 0: [4]", "connect 1", "connect 2"])
+    }
+
+    @Test func `a lane with one connection left goes on`() {
+        var lane = connectedLane(connections: 2)
+        lane.lost(slot: 0, now: at(0), jitter: 0)
+        #expect(duties(&lane, at: 1) == ["connect 0"])
+        submit(1...1, to: &lane, at: 1)
+        #expect(lane.connectFailed(slot: 0, now: at(1), jitter: 0).failed.isEmpty)
+        #expect(lane.unreachableSince == nil)
+        #expect(duties(&lane, at: 1) == ["send 1: [1]"])
+    }
+
+    @Test func `jitter shortens a delay by up to half`() {
+        var lane = lane(connections: 1)
+        _ = lane.duties(now: at(0))
+        #expect(lane.connectFailed(slot: 0, now: at(0), jitter: 1).retryIn == .seconds(0.5))
+    }
+
+    @Test func `an attempt that takes too long is abandoned`() {
+        var lane = lane(connections: 1)
+        #expect(duties(&lane, at: 0) == ["connect 0"])
+        #expect(duties(&lane, at: 4.9) == [])
+        #expect(duties(&lane, at: 5) == ["abandon 0"])
+    }
+
+    @Test func `a closed lane refuses, and lets what it accepted finish`() {
+        var lane = connectedLane(connections: 1)
+        submit(1...2, to: &lane, at: 0)
+        lane.close()
+        #expect(lane.submit(FakeJob(id: 3), now: at(0)) == .refused(.shutDown))
+        #expect(!lane.isQuiet)
+        #expect(duties(&lane, at: 0) == ["send 0: [1, 2]"])
+        #expect(!lane.isQuiet)
+        lane.finished(slot: 0)
+        #expect(lane.isQuiet)
+    }
+
+    @Test func `a lane at rest waits for nothing, any other looks up within the queue's wait`() {
+        var lane = connectedLane(connections: 2)
+        #expect(lane.nextDeadline(now: at(0)) == nil)
+        submit(1...1, to: &lane, at: 0)
+        #expect(lane.nextDeadline(now: at(0)) == at(1))
+        _ = lane.duties(now: at(0))
+        #expect(lane.nextDeadline(now: at(0)) == at(1))
+        lane.finished(slot: 0)
+        lane.lost(slot: 1, now: at(0), jitter: 0.5)
+        #expect(lane.nextDeadline(now: at(0)) == at(0.75))
+    }
+}

@@ -1,0 +1,212 @@
+import Synchronization
+import Testing
+
+@testable import Postgres
+
+@Suite(.timeLimit(.minutes(3))) struct ReadTests {
+    @Test func `a read returns its rows`() async throws {
+        try await withClient { client, _ in
+            let numbers = try await client.read("SELECT n FROM generate_series(1, \(Int64(5))) n" as Query<Int64>)
+            #expect(numbers == [1, 2, 3, 4, 5])
+            let nothing = try await client.read("SELECT 1::int8 WHERE false" as Query<Int64>)
+            #expect(nothing.isEmpty)
+        }
+    }
+
+    @Test func `several queries travel together and keep their types`() async throws {
+        try await withClient { client, _ in
+            let (numbers, texts, pairs) = try await client.read(
+                "SELECT \(Int64(7))" as Query<Int64>,
+                "SELECT \("seven")" as Query<String>,
+                "SELECT 'a', 1::int4 UNION ALL SELECT 'b', 2 ORDER BY 1" as Query<Pair<String, Int32>>
+            )
+            #expect(numbers == [7])
+            #expect(texts == ["seven"])
+            #expect(pairs.map(\.first) == ["a", "b"])
+            #expect(pairs.map(\.second) == [1, 2])
+            #expect(client.state.read.statistics.batches == 1)
+        }
+    }
+
+    @Test func `each of 64 callers gets its own answer`() async throws {
+        try await withClient { client, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for task in 0..<64 {
+                    group.addTask {
+                        for turn in 0..<100 {
+                            let nonce = Int64(task * 1000 + turn)
+                            let answer = try await client.read(
+                                "SELECT \(nonce), \("t\(nonce)")" as Query<Pair<Int64, String>>
+                            )
+                            #expect(answer.first?.first == nonce)
+                            #expect(answer.first?.second == "t\(nonce)")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let statistics = client.state.read.statistics
+            #expect(statistics.accepted == 6400)
+            #expect(statistics.batches < 6400, "statements that gather travel together")
+        }
+    }
+
+    @Test func `a failing statement does no harm to its neighbours`() async throws {
+        try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
+            let failures = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for task in 0..<400 {
+                    group.addTask {
+                        guard task % 5 == 0 else {
+                            let answer = try await client.read("SELECT \(Int64(task))" as Query<Int64>)
+                            #expect(answer == [Int64(task)])
+                            return false
+                        }
+                        let error = await failure { try await client.read("SELECT 1 / \(Int64(0))" as Query<Int64>) }
+                        #expect(error?.code == .server(.divisionByZero))
+                        return true
+                    }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(failures == 80)
+            #expect(client.state.read.statistics.sentAgain > 0, "some neighbours must have been skipped")
+        }
+    }
+
+    @Test func `a failure in one of several queries fails the call and only this call`() async throws {
+        try await withClient { client, _ in
+            let error = await failure {
+                try await client.read(
+                    "SELECT 1::int8" as Query<Int64>,
+                    "SELECT nowhere.x" as Query<Int64>,
+                    "SELECT 2::int8" as Query<Int64>
+                )
+            }
+            #expect(error?.sqlState == "42P01")
+            try await client.expect("SELECT 3::int8" as Query<Int64>, returns: [3])
+        }
+    }
+
+    @Test func `the server refuses a read that writes`() async throws {
+        try await withClient { client, configuration in
+            try await execute("CREATE TABLE t (x int8)", on: configuration)
+            let error = await failure { try await client.read("INSERT INTO t VALUES (1) RETURNING x" as Query<Int64>) }
+            #expect(error?.code == .server(.readOnlyTransaction))
+        }
+    }
+
+    @Test func `a statement that runs too long is ended by the server`() async throws {
+        try await withClient(.adjusted { $0.readStatementTimeout = .milliseconds(50) }) { client, _ in
+            let error = await failure { try await client.read("SELECT true FROM pg_sleep(60)" as Query<Bool>) }
+            #expect(error?.code == .server(.queryCanceled))
+            try await client.expect("SELECT true" as Query<Bool>, returns: [true])
+        }
+    }
+
+    @Test func `a transaction left open by a read is ended before the connection is used again`() async throws {
+        try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
+            let session: Query<Pair<Int32, PostgresTimestamp>> = "SELECT pg_backend_pid(), now()"
+            _ = await failure { try await client.read("BEGIN" as Query<Int32>) }
+            let first = try await client.read(session)
+            _ = try await client.read("SELECT true FROM pg_sleep(0.001)" as Query<Bool>)
+            let second = try await client.read(session)
+            #expect(first.first?.first == second.first?.first, "the connection is the same")
+            #expect(first.first?.second != second.first?.second, "the transaction is not")
+        }
+    }
+
+    @Test func `a result of more rows than allowed is an error`() async throws {
+        try await withClient(.adjusted { $0.rowsMax = 10 }) { client, _ in
+            let query: Query<Int64> = "SELECT n FROM generate_series(1, \(Int64(10))) n"
+            try await client.expect(query, returns: Array(1...10))
+            let error = await failure {
+                try await client.read("SELECT n FROM generate_series(1, \(Int64(11))) n" as Query<Int64>)
+            }
+            #expect(error?.code == .tooManyRows)
+        }
+    }
+
+    @Test func `a parameter longer than allowed is not sent`() async throws {
+        try await withClient(.adjusted { $0.valueBytesMax = 100 }) { client, _ in
+            let long = String(repeating: "x", count: 101)
+            let error = await failure { try await client.read("SELECT \(long)" as Query<String>) }
+            #expect(error?.code == .valueTooLarge)
+            let texts = try await client.read(
+                "SELECT \(String(long.dropLast())), \("short")" as Query<Pair<String, String>>
+            )
+            #expect(texts.first?.first.count == 100)
+        }
+    }
+
+    @Test func `large parameters and large results pass in both directions at once`() async throws {
+        try await withClient { client, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for task in 0..<16 {
+                    group.addTask {
+                        let bytes = Bytes(repeating: UInt8(task), count: 3_000_000 + task)
+                        let back = try await client.read("SELECT \(bytes)" as Query<Bytes>)
+                        #expect(back == [bytes])
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test func `statements beyond what is prepared are parsed each time`() async throws {
+        try await withClient(
+            .adjusted {
+                $0.preparedStatementsMax = 3
+                $0.readConnections = 1
+            }
+        ) { client, _ in
+            for _ in 0..<2 {
+                for column in 0..<10 {
+                    let query = Query<Int64>(SQL(text: "SELECT \(column)::int8"))
+                    try await client.expect(query, returns: [Int64(column)])
+                }
+            }
+            let prepared = try await client.read("SELECT count(*) FROM pg_prepared_statements" as Query<Int64>)
+            #expect(prepared == [3])
+        }
+    }
+
+    @Test func `a plan that a changed table made stale is prepared again`() async throws {
+        try await withClient(.adjusted { $0.readConnections = 1 }) { client, configuration in
+            try await execute("CREATE TABLE t (id int8); INSERT INTO t VALUES (1)", on: configuration)
+            let query: Query<Int64> = "SELECT * FROM t WHERE id > \(Int64(0))"
+            for _ in 0..<20 { try await client.expect(query, returns: [1]) }
+            try await execute("ALTER TABLE t ADD name text NOT NULL DEFAULT 'x'", on: configuration)
+            let pairs = Query<Pair<Int64, String>>(query.sql)
+            for _ in 0..<20 {
+                let pair = try await client.read(pairs)
+                #expect(pair.first?.second == "x")
+            }
+            try await execute("ALTER TABLE t DROP name", on: configuration)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<64 { group.addTask { try await client.expect(query, returns: [1]) } }
+                try await group.waitForAll()
+            }
+            #expect(client.state.read.statistics.sentAgain >= 2)
+            #expect(client.state.read.statistics.connectionsLost == 0)
+        }
+    }
+
+    @Test func `prepared statements that the session lost are prepared again`() async throws {
+        try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
+            let query: Query<Int64> = "SELECT \(Int64(5)) + 0"
+            try await client.expect(query, returns: [5])
+            _ = await failure { try await client.read("DEALLOCATE ALL" as Query<Int64>) }
+            try await client.expect(query, returns: [5])
+            #expect(client.state.read.statistics.connectionsLost == 0)
+        }
+    }
+
+    @Test func `COPY cannot go through a lane and does no lasting harm`() async throws {
+        try await withClient { client, _ in
+            let error = await failure { try await client.read("COPY (SELECT 1) TO STDOUT" as Query<Int64>) }
+            #expect(error != nil)
+            try await client.expect("SELECT 1::int8" as Query<Int64>, returns: [1])
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Testing
+
+@testable import Postgres
+
+@Suite(.timeLimit(.minutes(3))) struct SQLTests {
+    @Test func `an interpolated value becomes a parameter`() {
+        let statement: SQL = "SELECT id FROM users WHERE email = \("a'b") AND age > \(Int64(7))"
+        #expect(statement.text == "SELECT id FROM users WHERE email = $1 AND age > $2")
+        #expect(statement.types == [25, 20])
+        #expect(statement.values.bytes == Array("a'b".utf8) + [0, 0, 0, 0, 0, 0, 0, 7])
+        #expect(statement.parameters.map(\.valueOffset) == [0, 3])
+        #expect(statement.parameters.map(\.valueLength) == [3, 8])
+    }
+
+    @Test func `nil binds NULL with the type of the value it might have been`() {
+        let none: Int32? = nil
+        let statement: SQL = "VALUES (\(none), \(Int32?.some(1)))"
+        #expect(statement.text == "VALUES ($1, $2)")
+        #expect(statement.types == [23, 23])
+        #expect(statement.parameters.map(\.valueLength) == [nil, 4])
+    }
+
+    @Test func `an interpolated fragment is spliced and its parameters are renumbered`() {
+        let columns: SQL = "a, b"
+        let condition: SQL = "x = \(Int16(1)) AND y = \("two")"
+        let statement: SQL = "SELECT \(columns) FROM t WHERE z = \(true) AND (\(condition)) LIMIT \(Int64(3))"
+        #expect(statement.text == "SELECT a, b FROM t WHERE z = $1 AND (x = $2 AND y = $3) LIMIT $4")
+        #expect(statement.types == [16, 21, 25, 20])
+        #expect(statement.values.bytes == [1, 0, 1] + Array("two".utf8) + [0, 0, 0, 0, 0, 0, 0, 3])
+        #expect(statement.parameters.map(\.valueOffset) == [0, 1, 3, 6])
+    }
+
+    @Test func `a fragment spliced into a fragment keeps track of its placeholders`() {
+        let inner: SQL = "é = \(Int16(1))"
+        let middle: SQL = "\(inner) OR \(inner)"
+        let outer: SQL = "q = \(Int16(0)) AND \(middle) AND \(middle)"
+        #expect(outer.text == "q = $1 AND é = $2 OR é = $3 AND é = $4 OR é = $5")
+        #expect(outer.types.count == 5)
+        var appended: SQL = "v = \(Int16(9)), "
+        appended.append(outer)
+        #expect(appended.text == "v = $1, q = $2 AND é = $3 OR é = $4 AND é = $5 OR é = $6")
+        #expect(appended.parameters.map(\.valueOffset) == [0, 2, 4, 6, 8, 10])
+    }
+
+    @Test func `placeholders of ten and more are renumbered`() {
+        var eleven = SQL(literal: "")
+        for number in 0..<11 { eleven.append("\(Int16(number)) ") }
+        let statement: SQL = "\(Int16(99)) \(eleven)end"
+        #expect(statement.text == "$1 $2 $3 $4 $5 $6 $7 $8 $9 $10 $11 $12 end")
+        let twice: SQL = "\(statement), \(statement)"
+        #expect(
+            twice.text
+                == "$1 $2 $3 $4 $5 $6 $7 $8 $9 $10 $11 $12 end, $13 $14 $15 $16 $17 $18 $19 $20 $21 $22 $23 $24 end"
+        )
+        #expect(twice.parameters.map(\.valueOffset) == (0..<24).map { Int32($0 * 2) })
+    }
+
+    @Test func `a dollar sign in a literal is left alone`() {
+        let fragment: SQL = "note = '$1' AND x = \(Int16(1))"
+        let statement: SQL = "y = \(Int16(2)) AND \(fragment)"
+        #expect(statement.text == "y = $1 AND note = '$1' AND x = $2")
+    }
+
+    @Test func `equal text with other types is another prepared statement`() {
+        let catalog = StatementCatalog(numbersMax: 2)
+        let first: SQL = "SELECT \(Int64(1))"
+        let same: SQL = "SELECT \(Int64(2))"
+        let other: SQL = "SELECT \(1.0)"
+        let third: SQL = "SELECT \(true)"
+        #expect(catalog.number(of: first) == 0)
+        #expect(catalog.number(of: same) == 0)
+        #expect(catalog.number(of: other) == 1)
+        #expect(catalog.number(of: third) == nil, "a full catalog gives out no numbers")
+        #expect(catalog.number(of: first) == 0)
+    }
+
+    @Test func `a batch keeps its statements in order`() {
+        var batch = WriteBatch("test")
+        #expect(batch.isEmpty)
+        batch.append("SELECT 1")
+        batch.append("SELECT 2")
+        #expect(batch.statements.map(\.text) == ["SELECT 1", "SELECT 2"])
+    }
+}

@@ -1,0 +1,180 @@
+import Testing
+
+@testable import Postgres
+
+@Suite(.timeLimit(.minutes(3))) struct WriteTests {
+    private let schema = """
+        CREATE TABLE users (id int8 PRIMARY KEY, version int8 NOT NULL, name text UNIQUE);
+        CREATE TABLE children (user_id int8 REFERENCES users, deferred int8 UNIQUE DEFERRABLE INITIALLY DEFERRED);
+        """
+
+    private func insert(_ id: Int64, name: String? = nil) -> SQL {
+        "INSERT INTO users VALUES (\(id), 1, \(name))"
+    }
+
+    private let usersCount: Query<Int64> = "SELECT count(*) FROM users"
+
+    @Test func `a batch is applied and says what each statement did`() async throws {
+        try await withClient { client, configuration in
+            try await execute(schema, on: configuration)
+            var batch = WriteBatch("test")
+            batch.append(insert(1, name: "a"))
+            batch.append(insert(2, name: "b"))
+            batch.append("UPDATE users SET version = version + 1 WHERE id < \(Int64(10)) RETURNING id, version")
+            batch.append("DELETE FROM users WHERE id = \(Int64(77))")
+            let result = try await client.write(batch)
+            #expect((0..<4).map(result.affectedRows) == [1, 1, 2, 0])
+            let rows = try result.rows(2, as: Pair<Int64, Int64>.self)
+            #expect(rows.map(\.first) == [1, 2])
+            #expect(rows.map(\.second) == [2, 2])
+            try await client.expect(usersCount, returns: [2])
+            _ = try await client.write(WriteBatch("nothing"))
+            #expect(client.state.write.statistics.accepted == 1, "an empty batch is not sent")
+        }
+    }
+
+    @Test func `a late failure undoes an earlier success, and the caller sees the failure`() async throws {
+        try await withClient { client, configuration in
+            try await execute(schema, on: configuration)
+            var batch = WriteBatch("test")
+            batch.append(insert(1))
+            batch.append(insert(2, name: "b"))
+            batch.append(insert(3, name: "b"))
+            let error = await failure { try await client.write(batch) }
+            #expect(error?.code == .server(.uniqueViolation))
+            #expect(error?.constraint == "users_name_key")
+            #expect(error?.table == "users")
+            #expect(error.map { "\($0)" }?.contains("\"b\"") == false, "no value may be quoted")
+            try await client.expect(usersCount, returns: [0])
+            var good = WriteBatch("good")
+            good.append(insert(1))
+            for _ in 0..<1 { _ = try await client.write(good) }
+            try await client.expect(usersCount, returns: [1])
+        }
+    }
+
+    @Test func `a constraint that is checked at the commit fails the batch`() async throws {
+        try await withClient { client, configuration in
+            try await execute(schema, on: configuration)
+            var batch = WriteBatch("test")
+            batch.append(insert(1))
+            batch.append("INSERT INTO children VALUES (1, 5), (1, 5)")
+            let error = await failure { try await client.write(batch) }
+            #expect(error?.code == .server(.uniqueViolation))
+            try await client.expect(usersCount, returns: [0])
+        }
+    }
+
+    @Test func `a batch that ends its own transaction is an error`() async throws {
+        try await withClient(.adjusted { $0.writeConnections = 1 }) { client, configuration in
+            try await execute(schema, on: configuration)
+            var batch = WriteBatch("test")
+            batch.append(insert(1))
+            batch.append("ROLLBACK")
+            let error = await failure { [batch] in try await client.write(batch) }
+            #expect(error?.code == .misuse)
+            try await client.expect(usersCount, returns: [0])
+            var good = WriteBatch("good")
+            good.append(insert(2))
+            _ = try await client.write(good)
+            try await client.expect(usersCount, returns: [1])
+        }
+    }
+
+    /// The form of guard that every write to a user carries: it must raise when the row has moved on and when it is
+    /// gone.
+    @Test(arguments: [
+        (expected: Int64(1), id: Int64(1), state: nil as SQLState?),
+        (expected: 7, id: 1, state: .notNullViolation),
+        (expected: 1, id: 2, state: .divisionByZero),
+    ])
+    func `a version guard raises on a stale row and on a row that is gone`(
+        expected: Int64,
+        id: Int64,
+        state: SQLState?
+    ) async throws {
+        try await withClient { client, configuration in
+            try await execute(schema + "INSERT INTO users VALUES (1, 1, 'before')", on: configuration)
+            var batch = WriteBatch("guarded")
+            batch.append("UPDATE users SET name = 'after' WHERE id = 1")
+            batch.append(
+                """
+                UPDATE users SET version = CASE WHEN version = \(expected) THEN version + 1 END WHERE id = \(id)
+                """
+            )
+            batch.append("SELECT 1 / count(*) FROM users WHERE id = \(id) AND version = \(expected + 1)")
+            let error = await failure { try await client.write(batch) }
+            #expect(error?.sqlState == state)
+            let name = try await client.read("SELECT name FROM users WHERE id = 1" as Query<String>)
+            #expect(name == [state == nil ? "after" : "before"])
+        }
+    }
+
+    @Test func `of many batches that claim the same key one wins`() async throws {
+        try await withClient { client, configuration in
+            try await execute(schema, on: configuration)
+            for round in 0..<20 {
+                let winners = await withTaskGroup(of: Bool.self) { group in
+                    for task in 0..<32 {
+                        group.addTask {
+                            var batch = WriteBatch("claim")
+                            batch.append(insert(Int64(round * 100 + task)))
+                            batch.append(
+                                "UPDATE users SET name = \("n\(round)") WHERE id = \(Int64(round * 100 + task))"
+                            )
+                            let error = await failure { try await client.write(batch) }
+                            if let error { #expect(error.code == .server(.uniqueViolation)) }
+                            return error == nil
+                        }
+                    }
+                    return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+                }
+                #expect(winners == 1)
+            }
+            try await client.expect(usersCount, returns: [20])
+            #expect(client.state.write.statistics.connectionsLost == 0)
+        }
+    }
+
+    @Test func `a batch waiting for a lock longer than allowed fails and leaves nothing`() async throws {
+        try await withClient(.adjusted { $0.lockTimeout = .milliseconds(50) }) { client, configuration in
+            try await execute(schema + "INSERT INTO users VALUES (1, 1, 'x')", on: configuration)
+            let held = Wakeup()
+            let released = Wakeup()
+            async let holder: Void = PostgresConnection.withConnection(configuration) { connection in
+                try connection.execute(script: "BEGIN; UPDATE users SET name = 'held' WHERE id = 1")
+                held.signal()
+                released.wait()
+                try connection.execute(script: "ROLLBACK")
+            }
+            await runOnNewThread { held.wait() }
+            var batch = WriteBatch("locked")
+            batch.append(insert(2))
+            batch.append("UPDATE users SET name = 'waits' WHERE id = 1")
+            let error = await failure { [batch] in try await client.write(batch) }
+            #expect(error?.code == .server(.lockNotAvailable))
+            released.signal()
+            try await holder
+            try await client.expect(usersCount, returns: [1])
+        }
+    }
+
+    @Test func `a stale plan in a batch is prepared again and the batch applied once`() async throws {
+        try await withClient(.adjusted { $0.writeConnections = 1 }) { client, configuration in
+            try await execute(schema, on: configuration)
+            func batch(_ id: Int64) -> WriteBatch {
+                var batch = WriteBatch("returning")
+                batch.append(insert(id))
+                batch.append("SELECT * FROM users WHERE id = \(id)")
+                return batch
+            }
+            _ = try await client.write(batch(1))
+            try await execute("ALTER TABLE users ADD extra int4", on: configuration)
+            let result = try await client.write(batch(2))
+            #expect(result.affectedRows(0) == 1)
+            try await client.expect(usersCount, returns: [2])
+            #expect(client.state.write.statistics.sentAgain == 1)
+            #expect(client.state.write.statistics.connectionsLost == 0)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Testing
+
+struct BuildFilesTests {
+    @Test func `migrations are numbered without gaps and go both ways`() throws {
+        #expect(BuildFiles.problems(inMigrationNames: try Repository.names(in: "migrations")) == [])
+        #expect(try Repository.names(in: "migrations").contains { $0.hasSuffix(".up.sql") })
+    }
+
+    @Test(arguments: [
+        ["0001_a.up.sql"],
+        ["0001_a.up.sql", "0001_b.down.sql"],
+        ["0001_a.up.sql", "0001_a.down.sql", "0003_c.up.sql", "0003_c.down.sql"],
+        ["0001_a.up.sql", "0001_a.down.sql", "0001_b.up.sql"],
+        ["1_a.up.sql", "1_a.down.sql"],
+        ["0001_A-b.up.sql", "0001_A-b.down.sql"],
+        ["notes.txt"],
+    ])
+    func `a wrong migration name is noticed`(names: [String]) {
+        #expect(!BuildFiles.problems(inMigrationNames: names).isEmpty)
+    }
+
+    @Test func `well-named migrations are accepted`() {
+        let names = ["0001_a.up.sql", "0001_a.down.sql", "0002_b_c2.up.sql", "0002_b_c2.down.sql", "schema.sql"]
+        #expect(BuildFiles.problems(inMigrationNames: names) == [])
+    }
+
+    @Test func `every package is pinned to one version`() throws {
+        #expect(BuildFiles.problems(inManifest: try Repository.file("Package.swift").text) == [])
+    }
+
+    @Test(arguments: [
+        #".package(url: "https://example.com/a", from: "1.0.0")"#,
+        #".package(url: "https://example.com/a", branch: "main")"#,
+        #".package(url: "https://example.com/a", .upToNextMajor(from: "1.0.0"))"#,
+        #".package(path: "../a")"#,
+    ])
+    func `a package that floats is noticed`(declaration: String) {
+        #expect(!BuildFiles.problems(inManifest: "dependencies: [\n\(declaration),\n]").isEmpty)
+    }
+
+    @Test func `the makefile is short and documented and leaves no test out`() throws {
+        let makefile = try Repository.file("Makefile").text
+        let script = try Repository.file("scripts/test").text
+        #expect(BuildFiles.problems(inMakefile: makefile, testScript: script) == [])
+    }
+
+    @Test func `mistakes in the makefile are noticed`() throws {
+        let makefile = try Repository.file("Makefile").text
+        let script = try Repository.file("scripts/test").text
+        let undocumented = makefile + "extra:\n\ttrue\n"
+        #expect(!BuildFiles.problems(inMakefile: undocumented, testScript: script).isEmpty)
+        let filtered = script + "\nswift test --filter Fast\n"
+        #expect(!BuildFiles.problems(inMakefile: makefile, testScript: filtered).isEmpty)
+        let many = makefile + (1...12).map { "t\($0): ## more\n" }.joined()
+        #expect(!BuildFiles.problems(inMakefile: many, testScript: script).isEmpty)
+        #expect(!BuildFiles.problems(inMakefile: makefile, testScript: "swift test").isEmpty)
+    }
+
+    @Test func `continuous integration runs make test`() throws {
+        let commands = try Repository.file(".ci/run").text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(commands.last == "exec make test </dev/null")
+    }
+}

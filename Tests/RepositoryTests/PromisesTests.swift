@@ -1,0 +1,61 @@
+import Testing
+
+struct PromisesTests {
+    @Test func `all promises are listed and every claim names a test that runs`() throws {
+        let promises = Promises(try Repository.file("docs/promises.md").text)
+        #expect(promises.problems == [])
+        #expect(promises.problemsWithClaims { try? Repository.file($0).text } == [])
+    }
+
+    /// A table with every promise, S3 replaced by `row`.
+    private func table(_ row: String) -> String {
+        (1...Promises.count).map { $0 == 3 ? row : "| S\($0) | something | not yet |" }.joined(separator: "\n")
+    }
+
+    @Test func `a claim is read with its suite, its test and its file`() {
+        let promises = Promises(
+            table("| S3 | x | `A/the first` (Tests/T/A.swift)<br>`B/second/half` (Tests/T/B.swift) |")
+        )
+        #expect(promises.problems == [])
+        #expect(
+            promises.rows[2].claims == [
+                Promises.Claim(suite: "A", test: "the first", file: "Tests/T/A.swift"),
+                Promises.Claim(suite: "B", test: "second/half", file: "Tests/T/B.swift"),
+            ]
+        )
+        #expect(promises.rows[1].claims == [])
+    }
+
+    @Test(arguments: [
+        "",
+        "| S4 | something | not yet |",
+        "| S3 | something | not yet |\n| S3 | something | not yet |",
+        "| S81 | something | not yet |",
+        "| S3 |  | not yet |",
+        "| S3 | something | surely |",
+        "| S3 | something | `A/b` (Sources/A.swift) |",
+        "| S3 | something |",
+    ])
+    func `a broken table is noticed`(row: String) {
+        #expect(!Promises(table(row)).problems.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("struct A {\n    @Test func `works`() {}\n}", true),
+        ("struct A {\n    @Test(\n        arguments: [1]\n    )\n    func `works`(n: Int) {}\n}", true),
+        ("@Suite(.serialized)\nstruct A {\n    /// Says why.\n    @Test func works() {}\n}", true),
+        ("struct B {\n    @Test func `works`() {}\n}", false),
+        ("struct A {\n    @Test func `works too`() {}\n}", false),
+        ("struct A {\n    func `works`() {}\n}", false),
+        ("struct A {\n    @Test func `other`() {\n    }\n    func `works`() {}\n}", false),
+        ("struct A {\n    // @Test func `works`() {}\n}", false),
+        ("struct A {\n    @Test(.disabled()) func `works`() {}\n}", false),
+        ("struct A {\n    @Test(\n        .enabled(if: isFriday)\n    )\n    func `works`() {}\n}", false),
+    ])
+    func `a claim holds only when its test exists and runs`(source: String, holds: Bool) {
+        let promises = Promises(table("| S3 | x | `A/works` (Tests/T/A.swift) |"))
+        let problems = promises.problemsWithClaims { $0 == "Tests/T/A.swift" ? source : nil }
+        #expect(problems.isEmpty == holds)
+        #expect(!promises.problemsWithClaims { _ in nil }.isEmpty)
+    }
+}

@@ -1,0 +1,127 @@
+import Glibc
+
+/// One file of the repository, or a sample of one.
+struct SourceFile: Sendable {
+    /// Where it is, from the top of the repository.
+    var path: String
+    /// Its text.
+    var text: String
+
+    /// The name of the target under `Sources` that it belongs to, or nil.
+    var target: String? {
+        let parts = path.split(separator: "/")
+        return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
+    }
+
+    /// The line of a byte, counted from 1.
+    func line(at offset: Int) -> Int {
+        1 + text.utf8.prefix(offset).count { $0 == UInt8(ascii: "\n") }
+    }
+
+    /// A violation at a byte.
+    func violation(at offset: Int, _ reason: String) -> Violation {
+        Violation(path: path, line: line(at: offset), reason: reason)
+    }
+}
+
+/// One place that breaks a rule.
+struct Violation: Equatable, CustomStringConvertible, Sendable {
+    var path: String
+    var line: Int
+    var reason: String
+
+    var description: String { "\(path):\(line): \(reason)" }
+}
+
+/// The files of the repository.
+enum Repository {
+    /// The top of the checkout, found from where this file was compiled.
+    static let root: String = {
+        guard let resolved = realpath(#filePath, nil) else { return "." }
+        defer { free(resolved) }
+        let parts = String(cString: resolved).split(separator: "/").dropLast(3)
+        return "/" + parts.joined(separator: "/")
+    }()
+
+    /// What version control ignores, and version control itself.
+    private static let ignoredNames: Set<String> = [
+        ".git", ".build", ".swiftpm", ".concord", "__pycache__", "Package.resolved", ".env",
+    ]
+
+    /// All files under `folder` whose names end in one of `suffixes` (all files when there are none), by path.
+    static func files(under folder: String = "", suffixes: [String] = []) throws -> [SourceFile] {
+        var found: [SourceFile] = []
+        for name in try names(in: folder) where !ignoredNames.contains(name) {
+            let path = folder.isEmpty ? name : "\(folder)/\(name)"
+            var info = stat()
+            guard lstat("\(root)/\(path)", &info) == 0 else { continue }
+            if info.st_mode & S_IFMT == S_IFDIR {
+                found += try files(under: path, suffixes: suffixes)
+            } else if info.st_mode & S_IFMT == S_IFREG,
+                suffixes.isEmpty || suffixes.contains(where: { name.hasSuffix($0) })
+            {
+                found.append(try file(path))
+            }
+        }
+        return found.sorted { $0.path < $1.path }
+    }
+
+    /// One file by its path from the top.
+    static func file(_ path: String) throws -> SourceFile {
+        guard let stream = fopen("\(root)/\(path)", "r") else { throw Unreadable(path: path) }
+        defer { fclose(stream) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = fread(&chunk, 1, chunk.count, stream), count > 0 { bytes += chunk[..<count] }
+        return SourceFile(path: path, text: String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// The names in a folder; none when there is no such folder.
+    static func names(in folder: String) throws -> [String] {
+        guard let stream = opendir("\(root)/\(folder)") else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    struct Unreadable: Error {
+        var path: String
+    }
+}
+
+/// The offsets at which `needle` stands in `bytes`, as whole words where it begins or ends like one.
+func offsets(of needle: String, in bytes: [UInt8]) -> [Int] {
+    let wanted = Array(needle.utf8)
+    guard let first = wanted.first, let last = wanted.last, wanted.count <= bytes.count else { return [] }
+    var found: [Int] = []
+    bytes.withUnsafeBytes { haystack in
+        guard let base = haystack.baseAddress else { return }
+        var start = 0
+        while start + wanted.count <= haystack.count,
+            let hit = memchr(base + start, Int32(first), haystack.count - start - wanted.count + 1)
+        {
+            let offset = UnsafeRawPointer(hit) - base
+            start = offset + 1
+            guard memcmp(base + offset, wanted, wanted.count) == 0 else { continue }
+            let end = offset + wanted.count
+            let cutsBefore = isWordByte(first) && offset > 0 && isWordByte(haystack[offset - 1])
+            let cutsAfter = isWordByte(last) && end < haystack.count && isWordByte(haystack[end])
+            if !cutsBefore, !cutsAfter { found.append(offset) }
+        }
+    }
+    return found
+}
+
+private func isWordByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 0x80...: true
+    default: false
+    }
+}

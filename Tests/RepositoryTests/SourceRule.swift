@@ -1,0 +1,414 @@
+/// One wall of the architecture, checked over the text of the sources.
+struct SourceRule: Sendable, CustomStringConvertible {
+    /// What holds everywhere, as a sentence.
+    var name: String
+    /// Whether the rule looks at a file at all.
+    var appliesTo: @Sendable (SourceFile) -> Bool
+    /// The places that break it.
+    var check: @Sendable (SourceFile) -> [Violation]
+    /// Samples that the rule has to notice; without one it could be blind.
+    var planted: [SourceFile]
+    /// Samples that look similar and are allowed.
+    var allowed: [SourceFile]
+
+    var description: String { name }
+
+    func violations(in file: SourceFile) -> [Violation] {
+        appliesTo(file) ? check(file) : []
+    }
+}
+
+extension SourceRule {
+    /// Every rule. The next one goes here.
+    static let all: [SourceRule] = [
+        .importsOfPureTargets, .importsWithOneHome, .pureRules, .pointers, .sql, .statusCodes, .environment,
+        .provedCredentials, .unsafeEscapes, .nothingPublic, .swiftTestingOnly, .machinePaths, .registries,
+    ]
+
+    /// What a target may import at most. A target that is missing here is only bound by ``importsWithOneHome``.
+    static let importsAtMost: [String: Set<String>] = [
+        "AccountLinking": ["CIDN2", "FoundationEssentials"],
+        "JSON": ["FoundationEssentials"],
+        "Postgres": ["CLibpq", "DequeModule", "FoundationEssentials", "Glibc", "Synchronization"],
+        "PostgresCluster": ["Glibc", "Subprocess", "SystemPackage", "FoundationEssentials", "Synchronization"],
+    ]
+
+    /// Modules that stay behind a wall, with the targets that may see them.
+    static let homesOfModules: [String: Set<String>] = [
+        "CLibpq": ["Postgres"],
+        "CIDN2": ["AccountLinking"],
+        "CArgon2": ["AccountOperations"],
+        "Subprocess": ["PostgresCluster"],
+        "Hummingbird": ["AccountAPI", "concord"],
+        "HummingbirdCore": ["AccountAPI", "concord"],
+        "HummingbirdTLS": ["concord"],
+        "HummingbirdRouter": ["AccountAPI"],
+        "HTTPTypes": ["AccountAPI", "concord"],
+        "ArgumentParser": ["concord"],
+        "Yams": ["concord"],
+        "NIOSSL": ["concord"],
+        "JWTKit": ["IdentityProviders"],
+        "AsyncHTTPClient": ["IdentityProviders"],
+        "AccountAPI": ["concord"],
+        "AccountOperations": ["AccountAPI", "concord"],
+        "AccountStore": ["AccountOperations", "concord"],
+        // The API reads requests into its credential types and writes verified ones into answers (ADR 0011).
+        "IdentityProviders": ["AccountAPI", "AccountOperations", "concord"],
+        "Migrations": ["concord"],
+        "PostgresCluster": ["concord"],
+        "Postgres": ["AccountOperations", "AccountStore", "Migrations", "concord"],
+    ]
+
+    static let importsOfPureTargets = SourceRule(
+        name: "a target at the bottom imports only what its list allows",
+        appliesTo: { $0.path.hasSuffix(".swift") && $0.target.map { importsAtMost[$0] != nil } == true },
+        check: { file in
+            let allowed = file.target.flatMap { importsAtMost[$0] } ?? []
+            return imports(of: file).filter { !allowed.contains($0.module) }
+                .map { file.violation(at: $0.offset, "\(file.target ?? "") may not import \($0.module)") }
+        },
+        planted: [
+            SourceFile(path: "Sources/AccountLinking/A.swift", text: "import FoundationEssentials\nimport Logging\n"),
+            SourceFile(path: "Sources/AccountLinking/A.swift", text: "package import Foundation\n"),
+            SourceFile(path: "Sources/AccountLinking/A.swift", text: "@testable import struct JSON.JSONValue\n"),
+            SourceFile(path: "Sources/Postgres/A.swift", text: "internal import AccountLinking\n"),
+        ],
+        allowed: [
+            SourceFile(path: "Sources/AccountLinking/A.swift", text: "import CIDN2\n// import Logging\n"),
+            SourceFile(path: "Sources/AccountLinking/A.swift", text: "let text = \"\"\"\nimport Logging\n\"\"\"\n"),
+            SourceFile(path: "Sources/concord/A.swift", text: "import Logging\n"),
+        ]
+    )
+
+    static let importsWithOneHome = SourceRule(
+        name: "a module behind a wall is imported only by the targets on its list",
+        appliesTo: { $0.target != nil && $0.path.hasSuffix(".swift") },
+        check: { file in
+            imports(of: file).compactMap { found in
+                guard let homes = homesOfModules[found.module], !homes.contains(file.target ?? "") else { return nil }
+                return file.violation(at: found.offset, "\(file.target ?? "") may not import \(found.module)")
+            }
+        },
+        planted: [
+            SourceFile(path: "Sources/AccountStore/A.swift", text: "import CLibpq\n"),
+            SourceFile(path: "Sources/AccountOperations/A.swift", text: "package import Hummingbird\n"),
+            SourceFile(path: "Sources/AccountAPI/A.swift", text: "import AccountStore\n"),
+        ],
+        allowed: [
+            SourceFile(path: "Sources/Postgres/A.swift", text: "import CLibpq\n"),
+            SourceFile(path: "Sources/AccountAPI/A.swift", text: "import Hummingbird\n"),
+        ]
+    )
+
+    static let pureRules = SourceRule(
+        name: "the rules have no clock, no randomness, no concurrency and no output",
+        appliesTo: { $0.target == "AccountLinking" },
+        check: { file in
+            occurrences(
+                of: [
+                    "async", "await", "actor", "Task", "Date(", "Date.now", "UUID(", ".random(", "randomElement(",
+                    ".shuffled(", "SystemRandomNumberGenerator", "ContinuousClock", "SuspendingClock",
+                    "clock_gettime", "Logger", "print(", "Mutex", "Atomic",
+                ],
+                in: file
+            ) { "AccountLinking may not use \($0)" }
+        },
+        planted: [
+            SourceFile(path: "Sources/AccountLinking/A.swift", text: "func f() async {}\n"),
+            SourceFile(path: "Sources/AccountLinking/A.swift", text: "let now = Date()\n"),
+            SourceFile(path: "Sources/AccountLinking/A.swift", text: "let id = \"\\(UUID())\"\n"),
+        ],
+        allowed: [
+            SourceFile(
+                path: "Sources/AccountLinking/A.swift",
+                text: "/// Never `await`s; no Date() here.\nlet a = 1\n"
+            ),
+            SourceFile(path: "Sources/AccountLinking/A.swift", text: "let asynchronous = UpdateDate(1)\n"),
+            SourceFile(path: "Sources/AccountStore/A.swift", text: "func f() async {}\n"),
+        ]
+    )
+
+    static let pointers = SourceRule(
+        name: "libpq's handles are held in two files",
+        appliesTo: {
+            $0.target != nil
+                && !["Sources/Postgres/Connection.swift", "Sources/Postgres/ResultSet.swift"].contains($0.path)
+        },
+        check: { file in
+            occurrences(of: ["OpaquePointer", "UnsafePointer<PGconn>", "UnsafePointer<PGresult>"], in: file) {
+                "\($0) belongs in Postgres/Connection.swift and Postgres/ResultSet.swift"
+            }
+        },
+        planted: [
+            SourceFile(path: "Sources/Postgres/Reactor.swift", text: "var connection: OpaquePointer?\n")
+        ],
+        allowed: [
+            SourceFile(path: "Sources/Postgres/Connection.swift", text: "let connection: OpaquePointer\n"),
+            SourceFile(path: "Sources/Postgres/Reactor.swift", text: "// holds no OpaquePointer\nlet a = 1\n"),
+        ]
+    )
+
+    static let sql = SourceRule(
+        name: "SQL stands in AccountStore, Migrations and Postgres",
+        appliesTo: {
+            $0.path.hasSuffix(".swift")
+                && $0.target.map { !["AccountStore", "Migrations", "Postgres"].contains($0) } == true
+        },
+        check: { file in
+            SwiftScanner(file.text).literals.filter { looksLikeSQL($0.text) }
+                .map { file.violation(at: $0.offset, "SQL text outside its home") }
+        },
+        planted: [
+            SourceFile(path: "Sources/AccountAPI/A.swift", text: "let q = \"SELECT id FROM users\"\n"),
+            SourceFile(
+                path: "Sources/AccountOperations/A.swift",
+                text: "run(\"\"\"\n    update users set a = 1\n\"\"\")\n"
+            ),
+            SourceFile(path: "Sources/concord/A.swift", text: "run(\"BEGIN\")\n"),
+            SourceFile(path: "Sources/concord/A.swift", text: "run(#\"INSERT INTO t VALUES ('\\#(x)')\"#)\n"),
+        ],
+        allowed: [
+            SourceFile(path: "Sources/AccountStore/Rows/A.swift", text: "let q = \"SELECT id FROM users\"\n"),
+            SourceFile(path: "Sources/AccountAPI/A.swift", text: "let method = \"DELETE\"\n// SELECT id FROM users\n"),
+            SourceFile(path: "Sources/concord/A.swift", text: "help: \"Update the project, set its name.\"\n"),
+            SourceFile(path: "Sources/concord/A.swift", text: "\"-----BEGIN PRIVATE KEY-----\"\n"),
+        ]
+    )
+
+    static let statusCodes = SourceRule(
+        name: "only APIError.swift chooses an HTTP status for a failure",
+        appliesTo: {
+            ["AccountAPI", "concord", "AccountOperations"].contains($0.target)
+                && $0.path != "Sources/AccountAPI/APIError.swift"
+        },
+        check: { file in
+            occurrences(
+                of: [
+                    ".badRequest", ".unauthorized", ".forbidden", ".notFound", ".methodNotAllowed", ".notAcceptable",
+                    ".preconditionFailed", ".contentTooLarge", ".unsupportedMediaType", ".unprocessableContent",
+                    ".tooManyRequests", ".internalServerError", ".notImplemented", ".badGateway",
+                    ".serviceUnavailable", ".gatewayTimeout", "HTTPError(", "Status(code:",
+                ],
+                notAfter: "APIError",
+                in: file
+            ) { "\($0) belongs in AccountAPI/APIError.swift" }
+        },
+        planted: [
+            SourceFile(path: "Sources/AccountAPI/Routes/A.swift", text: "return Response(status: .badRequest)\n"),
+            SourceFile(path: "Sources/AccountAPI/A.swift", text: "throw HTTPError(.conflict)\n"),
+        ],
+        allowed: [
+            SourceFile(path: "Sources/AccountAPI/A.swift", text: "Response(status: .ok, headers: headers)\n"),
+            SourceFile(path: "Sources/AccountAPI/A.swift", text: "Response(status: error.status)\n"),
+            SourceFile(path: "Sources/AccountAPI/A.swift", text: "throw APIError.notFound\n"),
+            SourceFile(path: "Sources/AccountAPI/APIError.swift", text: "APIError(.badRequest)\n"),
+        ]
+    )
+
+    static let environment = SourceRule(
+        name: "the environment is read in concord",
+        appliesTo: { $0.target != nil && $0.target != "concord" },
+        check: { file in
+            occurrences(
+                of: ["ProcessInfo", "getenv(", "secure_getenv(", "environ", "EnvironmentVariablesProvider"],
+                in: file
+            ) { "\($0): configuration is read in concord and passed on" }
+        },
+        planted: [
+            SourceFile(
+                path: "Sources/Postgres/A.swift",
+                text: "let url = ProcessInfo.processInfo.environment[\"X\"]\n"
+            ),
+            SourceFile(path: "Sources/AccountAPI/A.swift", text: "let port = getenv(\"PORT\")\n"),
+        ],
+        allowed: [
+            SourceFile(path: "Sources/concord/A.swift", text: "ProcessInfo.processInfo.environment\n"),
+            SourceFile(path: "Sources/PostgresCluster/A.swift", text: "run(environment: .custom([:]))\n"),
+        ]
+    )
+
+    static let provedCredentials = SourceRule(
+        name: "an IncomingCredential is made where something was verified",
+        appliesTo: {
+            $0.target.map { !["IdentityProviders", "AccountStore"].contains($0) } == true
+                && $0.path != "Sources/AccountLinking/Model/IncomingCredential.swift"
+        },
+        check: { file in
+            occurrences(of: ["IncomingCredential(", "IncomingCredential.init"], in: file) { _ in
+                "IncomingCredential is made only in IdentityProviders and AccountStore"
+            }
+        },
+        planted: [
+            SourceFile(path: "Sources/AccountOperations/A.swift", text: "let c = IncomingCredential(identity: i)\n"),
+            SourceFile(path: "Sources/AccountAPI/A.swift", text: "rows.map(IncomingCredential.init)\n"),
+        ],
+        allowed: [
+            SourceFile(path: "Sources/IdentityProviders/A.swift", text: "IncomingCredential(identity: i)\n"),
+            SourceFile(path: "Sources/AccountOperations/A.swift", text: "func f(_ c: IncomingCredential) {}\n"),
+            SourceFile(path: "Sources/AccountOperations/A.swift", text: "let c = PendingIncomingCredential(1)\n"),
+        ]
+    )
+
+    /// The files that may step outside what the compiler checks, each with its proof beside the place.
+    static let filesWithUnsafeEscapes = [
+        // A PGconn is touched by one thread at a time, which the type cannot say.
+        "Sources/Postgres/Connection.swift",
+        // A PGresult is immutable once libpq has given it away.
+        "Sources/Postgres/ResultSet.swift",
+    ]
+
+    static let unsafeEscapes = SourceRule(
+        name: "nothing escapes the compiler's checks",
+        appliesTo: { $0.target != nil && !filesWithUnsafeEscapes.contains($0.path) },
+        check: { file in
+            occurrences(
+                of: ["try!", "as!", "@unchecked Sendable", "nonisolated(unsafe)", "unsafeBitCast(", "Task.detached"],
+                in: file
+            ) { "\($0) is not allowed here" }
+        },
+        planted: [
+            SourceFile(path: "Sources/JSON/A.swift", text: "let a = try! f()\n"),
+            SourceFile(path: "Sources/JSON/A.swift", text: "let a = b as! C\n"),
+            SourceFile(path: "Sources/Postgres/Reactor.swift", text: "final class R: @unchecked Sendable {}\n"),
+            SourceFile(path: "Sources/Postgres/Reactor.swift", text: "nonisolated(unsafe) var x = 1\n"),
+        ],
+        allowed: [
+            SourceFile(path: "Sources/Postgres/ResultSet.swift", text: "final class R: @unchecked Sendable {}\n"),
+            SourceFile(path: "Sources/JSON/A.swift", text: "// never try! here\nlet a = \"as!\"\n"),
+        ]
+    )
+
+    static let nothingPublic = SourceRule(
+        name: "nothing is public: this is a program",
+        appliesTo: { $0.target != nil },
+        check: { file in
+            occurrences(of: ["public", "open class", "open func", "open var"], in: file) { "\($0): use package" }
+        },
+        planted: [
+            SourceFile(path: "Sources/JSON/A.swift", text: "public struct A {}\n"),
+            SourceFile(path: "Sources/JSON/A.swift", text: "public import FoundationEssentials\n"),
+        ],
+        allowed: [
+            SourceFile(path: "Sources/JSON/A.swift", text: "package struct A { let publicKeys = 1 }  // public\n")
+        ]
+    )
+
+    static let swiftTestingOnly = SourceRule(
+        name: "tests use Swift Testing, and none is switched off",
+        appliesTo: { $0.path.hasPrefix("Tests/") && $0.path.hasSuffix(".swift") },
+        check: { file in
+            let imported = imports(of: file).filter { $0.module == "XCTest" }
+                .map { file.violation(at: $0.offset, "XCTest: use Swift Testing") }
+            return imported + occurrences(of: [".disabled(", ".disabled"], in: file) { _ in "a test is switched off" }
+        },
+        planted: [
+            SourceFile(path: "Tests/JSONTests/A.swift", text: "import XCTest\n"),
+            SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test(.disabled(\"later\")) func f() {}\n"),
+        ],
+        allowed: [
+            SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test func `a .disabled user`() {}  // .disabled\n")
+        ]
+    )
+
+    static let machinePaths = SourceRule(
+        name: "no file knows the machine it was written on",
+        appliesTo: { _ in true },
+        check: { file in
+            // Spelled in two parts, or this file would break its own rule.
+            let folders = ["work", "root", "home", "Users", "mnt", "opt", "workspace"].map { "/" + "\($0)/" }
+            return folders.flatMap { folder in
+                offsets(of: folder, in: Array(file.text.utf8)).filter { !continuesPath(at: $0, in: file) }
+                    .map { file.violation(at: $0, "a path of one machine: \(folder)") }
+            }
+        },
+        planted: [
+            SourceFile(path: "README.md", text: "see " + "/" + "work/main/Sources\n"),
+            SourceFile(path: "Makefile", text: "build:\n\t" + "/" + "home/me/swift build\n"),
+            SourceFile(path: "scripts/x", text: "PATH=\"" + "/" + "opt/swift/usr/bin:$PATH\"\n"),
+        ],
+        allowed: [
+            SourceFile(path: "README.md", text: "https://example.com" + "/" + "work/ and docs" + "/" + "home/x\n"),
+            SourceFile(path: "scripts/x", text: "/usr/lib/postgresql /tmp /var/lib/concord\n"),
+        ]
+    )
+
+    static let registries = SourceRule(
+        name: "no file names a package registry: installers use their own configuration",
+        appliesTo: { _ in true },
+        check: { file in
+            let hosts = [
+                "pypi." + "org", "pythonhosted." + "org", "registry.npmjs." + "org", "artifact" + "ory",
+                "--index" + "-url",
+            ]
+            return hosts.flatMap { host in
+                offsets(of: host, in: Array(file.text.utf8)).map { file.violation(at: $0, "a registry: \(host)") }
+            }
+        },
+        planted: [
+            SourceFile(path: "scripts/x", text: "pip install --index" + "-url https://example.com x\n")
+        ],
+        allowed: [
+            SourceFile(path: "scripts/x", text: "pip install firebase-admin==1.2.3\n")
+        ]
+    )
+}
+
+/// The modules that a file imports, with the offsets of the import declarations.
+func imports(of file: SourceFile) -> [(offset: Int, module: String)] {
+    let code = SwiftScanner(file.text).code
+    return offsets(of: "import", in: code).compactMap { offset in
+        let kinds: Set<String> = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias", "actor"]
+        let line = code[(offset + 6)...].prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: ";") }
+        let words = String(decoding: line, as: UTF8.self).split(separator: " ").map(String.init)
+        guard let name = words.first(where: { !kinds.contains($0) }) else { return nil }
+        return (offset, String(name.prefix { $0 != "." }))
+    }
+}
+
+/// The places in the code of a file, comments and literals left out, where one of the words stands; not counting
+/// those that follow `prefix` directly.
+private func occurrences(
+    of words: [String],
+    notAfter prefix: String? = nil,
+    in file: SourceFile,
+    _ reason: (String) -> String
+) -> [Violation] {
+    let code = SwiftScanner(file.text).code
+    return words.flatMap { word in
+        offsets(of: word, in: code)
+            .filter { offset in prefix.map { !code[..<offset].reversed().starts(with: $0.utf8.reversed()) } ?? true }
+            .map { file.violation(at: $0, reason(word)) }
+    }
+}
+
+/// Whether a literal reads like a statement: a verb in capitals with something after it, or the lower-case forms that
+/// cannot be prose.
+private func looksLikeSQL(_ literal: String) -> Bool {
+    let words = literal.split(maxSplits: 40) { $0.isWhitespace || $0 == "\\" }.map(String.init)
+    guard let verb = words.first else { return false }
+    if ["BEGIN", "COMMIT", "ROLLBACK"].contains(verb) { return true }
+    let verbs = [
+        "SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "CREATE", "ALTER", "DROP", "TRUNCATE", "COPY", "SET", "LOCK",
+        "GRANT", "LISTEN", "NOTIFY", "EXPLAIN", "VACUUM",
+    ]
+    if words.count > 1, verbs.contains(verb) { return true }
+    switch verb {
+    case "select": return words.contains("from")
+    case "insert": return words.dropFirst().first == "into"
+    case "delete": return words.dropFirst().first == "from" && words.count > 2 && words.contains("where")
+    case "update": return words.dropFirst(2).first == "set" && words.contains("=")
+    default: return false
+    }
+}
+
+/// Whether the slash at `offset` continues a URL or a relative path rather than beginning an absolute one.
+private func continuesPath(at offset: Int, in file: SourceFile) -> Bool {
+    guard offset > 0 else { return false }
+    let bytes = Array(file.text.utf8)
+    switch bytes[offset - 1] {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): return true
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"): return true
+    case UInt8(ascii: "}"), UInt8(ascii: ")"), UInt8(ascii: "*"): return true
+    default: return false
+    }
+}

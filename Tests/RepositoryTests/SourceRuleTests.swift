@@ -1,0 +1,76 @@
+import Testing
+
+/// The walls that SwiftPM cannot build; `ARCHITECTURE.md` lists them as absences.
+struct SourceRuleTests {
+    /// Read once; every rule looks at all of them.
+    private static let files = Result { try Repository.files() }
+
+    @Test(arguments: SourceRule.all)
+    func `the repository keeps every rule`(rule: SourceRule) throws {
+        let violations = try Self.files.get().flatMap { rule.violations(in: $0) }
+        #expect(violations.isEmpty, "\(violations.map(\.description).joined(separator: "\n"))")
+    }
+
+    @Test(arguments: SourceRule.all)
+    func `every rule notices what it forbids`(rule: SourceRule) {
+        #expect(!rule.planted.isEmpty)
+        for sample in rule.planted {
+            #expect(!rule.violations(in: sample).isEmpty, "\(rule.name) is blind to: \(sample.text)")
+        }
+    }
+
+    @Test(arguments: SourceRule.all)
+    func `every rule leaves alone what only looks similar`(rule: SourceRule) {
+        #expect(!rule.allowed.isEmpty)
+        for sample in rule.allowed {
+            #expect(rule.violations(in: sample).isEmpty, "\(rule.name) is wrong about: \(sample.text)")
+        }
+    }
+
+    @Test func `the repository was found and read`() throws {
+        let files = try Self.files.get()
+        #expect(files.contains { $0.path == "Package.swift" })
+        #expect(files.contains { $0.path.hasPrefix("Sources/AccountLinking/") })
+        #expect(files.contains { $0.path == "Tests/RepositoryTests/SourceRuleTests.swift" })
+    }
+
+    @Test func `every file that may escape the compiler's checks exists`() throws {
+        for path in SourceRule.filesWithUnsafeEscapes {
+            _ = try Repository.file(path)
+        }
+    }
+
+    @Test func `the scanner tells code from comments and literals`() {
+        let text = ##"""
+            let a = "x /* no comment */ \(f("inner \(deep)")) tail" // "not a literal"
+            /* outer /* "nested" */ still */ let b = #"raw \(not) \#(code) " quote"#
+            let c = """
+                two "quoted" lines
+                """
+            func `it's a "name"`() {}
+            let d = #/"[^"]*"/#
+            """##
+        let scanner = SwiftScanner(text)
+        #expect(scanner.code.count == text.utf8.count)
+        let code = String(decoding: scanner.code, as: UTF8.self)
+        for word in ["f(", "deep", "code", "let b", "let c", "func", "let d"] {
+            #expect(code.contains(word), "\(word) is code")
+        }
+        for word in ["no comment", "inner", "tail", "literal", "nested", "still", "raw", "quote", "lines", "name"] {
+            #expect(!code.contains(word), "\(word) is not code")
+        }
+        let literals = scanner.literals.map(\.text)
+        #expect(literals.count == 4)
+        #expect(literals.contains("x /* no comment */  tail"))
+        #expect(literals.contains("inner "))
+        #expect(literals.contains(#"raw \(not)  " quote"#))
+    }
+
+    @Test func `words are found whole`() {
+        func count(_ needle: String, _ text: String) -> Int { offsets(of: needle, in: Array(text.utf8)).count }
+        #expect(count("await", "await f(); awaiting(); reawait; await") == 2)
+        #expect(count("Date(", "UpdateDate(1); Date(2); x.Date(3)") == 2)
+        #expect(count("try!", "try! f(); retry! g()") == 1)
+        #expect(count(".gone", "a.gone; .goneBy") == 1)
+    }
+}

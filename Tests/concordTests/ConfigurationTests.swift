@@ -1,0 +1,419 @@
+import AccountTestSupport
+import Logging
+import Postgres
+import Testing
+
+@testable import concord
+
+/// Sources made of the text of a file, variables and files that settings name.
+func configurationSources(
+    _ yaml: String? = nil,
+    _ environment: [String: String] = [:],
+    files: [String: String] = [:]
+) -> ConfigurationSources {
+    ConfigurationSources(
+        file: yaml.map { ("concord.yaml", $0) },
+        environment: environment,
+        readFile: { path in files[path].map { Array($0.utf8) } }
+    )
+}
+
+private let firstKey = "1:" + String(repeating: "A", count: 43) + "="
+private let secondKey = "2:" + String(repeating: "B", count: 42) + "A="
+
+/// What `serve` needs at least.
+private let required = ["CONCORD_DATABASE_URL": "postgresql:///concord", "CONCORD_KEYS_ENCRYPTION": firstKey]
+
+private func mistakes(_ sources: ConfigurationSources) -> String {
+    do {
+        _ = try ServeConfiguration(sources)
+        return ""
+    } catch {
+        return error.description
+    }
+}
+
+/// What is wrong with one variable beside those required.
+private func mistake(_ variable: String, _ value: String) -> String {
+    mistakes(configurationSources(nil, required.merging([variable: value]) { $1 }))
+}
+
+@Suite struct ConfigurationTests {
+    @Test func `a database and a key are all that serve needs`() throws {
+        let configuration = try ServeConfiguration(configurationSources(nil, required))
+        #expect(configuration.listen.host == "127.0.0.1")
+        #expect(configuration.listen.port == 8080)
+        #expect(configuration.listen.transport == .plain)
+        #expect(configuration.listen.adminListener == nil)
+        #expect(configuration.limits.requestTimeout == .seconds(10))
+        #expect(configuration.limits.bodyBytesMax == 1_048_576)
+        #expect(configuration.limits.batchBodyBytesMax == 16_777_216)
+        #expect(configuration.limits.jsonDepthMax == 64)
+        #expect(configuration.limits.drainTimeout == .seconds(10))
+        #expect(configuration.limits.providerCallTimeout == .seconds(5))
+        #expect(configuration.database.postgres.writeConnections == 8)
+        #expect(configuration.database.postgres.queueWait == .seconds(1))
+        #expect(configuration.database.postgres.readStatementTimeout == .seconds(2))
+        #expect(configuration.database.postgres.writeStatementTimeout == .seconds(5))
+        #expect(configuration.database.postgres.statementMode == .named)
+        #expect(configuration.tokens.signingAlgorithm == .ES256)
+        #expect(configuration.log.level == .info)
+        #expect(configuration.keys.all.map(\.id) == [1])
+    }
+
+    @Test func `nothing at all names what is required`() {
+        let text = mistakes(configurationSources())
+        #expect(text.contains("database.url: required; set CONCORD_DATABASE_URL"))
+        #expect(text.contains("keys.encryption: required; set CONCORD_KEYS_ENCRYPTION"))
+    }
+
+    @Test func `a process that only needs the database does not need keys`() throws {
+        let sources = configurationSources(nil, ["CONCORD_DATABASE_URL": "postgresql://db/concord"])
+        #expect(try DatabaseConfiguration(sources).postgres.description.contains("host=db"))
+    }
+
+    @Test func `a file is read in nested and in dotted form`() throws {
+        let yaml = """
+            # A comment
+            listen:
+              port: 9000
+              trusted_proxies: [10.0.0.0/8, "2001:db8::1"]
+            limits.body_bytes_max: 2MiB
+            database:
+              url: postgresql:///concord
+              read_connections: 3
+              statement_mode: unnamed
+            keys:
+              encryption:
+                - \(secondKey)
+                - \(firstKey)
+            log: {level: debug, format: json}
+            tokens: {signing_algorithm: RS256}
+            """
+        let configuration = try ServeConfiguration(configurationSources(yaml))
+        #expect(configuration.listen.port == 9000)
+        #expect(configuration.listen.trustedProxies.map(\.description) == ["10.0.0.0/8", "2001:db8::1"])
+        #expect(configuration.limits.bodyBytesMax == 2 << 20)
+        #expect(configuration.database.postgres.readConnections == 3)
+        #expect(configuration.database.postgres.statementMode == .unnamed)
+        #expect(configuration.keys.sealing.id == 2)
+        #expect(configuration.keys.opening.map(\.id) == [1])
+        #expect(configuration.log == LogConfiguration(level: .debug, format: .json))
+        #expect(configuration.tokens.signingAlgorithm == .RS256)
+    }
+
+    @Test func `a flag wins over the environment and that over the file`() throws {
+        var sources = configurationSources(
+            "listen: {port: 1001, host: localhost}\nlog: {level: error}",
+            required.merging(["CONCORD_LISTEN_PORT": "1002", "CONCORD_LOG_LEVEL": "debug"]) { $1 }
+        )
+        sources.override("listen.port", with: "1003", flag: "--port")
+        let configuration = try ServeConfiguration(sources)
+        #expect(configuration.listen.host == "localhost")
+        #expect(configuration.listen.port == 1003)
+        #expect(configuration.log.level == .debug)
+        let origins = Dictionary(
+            uniqueKeysWithValues: ConfigurationTable.effective(sources).map { ($0.name, $0.origin.description) }
+        )
+        #expect(origins["listen.port"] == "--port")
+        #expect(origins["listen.host"] == "concord.yaml:1")
+        #expect(origins["log.level"] == "CONCORD_LOG_LEVEL")
+        #expect(origins["log.format"] == "default")
+    }
+
+    @Test func `an overridden value is checked all the same`() {
+        let environment = required.merging(["CONCORD_LISTEN_PORT": "80"]) { $1 }
+        #expect(mistakes(configurationSources("listen: {port: eighty}", environment)).contains("concord.yaml:1"))
+    }
+
+    @Test func `every mistake is reported at once, in order`() throws {
+        let yaml = """
+            listen:
+              prot: 8080
+              host: 0.0.0.0
+              tls_key: /etc/concord/key.pem
+              trusted_proxies: [10.0.0.0/8, elsewhere]
+              admin_address: 192.0.2.1:9098
+            limits:
+              request_timeout: 10
+              body_bytes_max: 2GiB
+              json_depth_max: ~
+              drain_timeout: {seconds: 3}
+            limit:
+              drain_timeout: 5s
+            database: postgresql:///concord
+            database.write_connections: [1, 2]
+            keys:
+              encryption: 1:secret
+            tokens.signing_algorithm: HS256
+            42: true
+            """
+        let environment = [
+            "CONCORD_DATABASE_URL": "postgresql://concord:hunter2@db/concord?nonsense=1",
+            "CONCORD_LOG_LEVEL": "verbose",
+            "CONCORD_LOG_FORMAT": "",
+            "CONCORD_LIMITS_JSON_DEPTH": "64",
+            "CONCORD_TRACE": "1",
+            "PATH": "/bin",
+        ]
+        let text = mistakes(configurationSources(yaml, environment))
+        #expect(!text.contains("hunter2"))
+        #expect(!text.contains("1:secret"))
+        try golden.expect(text + "\n", matches: "configuration-mistakes.txt")
+    }
+
+    @Test func `a file that is not YAML is one mistake and shows nothing of itself`() {
+        let text = mistakes(configurationSources("keys:\n\tencryption: 1:secret\n", required))
+        #expect(text.hasPrefix("concord.yaml:2: not YAML"))
+        #expect(!text.contains("secret"))
+        #expect(text.split(separator: "\n").count == 1)
+    }
+
+    @Test func `a key given twice is a mistake`() {
+        #expect(mistakes(configurationSources("log:\n  level: info\n  level: debug", required)).contains("twice"))
+        #expect(mistakes(configurationSources("log.level: info\nlog: {level: debug}", required)).contains("twice"))
+    }
+
+    @Test func `an empty file says nothing`() {
+        #expect(mistakes(configurationSources("", required)).isEmpty)
+        #expect(mistakes(configurationSources("# only a comment\n", required)).isEmpty)
+        #expect(mistakes(configurationSources("just words", required)) == "concord.yaml:1: not a group of keys")
+    }
+
+    @Test(arguments: [
+        ("CONCORD_LISTEN_PORT", "65536"), ("CONCORD_LISTEN_PORT", "-1"), ("CONCORD_LISTEN_PORT", "0x50"),
+        ("CONCORD_LISTEN_PORT", " 80"), ("CONCORD_LISTEN_PORT", "８０"), ("CONCORD_LISTEN_PORT", "99999999999999999999"),
+        ("CONCORD_LIMITS_REQUEST_TIMEOUT", "10"), ("CONCORD_LIMITS_REQUEST_TIMEOUT", "0s"),
+        ("CONCORD_LIMITS_REQUEST_TIMEOUT", "1.5s"), ("CONCORD_LIMITS_REQUEST_TIMEOUT", "10 s"),
+        ("CONCORD_LIMITS_REQUEST_TIMEOUT", "999999999999999999h"),
+        ("CONCORD_LIMITS_BODY_BYTES_MAX", "1048576"), ("CONCORD_LIMITS_BODY_BYTES_MAX", "1MB"),
+        ("CONCORD_LIMITS_BODY_BYTES_MAX", "1023B"),
+        ("CONCORD_LISTEN_ALLOW_PLAIN_HTTP", "yes"), ("CONCORD_LOG_LEVEL", "INFO"),
+        ("CONCORD_LISTEN_TRUSTED_PROXIES", "10.0.0.1/8"), ("CONCORD_LISTEN_TRUSTED_PROXIES", "10.0.0.0/33"),
+        ("CONCORD_LISTEN_TRUSTED_PROXIES", "10.0.0.1,"), ("CONCORD_LISTEN_TRUSTED_PROXIES", "proxy.example.com"),
+        ("CONCORD_LISTEN_PUBLIC_URL", "id.example.com"), ("CONCORD_LISTEN_PUBLIC_URL", "https://"),
+        ("CONCORD_LISTEN_PUBLIC_URL", "https://id.example.com/?q"),
+        ("CONCORD_LISTEN_PUBLIC_URL", "https://user@id.example.com"),
+        ("CONCORD_LISTEN_ADMIN_SOCKET", "admin.sock"),
+        ("CONCORD_LISTEN_ADMIN_SOCKET", "/" + String(repeating: "a", count: 107)),
+        ("CONCORD_LISTEN_ADMIN_ADDRESS", "0.0.0.0:9098"), ("CONCORD_LISTEN_ADMIN_ADDRESS", "::1:9098"),
+        ("CONCORD_LISTEN_ADMIN_ADDRESS", "127.0.0.1:0"), ("CONCORD_LISTEN_ADMIN_ADDRESS", "127.0.0.1"),
+    ])
+    func `a value outside what is allowed names key, variable and range`(variable: String, value: String) throws {
+        let entry = try #require(ConfigurationTable.entries.first { $0.variable == variable })
+        let text = mistake(variable, value)
+        #expect(text.hasPrefix("\(variable): \(entry.name): "))
+        #expect(text.hasSuffix("give \(entry.allowed)"))
+    }
+
+    @Test(arguments: [
+        ("CONCORD_LISTEN_PORT", "0"), ("CONCORD_LIMITS_REQUEST_TIMEOUT", "1500ms"),
+        ("CONCORD_LIMITS_REQUEST_TIMEOUT", "5m"), ("CONCORD_LIMITS_BODY_BYTES_MAX", "512KiB"),
+        ("CONCORD_LISTEN_TRUSTED_PROXIES", "10.0.0.0/8, fd00::/8 ,192.0.2.7"),
+        ("CONCORD_LISTEN_ADMIN_ADDRESS", "[::1]:9098"), ("CONCORD_LISTEN_ADMIN_ADDRESS", "localhost:9098"),
+        ("CONCORD_LISTEN_ADMIN_SOCKET", "/run/concord/admin.sock"),
+        ("CONCORD_LISTEN_PUBLIC_URL", "https://id.example.com:8443/auth"),
+        ("CONCORD_LISTEN_HOST", "127.4.5.6"), ("CONCORD_LISTEN_HOST", "::1"),
+        ("CONCORD_LISTEN_HOST", "::ffff:127.0.0.1"),
+    ])
+    func `a value that is allowed is taken`(variable: String, value: String) {
+        #expect(mistake(variable, value).isEmpty)
+    }
+
+    @Test func `the slash at the end of the public URL is dropped`() throws {
+        let environment = required.merging(["CONCORD_LISTEN_PUBLIC_URL": "https://id.example.com/"]) { $1 }
+        #expect(
+            try ServeConfiguration(configurationSources(nil, environment)).listen.publicURL == "https://id.example.com"
+        )
+    }
+
+    @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "concord.example.com", "0177.0.0.1"])
+    func `plain HTTP off loopback needs an explicit word`(host: String) {
+        #expect(mistake("CONCORD_LISTEN_HOST", host).contains("listen.allow_plain_http: true"))
+        let allowed = required.merging([
+            "CONCORD_LISTEN_HOST": host, "CONCORD_LISTEN_ALLOW_PLAIN_HTTP": "true",
+        ]) { $1 }
+        #expect(mistakes(configurationSources(nil, allowed)).isEmpty)
+    }
+
+    @Test func `TLS needs both files, and both readable`() throws {
+        let yaml = """
+            listen: {host: 0.0.0.0, tls_certificate: /tls/cert.pem, tls_key: /tls/key.pem}
+            """
+        let both = ["/tls/cert.pem": "certificate", "/tls/key.pem": "key"]
+        let configuration = try ServeConfiguration(configurationSources(yaml, required, files: both))
+        #expect(
+            configuration.listen.transport == .tls(certificatePath: "/tls/cert.pem", keyPath: "/tls/key.pem")
+        )
+        let one = mistakes(configurationSources(yaml, required, files: ["/tls/cert.pem": "certificate"]))
+        #expect(one == "concord.yaml:1: listen.tls_key: the file cannot be read; check its path and permissions")
+        #expect(mistake("CONCORD_LISTEN_TLS_KEY", "/tls/key.pem").contains("needs listen.tls_certificate"))
+        #expect(mistake("CONCORD_LISTEN_TLS_CERTIFICATE", "/tls/cert.pem").contains("needs listen.tls_key"))
+    }
+
+    @Test func `only one admin listener`() {
+        let yaml = "listen: {admin_socket: /run/a.sock, admin_address: '127.0.0.1:9098'}"
+        #expect(mistakes(configurationSources(yaml, required)).contains("excludes listen.admin_socket"))
+    }
+
+    @Test func `a batch body is not smaller than a body`() {
+        #expect(mistake("CONCORD_LIMITS_BATCH_BODY_BYTES_MAX", "512KiB").contains("is below limits.body_bytes_max"))
+    }
+
+    @Test func `what Kubernetes puts beside a service of our name is no mistake`() {
+        for variable in [
+            "CONCORD_SERVICE_HOST", "CONCORD_SERVICE_PORT", "CONCORD_SERVICE_PORT_HTTP", "CONCORD_PORT",
+            "CONCORD_PORT_8080_TCP", "CONCORD_PORT_8080_TCP_ADDR",
+        ] {
+            #expect(mistake(variable, "tcp://10.0.0.1:80").isEmpty)
+        }
+        #expect(mistake("CONCORD_PORTS", "1") == "CONCORD_PORTS: unknown variable; remove it")
+        #expect(mistake("CONCORD_SERVICE", "1").contains("unknown variable"))
+    }
+
+    @Test func `a mistyped variable is answered with the nearest one`() {
+        #expect(mistake("CONCORD_LISTEN_PROT", "1").contains("did you mean CONCORD_LISTEN_PORT?"))
+    }
+}
+
+@Suite struct ConfigurationKeysTests {
+    @Test func `keys come from a file with comments`() throws {
+        let file = "# rotated in May\n\(secondKey)   # seals\n\n  \(firstKey)\r\n"
+        let environment = [
+            "CONCORD_DATABASE_URL": "postgresql:///concord", "CONCORD_KEYS_ENCRYPTION_FILE": "/run/secrets/keys",
+        ]
+        let sources = configurationSources(nil, environment, files: ["/run/secrets/keys": file])
+        let keys = try ServeConfiguration(sources).keys
+        #expect(keys.all.map(\.id) == [2, 1])
+        #expect(keys.sealing.bytes.count == 32)
+        #expect(keys.opening[0].bytes == Array(repeating: 0, count: 32))
+    }
+
+    @Test(arguments: [
+        ("", "holds no key"), ("1:short", "in each line of the file"), ("\(firstKey)\n\(firstKey)", "one id"),
+    ])
+    func `a bad key file is told without its content`(content: String, expected: String) {
+        let environment = [
+            "CONCORD_DATABASE_URL": "postgresql:///concord", "CONCORD_KEYS_ENCRYPTION_FILE": "/keys",
+        ]
+        let text = mistakes(configurationSources(nil, environment, files: ["/keys": content]))
+        #expect(text.contains("keys.encryption_file"))
+        #expect(text.contains(expected))
+        #expect(!text.contains("AAAA"))
+        #expect(!text.contains("1:short"))
+    }
+
+    @Test func `a key file and keys exclude each other`() {
+        #expect(mistake("CONCORD_KEYS_ENCRYPTION_FILE", "/keys").contains("excludes keys.encryption"))
+    }
+
+    @Test(arguments: [
+        "1", "1:", "0:\(firstKey.dropFirst(2))", "65536:\(firstKey.dropFirst(2))", "a:\(firstKey.dropFirst(2))",
+        String(firstKey.dropLast()), firstKey + "A", "1:\(String(repeating: "A", count: 44))",
+        "\(firstKey),\(firstKey)",
+    ])
+    func `a key that is none is refused without being shown`(value: String) {
+        let text = mistake("CONCORD_KEYS_ENCRYPTION", value)
+        #expect(text.hasPrefix("CONCORD_KEYS_ENCRYPTION: keys.encryption: "))
+        #expect(!text.contains("AAAA"))
+    }
+
+    @Test func `no description shows a key or a password`() throws {
+        let environment = [
+            "CONCORD_DATABASE_URL": "postgresql://concord:hunter2@db/concord?sslpassword=hunter3",
+            "CONCORD_KEYS_ENCRYPTION": firstKey,
+        ]
+        let configuration = try ServeConfiguration(configurationSources(nil, environment))
+        let shown = [
+            "\(configuration.keys.sealing)", String(reflecting: configuration.keys.sealing),
+            "\(configuration.database.postgres)",
+            ConfigCommand.text(ConfigurationTable.effective(configurationSources(nil, environment))),
+        ].joined()
+        #expect(!shown.contains("hunter"))
+        #expect(!shown.contains("AAAA"))
+    }
+}
+
+@Suite struct ConfigurationPrintTests {
+    private let sources = configurationSources(
+        "listen: {port: 8443}\nlog:\n  format: json",
+        [
+            "CONCORD_DATABASE_URL": "postgresql://concord:hunter2@db.example.com/concord",
+            "CONCORD_KEYS_ENCRYPTION": firstKey, "CONCORD_LISTEN_TRUSTED_PROXIES": "10.0.0.0/8,10.1.0.0/16",
+        ]
+    )
+
+    @Test func `every setting is listed with its origin`() throws {
+        try golden.expect(ConfigCommand.text(ConfigurationTable.effective(sources)) + "\n", matches: "config-print.txt")
+    }
+
+    @Test func `the listing for programs holds the same`() throws {
+        try golden.expect(
+            ConfigCommand.json(ConfigurationTable.effective(sources)) + "\n",
+            matches: "config-print.json"
+        )
+    }
+
+    @Test func `a configuration file that was named has to be there`() {
+        #expect(throws: ConfigurationMistakes.self) {
+            try ConfigurationOptions.sources(path: "absent.yaml", environment: [:], readFile: { _ in nil })
+        }
+        #expect(throws: ConfigurationMistakes.self) {
+            try ConfigurationOptions.sources(
+                path: nil,
+                environment: ["CONCORD_CONFIG": "absent.yaml"],
+                readFile: { _ in nil }
+            )
+        }
+        #expect(throws: Never.self) {
+            try ConfigurationOptions.sources(path: nil, environment: [:], readFile: { _ in nil })
+        }
+    }
+}
+
+@Suite struct ConfigurationTableTests {
+    @Test func `names and variables are unique and in snake case`() {
+        let entries = ConfigurationTable.entries
+        #expect(Set(entries.map(\.name)).count == entries.count)
+        #expect(Set(entries.map(\.variable)).count == entries.count)
+        for entry in entries {
+            #expect(entry.name.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789_.".utf8.contains($0) })
+            #expect(!ConfigurationSources.isServiceLink(entry.variable))
+            #expect(entry.variable != ConfigurationSources.fileVariable)
+            #expect(!entry.summary.hasSuffix("."))
+        }
+    }
+
+    @Test func `every entry of the table is read, and nothing else`() throws {
+        var reader = ConfigurationReader(configurationSources())
+        _ = ListenConfiguration(reading: &reader)
+        _ = DatabaseConfiguration.read(&reader)
+        _ = LimitsConfiguration(reading: &reader)
+        _ = KeysConfiguration.read(&reader, isRequired: false)
+        _ = TokensConfiguration(reading: &reader)
+        _ = LogConfiguration(reading: &reader)
+        #expect(reader.namesRead == Set(ConfigurationTable.entries.map(\.name)))
+    }
+
+    @Test func `every default may be written down as it is shown`() {
+        let words: Set = ["none", "off", "one per core"]
+        let written = ConfigurationTable.entries.filter { !words.contains($0.defaultText) }
+        let yaml = written.map { "\($0.name): \"\($0.defaultText)\"" }.joined(separator: "\n")
+        #expect(mistakes(configurationSources(yaml, required)).isEmpty)
+    }
+}
+
+@Suite struct NetworkAddressTests {
+    @Test(arguments: [
+        ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.1", false), ("10.0.0.0/8", "::ffff:10.1.2.3", true),
+        ("192.0.2.128/25", "192.0.2.200", true), ("192.0.2.128/25", "192.0.2.127", false),
+        ("192.0.2.1", "192.0.2.1", true),
+        ("192.0.2.1", "192.0.2.2", false), ("0.0.0.0/0", "203.0.113.9", true), ("0.0.0.0/0", "2001:db8::1", false),
+        ("2001:db8::/33", "2001:db8:7fff::1", true), ("2001:db8::/33", "2001:db8:8000::1", false),
+        ("::/0", "::1", true),
+    ])
+    func `a range holds the addresses of its prefix`(range: String, address: String, expected: Bool) throws {
+        let network = try #require(IPNetwork(range))
+        #expect(network.contains(try #require(IPAddress(address))) == expected)
+    }
+}

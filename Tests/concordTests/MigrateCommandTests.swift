@@ -1,0 +1,100 @@
+import AccountTestSupport
+import ArgumentParser
+import FoundationEssentials
+import Migrations
+import Postgres
+import Testing
+
+@testable import concord
+
+/// Five migrations of which the ledger knows four, one in each condition.
+private let status: MigrationStatus = {
+    let names = ["users", "sessions", "events", "indexes"]
+    let set = MigrationSet(
+        files: names.enumerated().flatMap { index, name in
+            ["up", "down"].map { ("000\(index + 1)_\(name).\($0).sql", Array("SELECT \(index)".utf8)) }
+        }
+    )
+    func row(_ version: Int, _ name: String, checksum: String?, appliedAt: String?) -> AppliedMigration {
+        AppliedMigration(
+            version: version,
+            name: name,
+            checksum: checksum ?? String(repeating: "0", count: 64),
+            appliedAt: appliedAt,
+            durationMilliseconds: appliedAt.map { _ in 12 },
+            toolVersion: "1.2.3"
+        )
+    }
+    let applied = [
+        row(1, "users", checksum: set.migrations[0].up.checksum, appliedAt: "2026-01-02T03:04:05Z"),
+        row(2, "sessions", checksum: nil, appliedAt: "2026-01-02T03:04:06Z"),
+        row(3, "events", checksum: set.migrations[2].up.checksum, appliedAt: nil),
+        row(5, "gone", checksum: nil, appliedAt: "2026-01-02T03:04:07Z"),
+    ]
+    return MigrationStatus(available: set, applied: applied)
+}()
+
+@Suite struct MigrateCommandTests {
+    @Test func `the status is a table that ends with what to do`() throws {
+        try golden.expect(MigrateReport.text(status) + "\n", matches: "migrate-status.txt")
+    }
+
+    @Test func `the status for programs holds the same`() throws {
+        try golden.expect(MigrateReport.json(status) + "\n", matches: "migrate-status.json")
+    }
+
+    @Test func `going down needs a yes`() throws {
+        let refusal = try #require(throws: (any Error).self) { try MigrateCommand.Down.parse(["--to", "1"]) }
+        #expect(MigrateCommand.Down.exitCode(for: refusal) == .validationFailure)
+        #expect(MigrateCommand.Down.message(for: refusal).contains("add --yes"))
+        _ = try MigrateCommand.Down.parse(["--to", "1", "--yes"])
+        _ = try MigrateCommand.Down.parse(["--to", "1", "--dry-run"])
+    }
+
+    @Test func `a wait needs its unit`() throws {
+        let refusal = try #require(throws: (any Error).self) { try MigrateCommand.Up.parse(["--lock-wait", "5"]) }
+        #expect(MigrateCommand.Up.message(for: refusal).contains("with its unit"))
+        _ = try MigrateCommand.Up.parse(["--lock-wait", "5s", "--to", "3"])
+    }
+
+    @Test func `migrations are looked for beside the program`() throws {
+        let root = FileManager.default.temporaryDirectory.appending(path: "concord-\(UUID().uuidString)")
+        let shipped = root.appending(path: "share/concord/migrations")
+        try FileManager.default.createDirectory(at: shipped, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(at: root.appending(path: "bin"), withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: root) }
+        #expect(try MigrationDirectoryOptions.locate("given", executable: nil).path == "given")
+        let found = try MigrationDirectoryOptions.locate(
+            nil,
+            executable: root.appending(path: "bin/concord").path(),
+            workingDirectory: root.path()
+        )
+        #expect(try found.read().migrations.isEmpty)
+        #expect(found.path.hasSuffix("/bin/../share/concord/migrations"))
+        let failure = #expect(throws: MigrationDirectoryError.self) {
+            try MigrationDirectoryOptions.locate(nil, executable: nil, workingDirectory: root.path())
+        }
+        #expect(failure?.description.contains("--migrations") == true)
+    }
+}
+
+@Suite struct ExitCodeTests {
+    @Test func `an error ends a command with the code of its kind`() throws {
+        let unreachable = PostgresError(.unavailable, "no server")
+        let refused = PostgresError(.server("42601"), "syntax error")
+        let file = try #require(MigrationFileName("0001_a.up.sql"))
+        #expect(ExitCode(for: unreachable) == .databaseUnreachable)
+        #expect(ExitCode(for: PostgresError(.server("57P03"), "starting up")) == .databaseUnreachable)
+        #expect(ExitCode(for: refused) == .bug)
+        #expect(ExitCode(for: PostgresError(.configuration, "bad connection string")) == .badConfiguration)
+        #expect(ExitCode(for: MigrationFailure.stepFailed(file: file, cause: refused)) == .answerIsNo)
+        #expect(ExitCode(for: MigrationFailure.stepFailed(file: file, cause: unreachable)) == .databaseUnreachable)
+        #expect(ExitCode(for: MigrationFailure.busy(waited: .seconds(1), serverProcessID: 1)) == .answerIsNo)
+        #expect(ExitCode(for: ConfigurationMistakes(all: [])) == .badConfiguration)
+        #expect(ExitCode(for: MigrationDirectoryError.unreadable(path: "x")) == .badConfiguration)
+        #expect(ExitCode(for: MigrationDirectoryError.nameNotAllowed("X")) == .validationFailure)
+        #expect(ExitCode(for: ValidationError("x")) == .validationFailure)
+        #expect(ExitCode(for: ExitCode.answerIsNo) == .answerIsNo)
+        #expect(ExitCode(for: CancellationError()) == .bug)
+    }
+}

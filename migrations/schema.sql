@@ -1,0 +1,269 @@
+CREATE TABLE public.account_events (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    event_id uuid NOT NULL,
+    occurred_at timestamp with time zone NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    rule text NOT NULL COLLATE pg_catalog."C",
+    details jsonb
+);
+
+CREATE TABLE public.api_keys (
+    api_key text NOT NULL COLLATE pg_catalog."C",
+    display_name text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT api_keys_api_key_check CHECK (((length(api_key) >= 8) AND (length(api_key) <= 128)))
+);
+
+CREATE TABLE public.conflicts (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    conflict_id bytea NOT NULL,
+    state text NOT NULL,
+    kind text NOT NULL,
+    provider_id text NOT NULL COLLATE pg_catalog."C",
+    identity_digest bytea NOT NULL,
+    token_digests bytea[] NOT NULL,
+    sealed_credential bytea NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    CONSTRAINT conflicts_check CHECK ((expires_at > opened_at)),
+    CONSTRAINT conflicts_check1 CHECK (((state = 'open'::text) = (closed_at IS NULL))),
+    CONSTRAINT conflicts_conflict_id_check CHECK ((length(conflict_id) = 16)),
+    CONSTRAINT conflicts_identity_digest_check CHECK ((length(identity_digest) = 32)),
+    CONSTRAINT conflicts_kind_check CHECK ((kind = ANY (ARRAY['account-exists-with-different-credential'::text, 'credential-already-in-use'::text, 'email-already-in-use'::text]))),
+    CONSTRAINT conflicts_state_check CHECK ((state = ANY (ARRAY['open'::text, 'resolved'::text, 'superseded'::text])))
+);
+
+CREATE TABLE public.identifiers (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    value text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT identifiers_kind_check CHECK ((kind = ANY (ARRAY['email'::text, 'phone'::text, 'federated'::text]))),
+    CONSTRAINT identifiers_value_check CHECK (((length(value) >= 1) AND (length(value) <= 512)))
+);
+
+CREATE TABLE public.linked_providers (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    provider_id text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    issuer text,
+    email text,
+    email_key text COLLATE pg_catalog."C",
+    display_name text,
+    photo_url text,
+    screen_name text,
+    linked_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT linked_providers_display_name_check CHECK ((length(display_name) <= 256)),
+    CONSTRAINT linked_providers_email_check CHECK ((length(email) <= 255)),
+    CONSTRAINT linked_providers_email_key_check CHECK ((length(email_key) <= 255)),
+    CONSTRAINT linked_providers_photo_url_check CHECK ((length(photo_url) <= 2048)),
+    CONSTRAINT linked_providers_screen_name_check CHECK ((length(screen_name) <= 256)),
+    CONSTRAINT linked_providers_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
+);
+
+CREATE TABLE public.password_credentials (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    hash text NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.project_config (
+    singleton boolean DEFAULT true NOT NULL,
+    project_id text NOT NULL,
+    project_number bigint NOT NULL,
+    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT project_config_project_id_check CHECK ((project_id ~ '^[a-z0-9][a-z0-9-]{2,61}[a-z0-9]$'::text)),
+    CONSTRAINT project_config_project_number_check CHECK ((project_number > 0)),
+    CONSTRAINT project_config_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text)),
+    CONSTRAINT project_config_singleton_check CHECK (singleton)
+);
+
+CREATE TABLE public.provider_configs (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    provider_id text NOT NULL COLLATE pg_catalog."C",
+    enabled boolean NOT NULL,
+    display_name text,
+    client_id text,
+    sealed_client_secret bytea,
+    issuer text,
+    accepts_id_token boolean DEFAULT true NOT NULL,
+    accepts_code boolean DEFAULT false NOT NULL,
+    apple_bundle_ids text[] DEFAULT '{}'::text[] NOT NULL,
+    apple_team_id text,
+    apple_key_id text,
+    sealed_apple_key bytea,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT provider_configs_apple_key_id_check CHECK ((length(apple_key_id) <= 64)),
+    CONSTRAINT provider_configs_apple_team_id_check CHECK ((length(apple_team_id) <= 64)),
+    CONSTRAINT provider_configs_check CHECK (((provider_id ~~ 'oidc.%'::text) = (issuer IS NOT NULL))),
+    CONSTRAINT provider_configs_client_id_check CHECK ((length(client_id) <= 1024)),
+    CONSTRAINT provider_configs_display_name_check CHECK ((length(display_name) <= 256)),
+    CONSTRAINT provider_configs_issuer_check CHECK ((length(issuer) <= 2048)),
+    CONSTRAINT provider_configs_provider_id_check CHECK (((length(provider_id) >= 1) AND (length(provider_id) <= 128)))
+);
+
+CREATE TABLE public.schema_migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone,
+    duration_ms bigint,
+    tool_version text NOT NULL,
+    CONSTRAINT schema_migrations_check CHECK (((applied_at IS NULL) = (duration_ms IS NULL))),
+    CONSTRAINT schema_migrations_checksum_check CHECK ((checksum ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT schema_migrations_version_check CHECK (((version >= 1) AND (version <= 9999)))
+);
+
+CREATE TABLE public.sessions (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    session_id bytea NOT NULL,
+    secret_hash bytea NOT NULL,
+    session_epoch bigint NOT NULL,
+    auth_time timestamp with time zone NOT NULL,
+    sign_in_provider text NOT NULL,
+    second_factor text,
+    second_factor_id text,
+    session_claims jsonb,
+    sign_in_attributes jsonb,
+    CONSTRAINT sessions_check CHECK (((second_factor IS NULL) = (second_factor_id IS NULL))),
+    CONSTRAINT sessions_secret_hash_check CHECK ((length(secret_hash) = 32)),
+    CONSTRAINT sessions_session_id_check CHECK ((length(session_id) = 16))
+);
+
+CREATE TABLE public.sign_in_methods (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    method text NOT NULL COLLATE pg_catalog."C",
+    proof text NOT NULL,
+    proven_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.signing_keys (
+    key_id text NOT NULL COLLATE pg_catalog."C",
+    purpose text NOT NULL,
+    generation bigint NOT NULL,
+    algorithm text NOT NULL,
+    sealed_private_key bytea NOT NULL,
+    certificate bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    signs_from timestamp with time zone NOT NULL,
+    published_until timestamp with time zone,
+    CONSTRAINT signing_keys_algorithm_check CHECK ((algorithm = ANY (ARRAY['ES256'::text, 'RS256'::text]))),
+    CONSTRAINT signing_keys_generation_check CHECK ((generation > 0)),
+    CONSTRAINT signing_keys_purpose_check CHECK ((purpose = ANY (ARRAY['id-token'::text, 'session-cookie'::text])))
+);
+
+CREATE TABLE public.users (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    version bigint DEFAULT 1 NOT NULL,
+    session_epoch bigint NOT NULL,
+    email text,
+    email_proof text,
+    email_proven_at timestamp with time zone,
+    initial_email text,
+    phone_number text,
+    unproven_phone_number text,
+    display_name text,
+    photo_url text,
+    screen_name text,
+    language text,
+    time_zone text,
+    date_of_birth text,
+    disabled boolean DEFAULT false NOT NULL,
+    uses_custom_tokens boolean DEFAULT false NOT NULL,
+    custom_attributes text,
+    valid_since timestamp with time zone NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    last_login_at timestamp with time zone,
+    last_refresh_at timestamp with time zone,
+    CONSTRAINT users_check CHECK (((email_proof IS NULL) = (email_proven_at IS NULL))),
+    CONSTRAINT users_check1 CHECK (((email_proof IS NULL) OR (email IS NOT NULL))),
+    CONSTRAINT users_custom_attributes_check CHECK ((length(custom_attributes) <= 1000)),
+    CONSTRAINT users_date_of_birth_check CHECK ((length(date_of_birth) <= 64)),
+    CONSTRAINT users_display_name_check CHECK ((length(display_name) <= 256)),
+    CONSTRAINT users_email_check CHECK (((length(email) >= 3) AND (length(email) <= 255))),
+    CONSTRAINT users_initial_email_check CHECK (((length(initial_email) >= 3) AND (length(initial_email) <= 255))),
+    CONSTRAINT users_language_check CHECK ((length(language) <= 64)),
+    CONSTRAINT users_phone_number_check CHECK ((phone_number ~ '^\+[1-9][0-9]{6,14}$'::text)),
+    CONSTRAINT users_photo_url_check CHECK ((length(photo_url) <= 2048)),
+    CONSTRAINT users_screen_name_check CHECK ((length(screen_name) <= 256)),
+    CONSTRAINT users_time_zone_check CHECK ((length(time_zone) <= 64)),
+    CONSTRAINT users_unproven_phone_number_check CHECK ((unproven_phone_number ~ '^\+[1-9][0-9]{6,14}$'::text)),
+    CONSTRAINT users_user_id_check CHECK (((length(user_id) >= 1) AND (length(user_id) <= 128)))
+)
+WITH (fillfactor='85');
+
+ALTER TABLE ONLY public.account_events
+    ADD CONSTRAINT account_events_pkey PRIMARY KEY (tenant_id, user_id, event_id);
+
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (api_key);
+
+ALTER TABLE ONLY public.conflicts
+    ADD CONSTRAINT conflicts_pkey PRIMARY KEY (tenant_id, user_id, conflict_id);
+
+ALTER TABLE ONLY public.identifiers
+    ADD CONSTRAINT identifiers_pkey PRIMARY KEY (tenant_id, kind, value);
+
+ALTER TABLE ONLY public.linked_providers
+    ADD CONSTRAINT linked_providers_pkey PRIMARY KEY (tenant_id, user_id, provider_id);
+
+ALTER TABLE ONLY public.password_credentials
+    ADD CONSTRAINT password_credentials_pkey PRIMARY KEY (tenant_id, user_id);
+
+ALTER TABLE ONLY public.project_config
+    ADD CONSTRAINT project_config_pkey PRIMARY KEY (singleton);
+
+ALTER TABLE ONLY public.provider_configs
+    ADD CONSTRAINT provider_configs_pkey PRIMARY KEY (tenant_id, provider_id);
+
+ALTER TABLE ONLY public.schema_migrations
+    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, user_id, session_id);
+
+ALTER TABLE ONLY public.sign_in_methods
+    ADD CONSTRAINT sign_in_methods_pkey PRIMARY KEY (tenant_id, user_id, method);
+
+ALTER TABLE ONLY public.signing_keys
+    ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (key_id);
+
+ALTER TABLE ONLY public.signing_keys
+    ADD CONSTRAINT signing_keys_purpose_generation_key UNIQUE (purpose, generation);
+
+ALTER TABLE ONLY public.users
+    ADD CONSTRAINT users_pkey PRIMARY KEY (tenant_id, user_id);
+
+CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
+
+CREATE UNIQUE INDEX conflicts_open ON public.conflicts USING btree (tenant_id, user_id, identity_digest) WHERE (state = 'open'::text);
+
+CREATE INDEX linked_providers_by_email ON public.linked_providers USING btree (tenant_id, email_key) WHERE (email_key IS NOT NULL);
+
+ALTER TABLE ONLY public.conflicts
+    ADD CONSTRAINT conflicts_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.linked_providers
+    ADD CONSTRAINT linked_providers_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.password_credentials
+    ADD CONSTRAINT password_credentials_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.sign_in_methods
+    ADD CONSTRAINT sign_in_methods_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
