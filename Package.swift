@@ -153,7 +153,7 @@ let package = Package(
         .testTarget(
             name: "AccountOperationsTests",
             dependencies: [
-                "AccountOperations", "AccountTestSupport",
+                "AccountLinking", "AccountOperations", "AccountTestSupport", "IdentityProviders", "JSON", "Postgres",
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "X509", package: "swift-certificates"),
             ],

@@ -4,10 +4,10 @@ import Synchronization
 final class Job: LaneJob {
     typealias Answer = Result<[ResultSet], PostgresError>
 
-    let statements: [NumberedStatement]
+    let statements: [NamedStatement]
     let reply = Reply<Answer>()
 
-    init(_ statements: [NumberedStatement]) {
+    init(_ statements: [NamedStatement]) {
         self.statements = statements
     }
 
@@ -29,7 +29,7 @@ final class Lane: Sendable {
     let role: PostgresConfiguration.Role
     let state: Mutex<LaneState<Job>>
     /// Sent with each transaction where limits of time cannot be set once per connection.
-    let settings: NumberedStatement?
+    let settings: NamedStatement?
 
     init(_ name: PostgresLane, _ configuration: PostgresConfiguration) {
         self.name = name
@@ -45,7 +45,7 @@ final class Lane: Sendable {
             answerWait = configuration.writeStatementTimeout + configuration.answerGrace
         }
         settings = configuration.transactionSettings(for: role)
-            .map { NumberedStatement(sql: SQL(text: $0), number: nil) }
+            .map { NamedStatement(sql: SQL(text: $0), name: nil) }
         state = Mutex(
             LaneState(
                 limits: LaneState.Limits(

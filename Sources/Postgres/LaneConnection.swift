@@ -68,8 +68,8 @@ final class LaneConnection {
 
     // MARK: Sending
 
-    private static let begin = NumberedStatement(sql: "BEGIN", number: nil)
-    private static let commit = NumberedStatement(sql: "COMMIT", number: nil)
+    private static let begin = NamedStatement(sql: "BEGIN", name: nil)
+    private static let commit = NamedStatement(sql: "COMMIT", name: nil)
 
     /// Sends `batch`. `false` when the connection is of no further use; `lost` then says what becomes of the jobs.
     func send(_ batch: LaneBatch<Job>, _ lane: Lane) -> Bool {
@@ -140,11 +140,11 @@ final class LaneConnection {
         guard let finished = conversation else { return .broken }
         prepared.formUnion(finished.prepared)
         conversation = nil
-        var cleanUp: [NumberedStatement] = []
-        if !connection.isBetweenTransactions { cleanUp.append(NumberedStatement(sql: "ROLLBACK", number: nil)) }
+        var cleanUp: [NamedStatement] = []
+        if !connection.isBetweenTransactions { cleanUp.append(NamedStatement(sql: "ROLLBACK", name: nil)) }
         if finished.hasStalePreparation {
             prepared = []
-            cleanUp.append(NumberedStatement(sql: "DEALLOCATE ALL", number: nil))
+            cleanUp.append(NamedStatement(sql: "DEALLOCATE ALL", name: nil))
         }
         guard !cleanUp.isEmpty else { return .finished }
         var sending = Sending(connection: connection, conversation: Conversation(.reads, []), known: [])
@@ -176,33 +176,33 @@ private struct Sending {
         self.known = known
     }
 
-    mutating func send(_ statements: [NumberedStatement], exchange: Int) {
+    mutating func send(_ statements: [NamedStatement], exchange: Int) {
         prepare(statements, exchange: exchange)
         for (index, statement) in statements.enumerated() {
             send(statement, as: .statement(exchange: exchange, isLast: index == statements.count - 1))
         }
     }
 
-    mutating func send(_ statement: NumberedStatement, as step: Conversation<Job, ResultSet>.Step) {
+    mutating func send(_ statement: NamedStatement, as step: Conversation<Job, ResultSet>.Step) {
         let isSent =
-            if let number = statement.number {
-                connection.sendPrepared(name: name(number), statement.sql)
+            if let name = statement.name {
+                connection.sendPrepared(name: name.text, statement.sql)
             } else {
                 connection.sendUnnamed(statement.sql)
             }
         note(isSent, step)
     }
 
-    /// Prepares those of `statements` that are numbered and not prepared yet.
-    mutating func prepare(_ statements: [NumberedStatement], exchange: Int) {
+    /// Prepares those of `statements` that have a name and are not prepared yet.
+    mutating func prepare(_ statements: [NamedStatement], exchange: Int) {
         for statement in statements {
-            guard let number = statement.number, known.insert(number).inserted else { continue }
+            guard let name = statement.name, known.insert(name.number).inserted else { continue }
             let isSent = connection.sendPrepare(
-                name: name(number),
+                name: name.text,
                 text: statement.sql.text,
                 types: statement.sql.types
             )
-            note(isSent, .prepare(statement: number, exchange: exchange))
+            note(isSent, .prepare(statement: name.number, exchange: exchange))
         }
     }
 
@@ -214,6 +214,4 @@ private struct Sending {
         conversation.expect(step)
         isAccepted = isAccepted && isSent
     }
-
-    private func name(_ number: Int) -> String { "c\(number)" }
 }

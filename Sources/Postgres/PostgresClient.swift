@@ -24,7 +24,7 @@ package final class PostgresClient: Sendable {
     package init(configuration: PostgresConfiguration, observer: (any PostgresObserver)? = nil) {
         self.configuration = configuration
         core = ClientCore(configuration, observer: observer)
-        catalog = StatementCatalog(numbersMax: configuration.preparedStatementsMax)
+        catalog = StatementCatalog(namesMax: configuration.preparedStatementsMax)
     }
 
     /// Connects, serves and reconnects until `shutDown` is called or the task is cancelled. What was accepted by then
@@ -107,7 +107,7 @@ package final class PostgresClient: Sendable {
     private func submit(_ statements: [SQL], to name: PostgresLane) async throws(PostgresError) -> [ResultSet] {
         guard !statements.isEmpty else { return [] }
         try check(statements)
-        let job = Job(statements.map(numbered))
+        let job = Job(statements.map(named))
         let lane = core.lane(name)
         switch lane.state.withLock({ $0.submit(job, now: currentInstant()) }) {
         case .queued(let wakes):
@@ -127,9 +127,9 @@ package final class PostgresClient: Sendable {
         }
     }
 
-    private func numbered(_ statement: SQL) -> NumberedStatement {
-        let number = configuration.statementMode == .named ? catalog.number(of: statement) : nil
-        return NumberedStatement(sql: statement, number: number)
+    private func named(_ statement: SQL) -> NamedStatement {
+        let name = configuration.statementMode == .named ? catalog.name(of: statement) : nil
+        return NamedStatement(sql: statement, name: name)
     }
 
     private func refusal(_ code: PostgresError.Code) -> PostgresError {

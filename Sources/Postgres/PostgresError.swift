@@ -38,15 +38,24 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case misuse
     }
 
-    package let code: Code
-    /// For people; lower case, without values.
-    package let message: String
-    /// The violated constraint, when the server named one.
-    package let constraint: String?
-    /// The table the error is about, when the server named one.
-    package let table: String?
-    /// The column the error is about, when the server named one.
-    package let column: String?
+    private struct Content: Hashable {
+        let code: Code
+        let message: String
+        let constraint: String?
+        let table: String?
+        let column: String?
+    }
+
+    /// Behind one reference, because errors are rare and what may hold one is passed around all the time.
+    private final class Box: Sendable {
+        let content: Content
+
+        init(_ content: Content) {
+            self.content = content
+        }
+    }
+
+    private let box: Box
 
     package init(
         _ code: Code,
@@ -55,12 +64,22 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         table: String? = nil,
         column: String? = nil
     ) {
-        self.code = code
-        self.message = message
-        self.constraint = constraint
-        self.table = table
-        self.column = column
+        box = Box(Content(code: code, message: message, constraint: constraint, table: table, column: column))
     }
+
+    package var code: Code { box.content.code }
+    /// For people; lower case, without values.
+    package var message: String { box.content.message }
+    /// The violated constraint, when the server named one.
+    package var constraint: String? { box.content.constraint }
+    /// The table the error is about, when the server named one.
+    package var table: String? { box.content.table }
+    /// The column the error is about, when the server named one.
+    package var column: String? { box.content.column }
+
+    package static func == (lhs: Self, rhs: Self) -> Bool { lhs.box.content == rhs.box.content }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(box.content) }
 
     /// The server's error code, if it was the server that refused.
     package var sqlState: SQLState? {

@@ -12,6 +12,8 @@ final class Reactor {
     private var connections: [[LaneConnection?]]
     private var events = [epoll_event](repeating: epoll_event(), count: 64)
     private var drainDeadline: Instant?
+    /// Answers whose callers are woken once what waited behind them is on its way to the server.
+    private var deliveries: [Delivery] = []
 
     init(_ core: ClientCore) {
         self.core = core
@@ -33,13 +35,13 @@ final class Reactor {
         while true {
             var now = currentInstant()
             expireLeases(now: now)
-            let isDrained = checkDrain(now: now)
-            if isDrained { break }
+            if isDrained(now: now) { break }
             for lane in core.lanes.indices {
                 for duty in core.lanes[lane].state.withLock({ $0.duties(now: now) }) {
                     perform(duty, lane: lane, now: now)
                 }
             }
+            wakeCallers()
             now = currentInstant()
             waitForEvents(timeout: nextDeadline(now: now).map { now.millisecondsRoundedUp(until: $0) } ?? -1)
         }
@@ -198,7 +200,7 @@ final class Reactor {
             case .idle, .broken: break
             }
         }
-        delivery.wakeCallers()
+        deliveries.append(delivery)
         if outcome == .broken {
             lost(lane: lane, slot: slot, now: now)
         } else {
@@ -228,8 +230,13 @@ final class Reactor {
         for waiter in core.leases.expire(now: now) { waiter.finish { _ in .failure(error) } }
     }
 
+    private func wakeCallers() {
+        for delivery in deliveries { delivery.wakeCallers() }
+        deliveries.removeAll(keepingCapacity: true)
+    }
+
     /// Whether it is time to end.
-    private func checkDrain(now: Instant) -> Bool {
+    private func isDrained(now: Instant) -> Bool {
         guard core.isShutDown else { return false }
         let deadline = drainDeadline ?? now + core.configuration.drainWait
         drainDeadline = deadline
@@ -239,6 +246,7 @@ final class Reactor {
 
     /// Closes every connection and leaves nobody waiting.
     private func finish() {
+        wakeCallers()
         let error = PostgresError(.shutDown, "client was shut down")
         for (lane, slots) in connections.enumerated() {
             for connection in slots {

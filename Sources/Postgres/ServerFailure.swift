@@ -1,12 +1,32 @@
 /// An error report of the server, or of libpq in its stead (then without an SQLSTATE).
-struct ServerFailure: Sendable, Hashable {
-    var severity: String
-    var sqlState: SQLState?
-    var message: String
-    var sourceFunction: String?
-    var constraint: String?
-    var table: String?
-    var column: String?
+///
+/// A class, because failures are rare and what may hold one is passed around all the time.
+final class ServerFailure: Sendable {
+    let severity: String
+    let sqlState: SQLState?
+    let message: String
+    let sourceFunction: String?
+    let constraint: String?
+    let table: String?
+    let column: String?
+
+    init(
+        severity: String,
+        sqlState: SQLState?,
+        message: String,
+        sourceFunction: String? = nil,
+        constraint: String? = nil,
+        table: String? = nil,
+        column: String? = nil
+    ) {
+        self.severity = severity
+        self.sqlState = sqlState
+        self.message = message
+        self.sourceFunction = sourceFunction
+        self.constraint = constraint
+        self.table = table
+        self.column = column
+    }
 
     /// Whether the session ends with this report.
     var endsSession: Bool { sqlState == nil || severity == "FATAL" || severity == "PANIC" }

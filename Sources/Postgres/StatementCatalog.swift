@@ -11,31 +11,43 @@ struct StatementKey: Sendable, Hashable {
     }
 }
 
-/// The numbers of statements, one for all connections of a client. Each connection prepares a statement when it first
-/// meets its number.
-final class StatementCatalog: Sendable {
-    private let numbers = Mutex<[StatementKey: Int]>([:])
-    private let numbersMax: Int
+/// Under what a statement is prepared.
+struct PreparedName: Sendable, Hashable {
+    let number: Int
+    let text: String
 
-    init(numbersMax: Int) {
-        self.numbersMax = numbersMax
+    init(_ number: Int) {
+        self.number = number
+        text = "c\(number)"
+    }
+}
+
+/// The names of statements, the same on all connections of a client. Each connection prepares a statement when it first
+/// meets its name.
+final class StatementCatalog: Sendable {
+    private let names = Mutex<[StatementKey: PreparedName]>([:])
+    private let namesMax: Int
+
+    init(namesMax: Int) {
+        self.namesMax = namesMax
     }
 
     /// `nil` when the catalog is full: the statement is then parsed each time.
-    func number(of statement: SQL) -> Int? {
+    func name(of statement: SQL) -> PreparedName? {
         let key = StatementKey(statement)
-        return numbers.withLock { numbers in
-            if let number = numbers[key] { return number }
-            guard numbers.count < numbersMax else { return nil }
-            numbers[key] = numbers.count
-            return numbers.count - 1
+        return names.withLock { names in
+            if let name = names[key] { return name }
+            guard names.count < namesMax else { return nil }
+            let name = PreparedName(names.count)
+            names[key] = name
+            return name
         }
     }
 }
 
 /// A statement on its way to a connection.
-struct NumberedStatement: Sendable {
+struct NamedStatement: Sendable {
     let sql: SQL
     /// `nil` for a statement that is parsed each time.
-    let number: Int?
+    let name: PreparedName?
 }

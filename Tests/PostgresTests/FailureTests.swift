@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import Testing
 
 @testable import Postgres
@@ -297,6 +298,36 @@ import Testing
             #expect(leased?.code == .unavailable)
             #expect(client.state.read.statistics.connectFailures > 0)
         }
+    }
+
+    private final class Listener: PostgresObserver {
+        let events = Mutex<[PostgresEvent]>([])
+
+        func postgresEvent(_ event: PostgresEvent) {
+            events.withLock { $0.append(event) }
+        }
+
+        func heard(_ isMeant: (PostgresEvent) -> Bool) -> Bool {
+            events.withLock { $0.contains(where: isMeant) }
+        }
+    }
+
+    @Test func `an observer hears of connections made and lost, and of attempts that fail`() async throws {
+        let cluster = try TestCluster()
+        defer { cluster.dispose() }
+        let listener = Listener()
+        let client = PostgresClient(configuration: try cluster.configuration(), observer: listener)
+        let run = Task { await client.run() }
+        try await eventually { client.state.reachability == .connected }
+        #expect(listener.heard { $0 == .connected(.read) })
+        #expect(listener.heard { $0 == .connected(.write) })
+        try cluster.stop()
+        try await eventually {
+            listener.heard { if case .connectFailed(.read, _, _) = $0 { true } else { false } }
+        }
+        #expect(listener.heard { if case .connectionLost(.read, _) = $0 { true } else { false } })
+        run.cancel()
+        await run.value
     }
 
     // MARK: Shutting down

@@ -62,16 +62,16 @@ import Testing
     }
 
     @Test func `equal text with other types is another prepared statement`() {
-        let catalog = StatementCatalog(numbersMax: 2)
+        let catalog = StatementCatalog(namesMax: 2)
         let first: SQL = "SELECT \(Int64(1))"
         let same: SQL = "SELECT \(Int64(2))"
         let other: SQL = "SELECT \(1.0)"
         let third: SQL = "SELECT \(true)"
-        #expect(catalog.number(of: first) == 0)
-        #expect(catalog.number(of: same) == 0)
-        #expect(catalog.number(of: other) == 1)
-        #expect(catalog.number(of: third) == nil, "a full catalog gives out no numbers")
-        #expect(catalog.number(of: first) == 0)
+        #expect(catalog.name(of: first)?.text == "c0")
+        #expect(catalog.name(of: same)?.text == "c0")
+        #expect(catalog.name(of: other)?.text == "c1")
+        #expect(catalog.name(of: third) == nil, "a full catalog gives out no names")
+        #expect(catalog.name(of: first)?.text == "c0")
     }
 
     @Test func `a batch keeps its statements in order`() {

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import Postgres
@@ -174,6 +175,25 @@ import Testing
             }
             try await client.transaction("free") { _ throws(PostgresError) in }
             #expect(client.state.leasesInUse == 0)
+        }
+    }
+
+    @Test func `bodies that block do not take the program's threads`() async throws {
+        let bodies = 8
+        try await withClient(.adjusted { $0.leasedConnections = bodies }) { client, _ in
+            let arrived = Counter()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<bodies {
+                    group.addTask {
+                        try await client.transaction("meets") { _ throws(PostgresError) in
+                            arrived.increment()
+                            // Each waits for all: more than the machine has cores.
+                            while arrived.value < bodies { usleep(1000) }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
         }
     }
 

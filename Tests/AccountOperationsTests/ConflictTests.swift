@@ -1,0 +1,197 @@
+import AccountLinking
+import AccountOperations
+import AccountTestSupport
+import IdentityProviders
+import JSON
+import Postgres
+import Testing
+
+/// *Account exists with different credential*, from the refusal to the linked account (S7, S76–S79).
+@Suite struct ConflictTests {
+    @Test func `an address of another provider's account is a conflict that changes nothing`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let before = try await service.database.contents()
+            let credential = service.credential(.twitter, subject: "77", email: "ada@example.com", isVerified: true)
+            let (account, _) = try await service.signIn(credential).confirmation()
+            #expect(account == ada.user.id)
+            let after = try await service.database.contents()
+            for table in ["users", "identifiers", "linked_providers", "sign_in_methods", "sessions"] {
+                #expect(before[table] == after[table], "\(table)")
+            }
+        }
+    }
+
+    @Test func `the pending credential links once its owner has signed in, and then either method enters`()
+        async throws
+    {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
+            let (_, pendingToken) = try await service.signIn(credential).confirmation()
+
+            let session = try await service.signIn("ada@example.com").success()
+            let linked = try await service.signIn(pendingToken: pendingToken, idToken: session.tokens.idToken)
+                .signedIn()
+            #expect(linked.user.id == ada.user.id && !linked.isNewUser)
+            #expect(linked.user.linkedProviders.keys.map(\.rawValue) == ["twitter.com"])
+
+            #expect(try await service.signIn(credential).signedIn().user.id == ada.user.id)
+            #expect(try await service.signIn("ada@example.com").success().user.id == ada.user.id)
+        }
+    }
+
+    @Test func `the handle works alone, in another process and after the one that made it is gone`() async throws {
+        try await TestService.with { service in
+            let owner = try await service.signIn(service.credential(.gitHub, subject: "1")).signedIn()
+            let target = try await service.signUp("ada@example.com")
+            // L1: the identity belongs to somebody else.
+            let (refusal, handle) = try await service.signIn(
+                service.credential(.gitHub, subject: "1"),
+                idToken: target.tokens.idToken
+            ).refused()
+            #expect(refusal == .federatedIdentityAlreadyLinked)
+            let pendingToken = try #require(handle)
+            try await service.withSecondProcess { other in
+                // Without a session the handle signs in to the account that owns the identity.
+                let signedIn = try await other.signIn(pendingToken: pendingToken).signedIn()
+                #expect(signedIn.user.id == owner.user.id)
+            }
+            #expect(try await service.signIn(pendingToken: pendingToken).denial == .invalidPendingToken)
+        }
+    }
+
+    @Test func `the database holds no token of a pending credential in the clear`() async throws {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@example.com")
+            var credential = service.credential(.facebook, subject: "55", email: "ada@example.com")
+            credential.accessToken = "EAAB-a-secret-access-token-of-the-provider"
+            credential.tokenSecret = "a-secret-that-belongs-to-the-token"
+            let (_, pendingToken) = try await service.signIn(credential).confirmation()
+            let dump = try await service.database.contents().values.joined()
+            #expect(dump.contains("conflict-opened"), "the dump is of this database")
+            for secret in [credential.accessToken, credential.tokenSecret, credential.idToken, pendingToken] {
+                let secret = try #require(secret)
+                #expect(!dump.contains(secret))
+                #expect(
+                    !dump.contains(
+                        secret.utf8.map { byte in
+                            let digits = String(byte, radix: 16)
+                            return digits.count == 1 ? "0" + digits : digits
+                        }.joined()
+                    )
+                )
+            }
+        }
+    }
+
+    @Test func `raw tokens replayed with a session join the conflict that carried them`() async throws {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@example.com")
+            let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
+            let (_, pendingToken) = try await service.signIn(credential).confirmation()
+            let session = try await service.signIn("ada@example.com").success()
+            _ = try await service.signIn(credential, idToken: session.tokens.idToken).signedIn()
+            // Joined, so the handle is used up with it.
+            #expect(try await service.signIn(pendingToken: pendingToken).denial == .invalidPendingToken)
+            #expect(
+                try await service.database.count("SELECT count(*) FROM conflicts WHERE state = 'open'") == 0
+            )
+        }
+    }
+
+    @Test func `a second attempt joins the open conflict instead of opening another`() async throws {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@example.com")
+            let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
+            let (_, first) = try await service.signIn(credential).confirmation()
+            let (_, second) = try await service.signIn(credential).confirmation()
+            #expect(try await service.database.count("SELECT count(*) FROM conflicts") == 1)
+            let session = try await service.signIn("ada@example.com").success()
+            _ = try await service.signIn(pendingToken: first, idToken: session.tokens.idToken).signedIn()
+            #expect(
+                try await service.signIn(pendingToken: second, idToken: session.tokens.idToken).denial
+                    == .invalidPendingToken
+            )
+        }
+    }
+
+    @Test func `a handle expires`() async throws {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@example.com")
+            let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
+            let (_, pendingToken) = try await service.signIn(credential).confirmation()
+            service.clock.advance(seconds: 3601)
+            let session = try await service.signIn("ada@example.com").success()
+            #expect(
+                try await service.signIn(pendingToken: pendingToken, idToken: session.tokens.idToken).denial
+                    == .invalidPendingToken
+            )
+        }
+    }
+
+    @Test func `a changed handle is no handle`() async throws {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@example.com")
+            let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
+            let (_, pendingToken) = try await service.signIn(credential).confirmation()
+            var bytes = try #require(Base64URL.decode(pendingToken))
+            for index in bytes.indices {
+                bytes[index] ^= 1
+                let changed = Base64URL.encode(bytes)
+                #expect(try await service.signIn(pendingToken: changed).denial == .invalidPendingToken)
+                bytes[index] ^= 1
+            }
+            for text in ["", "x", pendingToken + "A", String(pendingToken.dropLast(4))] {
+                #expect(try await service.signIn(pendingToken: text).denial == .invalidPendingToken)
+            }
+        }
+    }
+
+    @Test func `somebody else's session cannot use the handle to take the address`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let mallory = try await service.signUp("mallory@example.com")
+            let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
+            let (_, pendingToken) = try await service.signIn(credential).confirmation()
+            let (refusal, _) = try await service.signIn(pendingToken: pendingToken, idToken: mallory.tokens.idToken)
+                .refused()
+            #expect(refusal == .emailExists)
+            // A failure does not use it up.
+            _ = try await service.signIn(pendingToken: pendingToken, idToken: ada.tokens.idToken).signedIn()
+        }
+    }
+
+    @Test func `a takeover voids the open conflicts of the account`() async throws {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@gmail.com", "of an attacker")
+            let credential = service.credential(.twitter, subject: "77", email: "ada@gmail.com")
+            let (_, pendingToken) = try await service.signIn(credential).confirmation()
+            let owner = try await service.signIn(
+                service.credential(.google, subject: "g", email: "ada@gmail.com", isVerified: true)
+            ).signedIn()
+            #expect(
+                try await service.signIn(pendingToken: pendingToken, idToken: owner.tokens.idToken).denial
+                    == .invalidPendingToken
+            )
+        }
+    }
+}
+
+extension TestDatabase {
+    /// The text of every row of every table, by table: what somebody who stole a dump would read.
+    func contents() async throws -> [String: String] {
+        let tables: [String?] = try await rows(
+            "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public'"
+        )
+        var contents: [String: String] = [:]
+        for table in tables.compactMap(\.self) {
+            let name = SQL(stringLiteral: table)
+            let rows: [String?] = try await rows(
+                Query("SELECT string_agg(t::text, E'\\n' ORDER BY t::text) FROM \(name) AS t")
+            )
+            contents[table] = rows.first.flatMap(\.self) ?? ""
+        }
+        return contents
+    }
+}

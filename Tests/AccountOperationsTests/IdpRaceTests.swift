@@ -1,0 +1,206 @@
+import AccountLinking
+import AccountOperations
+import AccountTestSupport
+import IdentityProviders
+import Postgres
+import Testing
+
+/// Many callers at once, spread over two processes on one database; afterwards the tables are asked (`spec/03` §13).
+@Suite struct IdpRaceTests {
+    private static let callers = 64
+
+    /// Runs `body` once per caller, every second one against another process.
+    private func race<Output: Sendable>(
+        _ service: TestService,
+        _ body: @escaping @Sendable (TestService, Int) async throws -> Output
+    ) async throws -> [Output] {
+        try await service.withSecondProcess { other in
+            try await withThrowingTaskGroup(of: Output.self) { group in
+                for number in 0..<Self.callers {
+                    group.addTask { try await body(number.isMultiple(of: 2) ? service : other, number) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+        }
+    }
+
+    @Test func `one identity signing in for the first time becomes one account`() async throws {
+        try await TestService.with { service in
+            let signedIn = try await race(service) { service, _ in
+                try await service.signIn(
+                    service.credential(.google, subject: "g", email: "ada@gmail.com", isVerified: true)
+                ).signedIn()
+            }
+            #expect(Set(signedIn.map(\.user.id)).count == 1)
+            #expect(signedIn.count(where: \.isNewUser) == 1)
+            #expect(try await service.database.count("SELECT count(*) FROM users") == 1)
+            #expect(try await service.database.count("SELECT count(*) FROM sessions") == Int64(Self.callers))
+            try await service.database.expectConsistency()
+        }
+    }
+
+    @Test func `one address arriving by password and by two providers at once ends in a state some order allows`()
+        async throws
+    {
+        try await TestService.with { service in
+            _ = try await race(service) { service, number in
+                switch number % 3 {
+                case 0:
+                    guard let address = EmailAddress("ada@gmail.com") else { throw UnexpectedEnding("address") }
+                    _ = try await service.operations.signUp(.password(address, "correct horse"), tenant: .project)
+                case 1:
+                    _ = try await service.signIn(
+                        service.credential(.google, subject: "g", email: "ada@gmail.com", isVerified: true)
+                    )
+                default:
+                    _ = try await service.signIn(
+                        service.credential(.facebook, subject: "f", email: "ada@gmail.com", isVerified: true)
+                    )
+                }
+            }
+            // Google vouches for the address, so whatever came first, the account ends up Google's and nothing unproven
+            // entered before it is left.
+            let users: [String?] = try await service.database.rows("SELECT email_proof FROM users")
+            #expect(users == ["provider:google.com"])
+            let providers: [String?] = try await service.database.rows("SELECT provider_id FROM linked_providers")
+            #expect(providers == ["google.com"])
+            #expect(try await service.database.count("SELECT count(*) FROM password_credentials") == 0)
+            try await service.database.expectConsistency()
+        }
+    }
+
+    @Test func `one identity linked to two accounts at once belongs to one of them`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let bob = try await service.signUp("bob@example.com")
+            let outcomes = try await race(service) { service, number in
+                try await service.signIn(
+                    service.credential(.gitHub, subject: "1"),
+                    idToken: (number % 4 < 2 ? ada : bob).tokens.idToken
+                ).success()
+            }
+            let winners = outcomes.compactMap { result -> UserID? in
+                guard case .signedIn(let signedIn) = result.ending else { return nil }
+                return signedIn.user.id
+            }
+            #expect(winners.count == 1)
+            #expect(
+                try await service.database.count("SELECT count(*) FROM identifiers WHERE kind = 'federated'") == 1
+            )
+            try await service.database.expectConsistency()
+        }
+    }
+
+    @Test func `one handle used by everybody at once links once`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
+            let (_, pendingToken) = try await service.signIn(credential).confirmation()
+            let outcomes = try await race(service) { service, _ in
+                try await service.signIn(pendingToken: pendingToken, idToken: ada.tokens.idToken)
+            }
+            var winners = 0
+            for outcome in outcomes {
+                switch outcome {
+                case .denied(let denial): #expect(denial == .invalidPendingToken)
+                case .success(let result):
+                    switch result.ending {
+                    case .signedIn: winners += 1
+                    // Read the open handle before, and the linked identity after the winner's commit.
+                    case .refused(let refusal, _): #expect(refusal == .federatedIdentityAlreadyLinked)
+                    case .needsConfirmation: Issue.record("a conflict with one's own account")
+                    }
+                }
+            }
+            #expect(winners == 1)
+            #expect(
+                try await service.database.count("SELECT count(*) FROM conflicts WHERE state = 'resolved'") == 1
+            )
+            try await service.database.expectConsistency()
+        }
+    }
+
+    @Test func `takeover and sign-ins at once leave no session of the old owner alive`() async throws {
+        try await TestService.with { service in
+            let attacker = try await service.signUp("ada@gmail.com", "of an attacker")
+            let outcomes = try await race(service) { service, number -> SignedIn? in
+                if number == Self.callers / 2 {
+                    return try await service.signIn(
+                        service.credential(.google, subject: "g", email: "ada@gmail.com", isVerified: true)
+                    ).signedIn()
+                }
+                guard case .success(let signedIn) = try await service.signIn("ada@gmail.com", "of an attacker")
+                else { return nil }
+                return signedIn
+            }
+            for signedIn in outcomes.compactMap(\.self) + [attacker] {
+                let isOwners = signedIn.user.linkedProviders[.google] != nil
+                let lookup = try await service.operations.lookUp(
+                    idToken: signedIn.tokens.idToken,
+                    tenant: .project
+                )
+                let refresh = try await service.operations.refreshSession(signedIn.tokens.refreshToken)
+                #expect((lookup.denial == nil) == isOwners)
+                #expect((refresh.denial == nil) == isOwners)
+            }
+            try await service.database.expectConsistency()
+        }
+    }
+}
+
+extension TestDatabase {
+    /// What must hold between tables whatever happened: claims and users agree, nothing hangs in the air.
+    func expectConsistency(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let checks: [(String, Query<Int64?>)] = [
+            (
+                "a claim without its user",
+                """
+                SELECT count(*) FROM identifiers i WHERE NOT EXISTS (
+                    SELECT FROM users u WHERE u.tenant_id = i.tenant_id AND u.user_id = i.user_id)
+                """
+            ),
+            (
+                "a user's address without exactly one claim of that user",
+                """
+                SELECT count(*) FROM users u WHERE u.email IS NOT NULL AND 1 <> (
+                    SELECT count(*) FROM identifiers i
+                    WHERE i.tenant_id = u.tenant_id AND i.user_id = u.user_id AND i.kind = 'email')
+                """
+            ),
+            (
+                "an e-mail claim of a user without an address",
+                """
+                SELECT count(*) FROM identifiers i JOIN users u USING (tenant_id, user_id)
+                WHERE i.kind = 'email' AND u.email IS NULL
+                """
+            ),
+            (
+                "a linked provider without its claim",
+                """
+                SELECT count(*) FROM linked_providers l WHERE NOT EXISTS (
+                    SELECT FROM identifiers i WHERE i.tenant_id = l.tenant_id AND i.user_id = l.user_id
+                        AND i.kind = 'federated' AND i.value = l.provider_id || E'\\x1F' || l.subject)
+                """
+            ),
+            (
+                "a federated claim without its linked provider",
+                """
+                SELECT count(*) FROM identifiers i WHERE i.kind = 'federated' AND NOT EXISTS (
+                    SELECT FROM linked_providers l WHERE l.tenant_id = i.tenant_id AND l.user_id = i.user_id
+                        AND i.value = l.provider_id || E'\\x1F' || l.subject)
+                """
+            ),
+            (
+                "a user without the event that made it",
+                """
+                SELECT count(*) FROM users u WHERE NOT EXISTS (
+                    SELECT FROM account_events e WHERE e.tenant_id = u.tenant_id AND e.user_id = u.user_id)
+                """
+            ),
+        ]
+        for (problem, query) in checks {
+            let found = try await count(query)
+            #expect(found == 0, "\(problem)", sourceLocation: sourceLocation)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import AccountTestSupport
+import Foundation
+import FoundationNetworking
+
+/// `concord dev`, the real program, in a process of its own.
+struct DevServer {
+    let process: Process
+    let url: String
+
+    /// Starts it on a free port and returns once it has said that it is ready.
+    static func start(dataDirectory: String) async throws -> DevServer {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Repository.root + "/.build/debug/concord")
+        process.currentDirectoryURL = URL(fileURLWithPath: Repository.root)
+        process.arguments = ["dev", "--port", "0", "--data-dir", dataDirectory]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        var said = ""
+        // Nothing more to read means that the process has closed its output, which it does by ending.
+        while case let bytes = output.fileHandleForReading.availableData, !bytes.isEmpty {
+            said += String(decoding: bytes, as: UTF8.self)
+            for line in said.split(separator: "\n") where said.contains("Stop it") {
+                let words = line.split(separator: " ")
+                if words.first == "URL", let url = words.last { return DevServer(process: process, url: String(url)) }
+            }
+        }
+        process.waitUntilExit()
+        throw DevServerFailure(description: "ended with \(process.terminationStatus) before it was ready")
+    }
+
+    /// Sends `signal` and returns the exit status, or the signal's negative number when it ended the process.
+    func stop(_ signal: Int32) -> Int32 {
+        kill(process.processIdentifier, signal)
+        process.waitUntilExit()
+        return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    }
+
+    func post(_ path: String, _ body: [String: Any]) async throws -> [String: Any] {
+        guard let url = URL(string: "\(url)\(path)?key=any") else { throw DevServerFailure(description: "no URL") }
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        request.httpBody = try JSONSerialization.data(withJSONObject: body)
+        let (data, _) = try await URLSession.shared.data(for: request)
+        return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+    }
+}
+
+struct DevServerFailure: Error, CustomStringConvertible {
+    let description: String
+}
