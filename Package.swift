@@ -147,14 +147,17 @@ let package = Package(
         ),
         .testTarget(
             name: "AccountStoreTests",
-            dependencies: ["AccountStore", "AccountTestSupport"],
+            dependencies: ["AccountLinking", "AccountStore", "AccountTestSupport", "JSON", "Postgres"],
+            exclude: ["Golden"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "AccountOperationsTests",
             dependencies: [
-                "AccountLinking", "AccountOperations", "AccountTestSupport", "IdentityProviders", "JSON", "Postgres",
+                "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "IdentityProviders",
+                "JSON", "Postgres",
                 .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
             swiftSettings: strict
@@ -162,13 +165,15 @@ let package = Package(
         .testTarget(
             name: "AccountAPITests",
             dependencies: [
-                "AccountAPI", "AccountTestSupport", "JSON",
+                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "JSON",
+                "Postgres",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
+            exclude: ["Golden"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -191,6 +196,7 @@ let package = Package(
             exclude: ["Golden"],
             swiftSettings: strict
         ),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres"], swiftSettings: strict),
         .testTarget(name: "PostgresClusterTests", dependencies: ["PostgresCluster"], swiftSettings: strict),
         .testTarget(name: "RepositoryTests", swiftSettings: strict),
         .testTarget(

@@ -66,6 +66,47 @@ CREATE TABLE public.linked_providers (
     CONSTRAINT linked_providers_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
 );
 
+CREATE TABLE public.one_time_codes (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    code_hash bytea NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    user_id text COLLATE pg_catalog."C",
+    session_epoch bigint,
+    email text NOT NULL,
+    email_key text NOT NULL COLLATE pg_catalog."C",
+    new_email text,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    consumed_at timestamp with time zone,
+    consumed_by uuid,
+    attempts integer DEFAULT 0 NOT NULL,
+    CONSTRAINT one_time_codes_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT one_time_codes_check CHECK (((consumed_by IS NULL) OR (consumed_at IS NOT NULL))),
+    CONSTRAINT one_time_codes_check1 CHECK (((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text])) OR (user_id IS NOT NULL))),
+    CONSTRAINT one_time_codes_check2 CHECK (((kind <> 'VERIFY_AND_CHANGE_EMAIL'::text) OR ((session_epoch IS NOT NULL) AND (new_email IS NOT NULL)))),
+    CONSTRAINT one_time_codes_code_hash_check CHECK ((length(code_hash) = 32)),
+    CONSTRAINT one_time_codes_email_check CHECK (((length(email) >= 3) AND (length(email) <= 255))),
+    CONSTRAINT one_time_codes_email_key_check CHECK (((length(email_key) >= 3) AND (length(email_key) <= 255))),
+    CONSTRAINT one_time_codes_kind_check CHECK ((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text, 'VERIFY_EMAIL'::text, 'VERIFY_AND_CHANGE_EMAIL'::text, 'RECOVER_EMAIL'::text]))),
+    CONSTRAINT one_time_codes_new_email_check CHECK (((length(new_email) >= 3) AND (length(new_email) <= 255)))
+);
+
+CREATE TABLE public.outbox (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    message_id uuid NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    sealed_payload bytea,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    state text DEFAULT 'pending'::text NOT NULL COLLATE pg_catalog."C",
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone NOT NULL,
+    CONSTRAINT outbox_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT outbox_check CHECK (((state = 'pending'::text) = (sealed_payload IS NOT NULL))),
+    CONSTRAINT outbox_kind_check CHECK ((kind ~ '^[a-z-]{1,32}$'::text)),
+    CONSTRAINT outbox_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text, 'withheld'::text])))
+);
+
 CREATE TABLE public.password_credentials (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -220,6 +261,12 @@ ALTER TABLE ONLY public.identifiers
 ALTER TABLE ONLY public.linked_providers
     ADD CONSTRAINT linked_providers_pkey PRIMARY KEY (tenant_id, user_id, provider_id);
 
+ALTER TABLE ONLY public.one_time_codes
+    ADD CONSTRAINT one_time_codes_pkey PRIMARY KEY (tenant_id, code_hash);
+
+ALTER TABLE ONLY public.outbox
+    ADD CONSTRAINT outbox_pkey PRIMARY KEY (tenant_id, message_id);
+
 ALTER TABLE ONLY public.password_credentials
     ADD CONSTRAINT password_credentials_pkey PRIMARY KEY (tenant_id, user_id);
 
@@ -252,6 +299,10 @@ CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
 CREATE UNIQUE INDEX conflicts_open ON public.conflicts USING btree (tenant_id, user_id, identity_digest) WHERE (state = 'open'::text);
 
 CREATE INDEX linked_providers_by_email ON public.linked_providers USING btree (tenant_id, email_key) WHERE (email_key IS NOT NULL);
+
+CREATE INDEX one_time_codes_by_user ON public.one_time_codes USING btree (tenant_id, user_id) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX outbox_due ON public.outbox USING btree (next_attempt_at) WHERE (state = 'pending'::text);
 
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;

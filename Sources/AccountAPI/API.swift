@@ -21,17 +21,21 @@ package struct API: Sendable {
 
     let service: ServiceHandle
     let callers: any CallerAuthentication
+    let development: DevelopmentRoutes?
     let limits: Limits
     let logger: Logger
 
+    /// `development`: routes that only development has; `nil` in production, where nothing answers to them.
     package init(
         service: ServiceHandle,
         callers: any CallerAuthentication,
+        development: DevelopmentRoutes?,
         limits: Limits,
         logger: Logger
     ) {
         self.service = service
         self.callers = callers
+        self.development = development
         self.limits = limits
         self.logger = logger
     }
@@ -45,6 +49,11 @@ package struct API: Sendable {
             .lookUp,
             .delete,
             .token,
+            .sendOobCode,
+            .sendOobCodeAsAdministrator,
+            .sendOobCodeOfTenant,
+            .resetPassword,
+            .signInWithEmailLink,
             .certificates,
             .jsonWebKeySet,
             // The next one goes here.
@@ -53,7 +62,7 @@ package struct API: Sendable {
     /// The server's responder: edge, then router, then one endpoint.
     package func responder() -> some HTTPResponder<BasicRequestContext> {
         let router = Router(context: BasicRequestContext.self, options: .autoGenerateHeadEndpoints)
-        for route in Self.routes {
+        for route in Self.routes + (development?.routes ?? []) {
             let endpoint = Endpoint(route: route, api: self)
             for path in route.paths {
                 router.on(RouterPath(path), method: route.method) { request, context in
@@ -68,9 +77,20 @@ package struct API: Sendable {
             }
             return Response.text("ready\n", status: .ok)
         }
-        for method in [HTTPRequest.Method.get, .post, .put, .patch, .delete] {
-            router.on("/**", method: method) { _, _ -> Response in throw APIError.notFound }
-        }
+        // Added last, so that it stands in front of nothing but the router's own answer to an unknown path or method.
+        router.add(middleware: NothingThere())
         return Edge(next: router.buildResponder(), service: service)
+    }
+}
+
+/// The envelope for a path or a method that no route serves. A wildcard route would not do: the router does not go back
+/// to it once the beginning of another path matched.
+private struct NothingThere: RouterMiddleware {
+    func handle(
+        _ request: Request,
+        context: BasicRequestContext,
+        next: @concurrent (Request, BasicRequestContext) async throws -> Response
+    ) async throws -> Response {
+        throw APIError.notFound
     }
 }

@@ -10,16 +10,21 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case duplicateLocalID = "DUPLICATE_LOCAL_ID"
     case emailExists = "EMAIL_EXISTS"
     case emailNotFound = "EMAIL_NOT_FOUND"
+    case expiredOobCode = "EXPIRED_OOB_CODE"
     case federatedUserIDAlreadyLinked = "FEDERATED_USER_ID_ALREADY_LINKED"
     case insufficientPermission = "INSUFFICIENT_PERMISSION"
     case invalidConfig = "INVALID_CONFIG"
     case invalidConfigID = "INVALID_CONFIG_ID"
+    case invalidContinueURI = "INVALID_CONTINUE_URI"
     case invalidCredentialOrProviderID = "INVALID_CREDENTIAL_OR_PROVIDER_ID"
+    case invalidDynamicLinkDomain = "INVALID_DYNAMIC_LINK_DOMAIN"
     case invalidEmail = "INVALID_EMAIL"
     case invalidGrantType = "INVALID_GRANT_TYPE"
-    case invalidIDToken = "INVALID_ID_TOKEN"
+    case invalidHostingLinkDomain = "INVALID_HOSTING_LINK_DOMAIN"
     case invalidIdpResponse = "INVALID_IDP_RESPONSE"
+    case invalidIDToken = "INVALID_ID_TOKEN"
     case invalidLoginCredentials = "INVALID_LOGIN_CREDENTIALS"
+    case invalidNewEmail = "INVALID_NEW_EMAIL"
     case invalidOobCode = "INVALID_OOB_CODE"
     case invalidPassword = "INVALID_PASSWORD"
     case invalidPendingToken = "INVALID_PENDING_TOKEN"
@@ -27,16 +32,22 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case invalidRefreshToken = "INVALID_REFRESH_TOKEN"
     case invalidRequestURI = "INVALID_REQUEST_URI"
     case lastSignInMethod = "LAST_SIGN_IN_METHOD"
+    case missingAndroidPackageName = "MISSING_ANDROID_PACKAGE_NAME"
     case missingConfigID = "MISSING_CONFIG_ID"
+    case missingContinueURI = "MISSING_CONTINUE_URI"
     case missingEmail = "MISSING_EMAIL"
     case missingGrantType = "MISSING_GRANT_TYPE"
     case missingIDToken = "MISSING_ID_TOKEN"
+    case missingIOSBundleID = "MISSING_IOS_BUNDLE_ID"
     case missingIssuer = "MISSING_ISSUER"
+    case missingNewEmail = "MISSING_NEW_EMAIL"
     case missingOAuthClientID = "MISSING_OAUTH_CLIENT_ID"
+    case missingOobCode = "MISSING_OOB_CODE"
     case missingOrInvalidNonce = "MISSING_OR_INVALID_NONCE"
     case missingPassword = "MISSING_PASSWORD"
     case missingRefreshToken = "MISSING_REFRESH_TOKEN"
     case missingRequestURI = "MISSING_REQUEST_URI"
+    case missingRequestType = "MISSING_REQ_TYPE"
     case operationNotAllowed = "OPERATION_NOT_ALLOWED"
     case passwordLoginDisabled = "PASSWORD_LOGIN_DISABLED"
     case phoneNumberExists = "PHONE_NUMBER_EXISTS"
@@ -44,6 +55,8 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case tenantIDMismatch = "TENANT_ID_MISMATCH"
     case tenantNotFound = "TENANT_NOT_FOUND"
     case tokenExpired = "TOKEN_EXPIRED"
+    case tooManyAttemptsTryLater = "TOO_MANY_ATTEMPTS_TRY_LATER"
+    case unauthorizedDomain = "UNAUTHORIZED_DOMAIN"
     case unexpectedParameter = "UNEXPECTED_PARAMETER"
     case userCancelled = "USER_CANCELLED"
     case userDisabled = "USER_DISABLED"
@@ -63,19 +76,23 @@ struct APIError: Error, Sendable {
     let reason: String
     /// The inner item's own message, where it differs.
     let itemMessage: String?
+    /// What is answered in place of the envelope.
+    private let ownBody: [UInt8]?
 
     private init(
         _ status: HTTPResponse.Status,
         _ message: String,
         canonicalStatus: String?,
         reason: String,
-        itemMessage: String? = nil
+        itemMessage: String? = nil,
+        ownBody: [UInt8]? = nil
     ) {
         self.status = status
         self.message = message
         self.canonicalStatus = canonicalStatus
         self.reason = reason
         self.itemMessage = itemMessage
+        self.ownBody = ownBody
     }
 
     /// A documented "no": 400, unless the code has a status of its own.
@@ -162,13 +179,6 @@ struct APIError: Error, Sendable {
         reason: "notFound"
     )
 
-    static let methodNotAllowed = APIError(
-        .methodNotAllowed,
-        "The method is not allowed for the requested URL.",
-        canonicalStatus: "NOT_FOUND",
-        reason: "httpMethodNotAllowed"
-    )
-
     static func unimplemented(_ what: String) -> APIError {
         APIError(
             .notImplemented,
@@ -185,6 +195,11 @@ struct APIError: Error, Sendable {
         reason: "backendError"
     )
 
+    /// A failure of the development action page, in its own form.
+    static func actionPage(_ body: [UInt8]) -> APIError {
+        APIError(.badRequest, "action failed", canonicalStatus: nil, reason: "invalid", ownBody: body)
+    }
+
     static let unexpected = APIError(
         .internalServerError,
         "INTERNAL_ERROR",
@@ -193,6 +208,10 @@ struct APIError: Error, Sendable {
     )
 
     var body: [UInt8] {
+        ownBody ?? envelope
+    }
+
+    private var envelope: [UInt8] {
         JSONWriter.object { writer in
             writer.field(
                 "error",

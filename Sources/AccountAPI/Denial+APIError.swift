@@ -20,6 +20,7 @@ extension Denial {
         case .invalidRefreshToken: .code(.invalidRefreshToken)
         case .invalidPendingToken: .code(.invalidPendingToken)
         case .invalidCredential(let reason): reason.apiError
+        case .emailCode(let denial): denial.apiError
         case .tenantMismatch: .code(.tenantIDMismatch)
         case .weakPassword: .code(.weakPassword, "Password should be at least \(WeakPassword.lengthMin) characters")
         }
@@ -63,6 +64,25 @@ extension Refusal {
         case .tokenExpired: .code(.tokenExpired)
         case .lastSignInMethod: .code(.lastSignInMethod)
         case .invalidActionCode: .code(.invalidOobCode)
+        }
+    }
+}
+
+extension EmailCodeDenial {
+    var apiError: APIError {
+        switch self {
+        case .invalidContinueURL: .code(.invalidContinueURI, "Invalid value for 'continueUrl'.")
+        case .missingContinueURL: .code(.missingContinueURI)
+        case .unauthorizedDomain: .code(.unauthorizedDomain, "Domain not allowlisted by project")
+        case .missingAndroidPackageName: .code(.missingAndroidPackageName)
+        case .missingIOSBundleID: .code(.missingIOSBundleID)
+        case .invalidDynamicLinkDomain: .code(.invalidDynamicLinkDomain)
+        case .invalidHostingLinkDomain: .code(.invalidHostingLinkDomain)
+        case .missingEmail: .code(.missingEmail)
+        case .missingCode: .code(.missingOobCode)
+        case .expired: .code(.expiredOobCode)
+        case .wrongAddress: .code(.invalidEmail, "The email provided does not match the sign-in email address.")
+        case .tooManyAttempts: .code(.tooManyAttemptsTryLater)
         }
     }
 }

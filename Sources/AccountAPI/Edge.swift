@@ -49,7 +49,9 @@ struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == BasicReque
             return answer(.unavailable, to: request)
         case .bug:
             // The type of an error is ours; its description may quote what a client sent.
-            context.logger.error("request failed", metadata: ["error.type": "\(type(of: error))", "error": "\(error)"])
+            var metadata: Logger.Metadata = ["error.type": "\(type(of: error))"]
+            if let description = Failure.safeDescription(of: error) { metadata["error"] = "\(description)" }
+            context.logger.error("request failed", metadata: metadata)
             return answer(.unexpected, to: request)
         }
     }

@@ -33,10 +33,11 @@ struct Endpoint: Sendable {
             )
         )
         var response = Response(
-            status: .ok,
+            status: answer.location == nil ? .ok : .seeOther,
             headers: [.contentType: answer.contentType],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body))
         )
+        response.headers[.location] = answer.location
         response.headers[.cacheControl] =
             answer.maxAgeSeconds.map { "public, max-age=\($0)" } ?? "no-store"
         return response

@@ -97,6 +97,8 @@ struct APIRequest: Sendable {
 struct APIResponse: Sendable {
     var body: [UInt8]
     var contentType = "application/json; charset=UTF-8"
+    /// Where the client is sent on to, with 303 (See Other).
+    var location: String?
     /// Seconds a public answer may be cached; `nil` forbids caching.
     var maxAgeSeconds: Int?
 

@@ -13,6 +13,7 @@ package struct AccountOperations: Sendable {
     package let passwords: PasswordHasher
     package let providers: ProviderRegistry
     package let sealer: Sealer
+    package let actionLinks: ActionLinks
     package let effects: Effects
 
     package init(
@@ -22,6 +23,7 @@ package struct AccountOperations: Sendable {
         passwords: PasswordHasher,
         providers: ProviderRegistry,
         sealer: Sealer,
+        actionLinks: ActionLinks,
         effects: Effects
     ) {
         self.store = store
@@ -30,6 +32,7 @@ package struct AccountOperations: Sendable {
         self.passwords = passwords
         self.providers = providers
         self.sealer = sealer
+        self.actionLinks = actionLinks
         self.effects = effects
     }
 
@@ -49,6 +52,7 @@ package enum Denial: Error, Sendable, Hashable {
     case invalidRefreshToken
     /// Unknown, used, expired, or of another tenant: one answer, from which a stranger learns nothing.
     case invalidPendingToken
+    case emailCode(EmailCodeDenial)
     /// The provider's credential proves nothing.
     case invalidCredential(InvalidCredential)
     case tenantMismatch

@@ -94,6 +94,9 @@ extension AccountOperations {
                 companions.append(
                     .supersedeOpenConflicts(of: found.id, tenant: found.tenant, at: attempt.now)
                 )
+                companions.append(
+                    .voidCodes(of: found.id, tenant: found.tenant, includingRecovery: true, at: attempt.now)
+                )
             }
             kind = AccountEvent.Kind(signInWith: change)
             isRecycled = emailWasRecycled

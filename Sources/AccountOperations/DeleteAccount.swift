@@ -13,16 +13,19 @@ extension AccountOperations {
         let event = effects.newEventID()
 
         return try await decideAndApply {
-            let user = try await store.user(caller.user.id, tenant: tenant)
+            let user: UserRecord
+            switch caller.stillHolds(try await store.user(caller.user.id, tenant: tenant)) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let current): user = current
+            }
             let verdict = decideDelete(
                 policy: policy,
-                account: user?.account,
+                account: user.account,
                 request: .client(isSessionRecent: caller.isRecent(for: .deleteAccount, policy: policy, now: now))
             )
             switch verdict.decision {
             case .refuse(let refusal): return .denied(.refusal(refusal))
             case .delete(let id):
-                guard let user else { throw UnexpectedDecision(verdict.rule) }
                 let record = AccountEvent(id: event, occurredAt: now, kind: .userDeleted, rule: verdict.rule)
                 guard try await store.delete(user, event: record) == .applied else { return nil }
                 return .success(id)

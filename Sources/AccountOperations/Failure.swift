@@ -1,3 +1,4 @@
+import AccountLinking
 import IdentityProviders
 import Postgres
 
@@ -32,6 +33,19 @@ package enum Failure: Sendable, Hashable {
                 ["08", "40", "53", "55", "57"].contains(state.errorClass) || state == "25006" ? .unavailable : .bug
         case .decoding, .tooManyRows, .valueTooLarge, .rolledBack, .configuration, .misuse:
             self = .bug
+        }
+    }
+}
+
+extension Failure {
+    /// The description of an error that promises to quote nothing a client sent and nothing that is stored; `nil` for
+    /// every other error. What a log may hold.
+    package static func safeDescription(of error: any Error) -> String? {
+        switch error {
+        case let error as PostgresError: error.description
+        case let error as UnexpectedDecision: "rule \(error.rule.rawValue)"
+        case let error as PasswordHasher.HashingFailed: "code \(error.code)"
+        default: nil
         }
     }
 }

@@ -84,6 +84,16 @@ package struct AuthenticatedSession: Sendable {
     }
 }
 
+extension AuthenticatedSession {
+    /// The account as it is now, if the session still lives: whatever ended it since is seen here, so that nothing a
+    /// session began outlives a takeover.
+    func stillHolds(_ current: UserRecord?) -> Outcome<UserRecord> {
+        guard let current else { return .denied(.refusal(.userNotFound)) }
+        guard current.sessionEpoch == token.sessionEpoch else { return .denied(.refusal(.tokenExpired)) }
+        return .success(current)
+    }
+}
+
 extension AccountOperations {
     /// Verifies an ID token and that its session still lives (`spec/01` §1.6, in that order).
     ///

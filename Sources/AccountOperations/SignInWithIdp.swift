@@ -114,8 +114,12 @@ extension AccountOperations {
             }
             let found = try await matchingAccounts(for: incoming, target: caller?.user.id, tenant: tenant)
             let verdict: Verdict<SignInDecision>
-            if caller != nil {
-                guard let target = found.target else { return .denied(.refusal(.userNotFound)) }
+            if let caller {
+                let target: UserRecord
+                switch caller.stillHolds(found.target) {
+                case .denied(let denial): return .denied(denial)
+                case .success(let user): target = user
+                }
                 verdict = decideLinkWithIdp(
                     policy: policy,
                     target: target.account,

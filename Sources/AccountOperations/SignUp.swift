@@ -87,8 +87,10 @@ extension AccountOperations {
             passwordHash: hash
         )
         return try await decideAndApply {
-            guard let target = try await store.user(caller.user.id, tenant: tenant) else {
-                return .denied(.refusal(.userNotFound))
+            let target: UserRecord
+            switch caller.stillHolds(try await store.user(caller.user.id, tenant: tenant)) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let user): target = user
             }
             let owner = try await store.user(owning: .email(email), tenant: tenant)
             let verdict = decideSignUp(

@@ -93,6 +93,9 @@ struct Conversation<Job: LaneJob, Answer: Sendable>: Sendable {
             endedAt = failure.sqlState == nil ? nil : step
             return .broken
         }
+        // libpq reports success without a command tag for the statement under way when the connection breaks beneath it;
+        // the server itself never does. Taken for an answer it would be one without rows.
+        if case (.statement, .completed(_, tag: "")) = (step, event) { return .broken }
         position += 1
         switch (step, event) {
         case (.sync(let exchange), .synced):

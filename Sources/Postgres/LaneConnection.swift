@@ -110,12 +110,15 @@ final class LaneConnection {
         // What came before the connection broke can still be read.
         let isAlive = connection.consumeInput()
         guard conversation != nil else { return isAlive ? .idle : .broken }
+        var hasEnded = false
         while conversation?.isFinished == false, !connection.isWaiting {
-            // Nil ends the results of one statement.
             guard let result = connection.nextResult() else {
-                guard connection.isAlive else { return .broken }
+                // Nil ends the results of one statement; twice, libpq waits for nothing while we do.
+                guard connection.isAlive, !hasEnded else { return .broken }
+                hasEnded = true
                 continue
             }
+            hasEnded = false
             delivery.hasProgress = true
             let effect = conversation?.receive(event(of: result)) ?? .broken
             if case .broken = effect { return .broken }

@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 
 /// The connections for interactive transactions: each with a thread of its own, on which the transaction's body runs.
@@ -146,7 +147,9 @@ final class LeaseWorker: Sendable {
         _ cancellation: Cancellation
     ) throws(PostgresError) -> Output {
         if let reason = cancellation.arm(connection.cancelHandle()) { throw reason }
+        connection.interruption = { cancellation.reason }
         defer {
+            connection.interruption = nil
             // A request to cancel that is still under way must not meet somebody else's statement.
             if cancellation.disarm() != nil { connection.retire() }
         }
@@ -171,6 +174,8 @@ private final class Cancellation: Sendable {
     /// Why the transaction is to end, if it is.
     var reason: PostgresError? { state.withLock(\.reason) }
 
+    private var isArmed: Bool { state.withLock { $0.handle != nil } }
+
     /// From now on `handle` is used to cancel; unless that was asked for before, for the reason returned.
     func arm(_ handle: CancelHandle?) -> PostgresError? {
         state.withLock { state in
@@ -193,7 +198,13 @@ private final class Cancellation: Sendable {
             return state.handle
         }
         guard let handle else { return }
-        // The request is a connection of its own, and blocks; whoever cancels must not.
-        startThread { handle.cancel() }
+        // The request is a connection of its own, and blocks; whoever cancels must not. It is lost on a server that has
+        // not begun with the statement yet, and so repeated.
+        startThread {
+            while self.isArmed {
+                handle.cancel()
+                usleep(20_000)
+            }
+        }
     }
 }

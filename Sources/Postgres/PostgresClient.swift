@@ -30,7 +30,8 @@ package final class PostgresClient: Sendable {
     /// Connects, serves and reconnects until `shutDown` is called or the task is cancelled. What was accepted by then
     /// is answered first, for at most `PostgresConfiguration.drainWait`; afterwards nobody waits any more.
     ///
-    /// Runs once: later calls return at once.
+    /// Runs once: later calls return at once. A host given by name is looked up on the thread that serves all
+    /// connections; give `hostaddr` as well where lookups can be slow.
     package func run() async {
         let starts = lifecycle.withLock { lifecycle in
             guard lifecycle == .notStarted else { return false }
@@ -107,6 +108,8 @@ package final class PostgresClient: Sendable {
     private func submit(_ statements: [SQL], to name: PostgresLane) async throws(PostgresError) -> [ResultSet] {
         guard !statements.isEmpty else { return [] }
         try check(statements)
+        // Nothing is begun for a caller that has gone; later than here it may be answered before it is told.
+        guard !Task.isCancelled else { throw PostgresError(.cancelled, "the task was cancelled") }
         let job = Job(statements.map(named))
         let lane = core.lane(name)
         switch lane.state.withLock({ $0.submit(job, now: currentInstant()) }) {
@@ -147,7 +150,7 @@ package final class PostgresClient: Sendable {
     /// `body` is synchronous, so nothing outside the database can be waited for while locks are held; it runs on a
     /// thread of its own, with the task's locals. It must be safe to run again: after a serialization failure, a
     /// deadlock or a connection lost before the commit it does, up to `PostgresConfiguration.transactionAttemptsMax`
-    /// times in all, after a short wait. Cancelling the task cancels the running statement.
+    /// times in all, after a short wait. Cancelling the task cancels the running statement, and no other is sent.
     ///
     /// - Parameters:
     ///   - name: for logs and metrics; a closed set. The observer is told it when the body runs again.

@@ -18,6 +18,9 @@ package final class PostgresConnection {
     /// transaction is lost; on a new connection it may succeed.
     private(set) var hasStalePreparation = false
 
+    /// Asked before each statement of a transaction's body: why it should not be sent.
+    var interruption: (() -> PostgresError?)?
+
     /// Connects, and blocks until that has succeeded or failed.
     ///
     /// - Throws: `.unavailable`.
@@ -55,17 +58,20 @@ package final class PostgresConnection {
     ///
     /// - Throws: `.server`, `.connectionLost`, `.statementTimeout`, `.decoding`, `.tooManyRows`.
     package func query<Row>(_ query: Query<Row>) throws(PostgresError) -> [Row] {
-        try run(query.sql).decode(rowsMax: rowsMax)
+        if let reason = interruption?() { throw reason }
+        return try run(query.sql).decode(rowsMax: rowsMax)
     }
 
     /// How many rows `statement` inserted, changed, deleted or returned.
     @discardableResult
     package func execute(_ statement: SQL) throws(PostgresError) -> Int {
-        try run(statement).affectedRows
+        if let reason = interruption?() { throw reason }
+        return try run(statement).affectedRows
     }
 
     /// Runs text that may hold several statements, without parameters. Outside a transaction they are one.
     package func execute(script: String) throws(PostgresError) {
+        if let reason = interruption?() { throw reason }
         try settle(try runScript(script))
     }
 

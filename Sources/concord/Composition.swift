@@ -24,6 +24,10 @@ struct Composition {
         var callers: any CallerAuthentication
         var trust: EmailTrust
         var providers: ProviderRegistry
+        /// Routes that only development has; `nil` in production.
+        var development: DevelopmentRoutes?
+        /// Where the links in mails lead.
+        var actionPage: ActionLinks.Page
         /// Creates the project when the database holds none; `nil` leaves that to `concord project init`.
         var projectToCreate: ProjectRecord?
         /// Called once the service answers requests.
@@ -53,6 +57,7 @@ struct Composition {
         let api = API(
             service: service,
             callers: mode.callers,
+            development: mode.development,
             limits: API.Limits(bodyBytesMax: limits.bodyBytesMax, batchBodyBytesMax: limits.batchBodyBytesMax),
             logger: logger
         )

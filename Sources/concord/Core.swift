@@ -29,6 +29,7 @@ struct Core: Service {
     /// A flush costs one statement however many sign-ins there were; a crash loses at most what came since the last.
     private static let flushInterval = Duration.milliseconds(250)
     private static let flushesPerRefresh = 4
+    private static let addressRetryInterval = Duration.milliseconds(10)
     private static let databaseRetryInterval = Duration.milliseconds(500)
 
     func run() async throws {
@@ -105,7 +106,24 @@ struct Core: Service {
             passwords: passwords,
             providers: composition.mode.providers,
             sealer: composition.sealer,
+            actionLinks: try await actionLinks(),
             effects: effects
+        )
+    }
+
+    /// Links lead to the public URL where one is configured, else to where the server listens.
+    private func actionLinks() async throws -> ActionLinks {
+        let listen = composition.listen
+        if let publicURL = listen.publicURL { return ActionLinks(base: publicURL, page: composition.mode.actionPage) }
+        // With port 0 the system chooses, and says so once the socket is bound.
+        while listen.port == 0, address.value == nil {
+            try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.addressRetryInterval) }
+        }
+        let port = listen.port == 0 ? address.value?.port ?? 0 : listen.port
+        let host = listen.host.contains(":") ? "[\(listen.host)]" : listen.host
+        return ActionLinks(
+            base: "\(listen.transport == .plain ? "http" : "https")://\(host):\(port)",
+            page: composition.mode.actionPage
         )
     }
 

@@ -1,51 +1,131 @@
 import AccountAPI
+import AccountLinking
 import AccountOperations
+import AccountStore
 import AccountTestSupport
-import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import JSON
 import Logging
 import NIOCore
+import Testing
 
-/// The whole API over a database of its own, driven through Hummingbird's router.
+/// The whole API, driven through Hummingbird's router: no socket, everything else as served.
 struct TestAPI: Sendable {
     let service: TestService
-    let client: any TestClientProtocol
+    let wire: Wire
+    /// Everything the program logged.
+    let log: RecordedLog
 
+    /// Serves a database of its own.
     static func with(
         settings: JSONValue = ProjectSettings.developmentDefaults,
         callers: any CallerAuthentication = RegisteredCallers(),
+        development: DevelopmentRoutes? = DevelopmentRoutes(),
         _ body: @Sendable (TestAPI) async throws -> Void
     ) async throws {
         try await TestService.with(settings: settings) { service in
             let handle = ServiceHandle()
             handle.state = .ready(service.operations, checkDatabase: { nil })
-            let api = API(
-                service: handle,
-                callers: callers,
-                limits: API.Limits(bodyBytesMax: 1 << 20, batchBodyBytesMax: 16 << 20),
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            )
-            let application = Application(responder: api.responder())
-            try await application.test(.router) { client in
-                try await body(TestAPI(service: service, client: client))
+            let log = RecordedLog()
+            try await Wire.with(service: handle, callers: callers, development: development, log: log) { wire in
+                try await body(TestAPI(service: service, wire: wire, log: log))
             }
         }
+    }
+
+    /// The API of the suite that a test runs in; see `APITrait`.
+    @TaskLocal static var ofSuite: TestAPI?
+
+    /// The API of the suite. Its other tests use it at the same time.
+    static var shared: TestAPI {
+        get throws { try #require(ofSuite, "the suite has no .api trait") }
+    }
+
+    typealias Answer = Wire.Answer
+
+    /// Posts `body` as JSON with an API key, the project's unless given.
+    func post(
+        _ path: String,
+        _ body: JSONValue,
+        key: String? = TestService.apiKey,
+        bearer: String? = nil
+    ) async throws -> Answer {
+        try await wire.post(path, body, key: key, bearer: bearer)
+    }
+
+    func send(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ body: [UInt8] = [],
+        key: String? = TestService.apiKey,
+        bearer: String? = nil,
+        headers: HTTPFields = [:]
+    ) async throws -> Answer {
+        try await wire.send(method, path, body, key: key, bearer: bearer, headers: headers)
+    }
+
+    /// Signs up with a password and returns the answer.
+    func signUp(_ email: String, password: String = TestService.password) async throws -> JSONValue {
+        let answer = try await post("/v1/accounts:signUp", ["email": .string(email), "password": .string(password)])
+        #expect(answer.status == 200, "\(answer.text)")
+        return answer.json
+    }
+
+    func signUpAnonymously() async throws -> JSONValue {
+        let answer = try await post("/v1/accounts:signUp", [:])
+        #expect(answer.status == 200, "\(answer.text)")
+        return answer.json
+    }
+
+    /// Changes the account an answer is about, as an administrator would.
+    func disable(_ answer: JSONValue) async throws {
+        let id = try #require(answer["localId"]?.string.flatMap(UserID.init))
+        try await service.edit(id) { $0.isDisabled = true }
+    }
+
+    func endSessions(_ answer: JSONValue) async throws {
+        let id = try #require(answer["localId"]?.string.flatMap(UserID.init))
+        let now = service.clock.now
+        try await service.edit(id) { $0.endSessions(at: now) }
+    }
+}
+
+/// Requests and answers of a running API.
+struct Wire: Sendable {
+    private let client: any TestClientProtocol
+
+    static func with(
+        service: ServiceHandle,
+        callers: any CallerAuthentication = RegisteredCallers(),
+        development: DevelopmentRoutes? = nil,
+        log: RecordedLog = RecordedLog(),
+        _ body: @Sendable (Wire) async throws -> Void
+    ) async throws {
+        let api = API(
+            service: service,
+            callers: callers,
+            development: development,
+            limits: API.Limits(bodyBytesMax: 1 << 20, batchBodyBytesMax: 16 << 20),
+            logger: log.logger
+        )
+        let application = Application(responder: api.responder(), logger: log.logger)
+        try await application.test(.router) { client in try await body(Wire(client: client)) }
     }
 
     struct Answer: Sendable {
         let status: Int
         let headers: HTTPFields
         let text: String
+        /// `null` when the body is no JSON.
         let json: JSONValue
 
         /// `error.message` of an envelope.
         var errorMessage: String? { json["error"]?["message"]?.string }
     }
 
-    /// Posts `body` as JSON with the project's API key.
+    /// Posts `body` as JSON with an API key, the project's unless given.
     func post(
         _ path: String,
         _ body: JSONValue,
@@ -78,16 +158,44 @@ struct TestAPI: Sendable {
             )
         }
     }
+}
 
-    /// Signs up with a password and returns the answer.
-    func signUp(_ email: String, password: String = "correct horse") async throws -> JSONValue {
-        try await post("/v1/accounts:signUp", ["email": .string(email), "password": .string(password)]).json
+/// Gives all tests of a suite one `TestAPI`, which `TestAPI.shared` returns.
+struct APITrait: SuiteTrait, TestScoping {
+    let settings: JSONValue
+    let callers: any CallerAuthentication
+
+    func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        try await TestAPI.with(settings: settings, callers: callers) { api in
+            try await TestAPI.$ofSuite.withValue(api) { try await function() }
+        }
     }
+}
+
+extension Trait where Self == APITrait {
+    /// One API for the suite, with every method on and addresses not protected.
+    static var api: Self { .api() }
+
+    static func api(
+        settings: JSONValue = ProjectSettings.developmentDefaults,
+        callers: any CallerAuthentication = RegisteredCallers()
+    ) -> Self {
+        APITrait(settings: settings, callers: callers)
+    }
+}
+
+/// The payload of a compact JWT, unverified.
+func payload(of token: JSONValue?) throws -> JSONValue {
+    try payload(of: token?.string)
 }
 
 /// The payload of a compact JWT, unverified.
 func payload(of token: String?) throws -> JSONValue {
     let parts = (token ?? "").split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3, let bytes = Base64URL.decode(parts[1]) else { return .null }
-    return try JSONValue(parsing: bytes)
+    try #require(parts.count == 3)
+    return try JSONValue(parsing: try #require(Base64URL.decode(parts[1])))
 }

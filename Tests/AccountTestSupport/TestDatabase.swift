@@ -1,5 +1,6 @@
 import AccountStore
 import Foundation
+import Glibc
 import Migrations
 package import Postgres
 import PostgresCluster
@@ -14,7 +15,27 @@ package struct TestDatabase: Sendable {
     package let url: String
 
     /// Makes a database, runs `body`, and drops the database again.
+    ///
+    /// Waits while many databases are in use: tests run all at once, and a server has only so many connections.
     package static func with<Output: Sendable>(
+        _ body: (TestDatabase) async throws -> Output
+    ) async throws -> Output {
+        // A test within a suite that has a database already must not wait for its own suite.
+        if isNested { return try await withoutWaiting(body) }
+        await Turnstile.shared.enter()
+        do {
+            let output = try await $isNested.withValue(true) { try await withoutWaiting(body) }
+            await Turnstile.shared.leave()
+            return output
+        } catch {
+            await Turnstile.shared.leave()
+            throw error
+        }
+    }
+
+    @TaskLocal private static var isNested = false
+
+    private static func withoutWaiting<Output: Sendable>(
         _ body: (TestDatabase) async throws -> Output
     ) async throws -> Output {
         let name = "test_\(UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased())"
@@ -54,6 +75,34 @@ package struct TestDatabase: Sendable {
     }
 }
 
+/// Lets in so many at once, in the order they came.
+private actor Turnstile {
+    static let shared = Turnstile(places: 12)
+
+    private var places: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(places: Int) {
+        self.places = places
+    }
+
+    func enter() async {
+        if places > 0 {
+            places -= 1
+        } else {
+            await withCheckedContinuation { waiting.append($0) }
+        }
+    }
+
+    func leave() {
+        if waiting.isEmpty {
+            places += 1
+        } else {
+            waiting.removeFirst().resume()
+        }
+    }
+}
+
 /// The server of a test process.
 private actor TestServer {
     static let shared = TestServer()
@@ -64,7 +113,15 @@ private actor TestServer {
     func makeDatabase(_ name: String) async throws -> TestDatabase {
         let server = try await ready()
         try await Self.run("CREATE DATABASE \(name) TEMPLATE \(Self.templateName)", on: server.base)
-        return TestDatabase(configuration: server.base.withDatabase(name), url: server.url(name))
+        var configuration = server.base.withDatabase(name)
+        configuration.writeConnections = 4
+        // A test machine may be slow and shared; what a test waits for is never one of these.
+        configuration.queueWait = .seconds(60)
+        configuration.readStatementTimeout = .seconds(60)
+        configuration.writeStatementTimeout = .seconds(60)
+        configuration.lockTimeout = .seconds(60)
+        configuration.connectTimeout = .seconds(60)
+        return TestDatabase(configuration: configuration, url: server.url(name))
     }
 
     func drop(_ name: String) async throws {
@@ -91,7 +148,8 @@ private actor TestServer {
             settings.connectionsMax = 400
             let cluster = PostgresCluster(dataDirectory: directory.path, settings: settings)
             let connection = try await cluster.start()
-            clusterOfThisProcess = cluster
+            clusterOfThisProcess = (cluster, directory.path)
+            atexit { removeCluster() }
             base = try PostgresConfiguration(connectionString: connection.url(database: "postgres"))
             url = { connection.url(database: $0) }
         }
@@ -113,8 +171,13 @@ private actor TestServer {
     }
 }
 
-/// Kept for the life of the process: dropping a cluster lets go of its directory.
-private nonisolated(unsafe) var clusterOfThisProcess: PostgresCluster?
+/// Kept for the life of the process: dropping a cluster lets go of its directory. Written once, by the one start.
+private nonisolated(unsafe) var clusterOfThisProcess: (cluster: PostgresCluster, directory: String)?
+
+/// The server ends by itself with its owner; what it leaves behind is removed here.
+private func removeCluster() {
+    if let directory = clusterOfThisProcess?.directory { try? FileManager.default.removeItem(atPath: directory) }
+}
 
 extension URLComponents {
     fileprivate func settingPath(_ path: String) -> String {

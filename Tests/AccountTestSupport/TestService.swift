@@ -7,6 +7,7 @@ package import JSON
 import Logging
 package import Postgres
 import Synchronization
+package import Testing
 
 /// The operations over a database of their own, with a clock the test moves.
 package struct TestService: Sendable {
@@ -17,6 +18,7 @@ package struct TestService: Sendable {
 
     package static let projectID = "demo-test"
     package static let apiKey = "AIza-test-key-of-the-project"
+    package static let password = "correct horse"
 
     /// Builds everything over a fresh database and runs `body`.
     ///
@@ -26,11 +28,40 @@ package struct TestService: Sendable {
         _ body: (TestService) async throws -> Output
     ) async throws -> Output {
         try await TestDatabase.with { database in
-            try await database.withClient { client in
-                let service = try await make(database: database, client: client, settings: settings)
+            try await with(database: database, clock: TestClock(), settings: settings, body)
+        }
+    }
+
+    /// Two server processes' worth of operations on one fresh database, under one clock.
+    package static func withTwo<Output: Sendable>(
+        settings: JSONValue = ProjectSettings.developmentDefaults,
+        _ body: (TestService, TestService) async throws -> Output
+    ) async throws -> Output {
+        try await TestDatabase.with { database in
+            let clock = TestClock()
+            return try await with(database: database, clock: clock, settings: settings) { first in
+                try await with(database: database, clock: clock, settings: settings) { second in
+                    try await body(first, second)
+                }
+            }
+        }
+    }
+
+    private static func with<Output: Sendable>(
+        database: TestDatabase,
+        clock: TestClock,
+        settings: JSONValue,
+        _ body: (TestService) async throws -> Output
+    ) async throws -> Output {
+        try await database.withClient { client in
+            let service = try await make(database: database, client: client, clock: clock, settings: settings)
+            do {
                 let output = try await body(service)
                 await service.operations.passwords.shutDown()
                 return output
+            } catch {
+                await service.operations.passwords.shutDown()
+                throw error
             }
         }
     }
@@ -39,9 +70,9 @@ package struct TestService: Sendable {
     package static func make(
         database: TestDatabase,
         client: PostgresClient,
+        clock: TestClock = TestClock(),
         settings: JSONValue
     ) async throws -> TestService {
-        let clock = TestClock()
         let effects = Effects(now: { clock.now }, randomBytes: Effects.system.randomBytes)
         let store = AccountStore(client: client)
         guard let key = Sealer.Key(id: "test", bytes: Array(repeating: 7, count: 32)) else {
@@ -73,17 +104,81 @@ package struct TestService: Sendable {
                 fakes: FakeProvider()
             ),
             sealer: sealer,
+            actionLinks: ActionLinks(base: "http://127.0.0.1:9099", page: .emulator),
             effects: effects
         )
         return TestService(database: database, client: client, operations: operations, clock: clock)
     }
 }
 
+extension TestService {
+    /// The service of the suite that a test runs in; see `ServiceTrait`.
+    @TaskLocal package static var ofSuite: TestService?
+
+    /// The service of the suite. Its other tests use it at the same time.
+    package static var shared: TestService {
+        get throws { try #require(ofSuite, "the suite has no .service trait") }
+    }
+
+    /// An address nobody else has.
+    package func newAddress() -> EmailAddress {
+        let number = addressCount.add(1, ordering: .relaxed).newValue
+        guard let address = EmailAddress("user\(number)@example.com") else { preconditionFailure("not an address") }
+        return address
+    }
+
+    /// The account as the database has it now.
+    package func user(_ id: UserID) async throws -> UserRecord? {
+        try await operations.store.user(id, tenant: .project)
+    }
+
+    /// Changes an account as an administrator would: under its version, as one applied decision.
+    package func edit(_ id: UserID, _ change: (inout UserRecord) -> Void) async throws {
+        while true {
+            let before = try #require(await user(id))
+            var after = before
+            change(&after)
+            let event = AccountEvent(
+                id: PostgresUUID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)),
+                occurredAt: clock.now,
+                kind: .userUpdated,
+                rule: .x6
+            )
+            let write = AccountWrite(previous: before, user: after, event: event)
+            if try await operations.store.apply(write) == .applied { return }
+        }
+    }
+}
+
+private let addressCount = Atomic(0)
+
+/// Gives all tests of a suite one `TestService`, which `TestService.shared` returns.
+package struct ServiceTrait: SuiteTrait, TestScoping {
+    let settings: JSONValue
+
+    package func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        try await TestService.with(settings: settings) { service in
+            try await TestService.$ofSuite.withValue(service) { try await function() }
+        }
+    }
+}
+
+extension Trait where Self == ServiceTrait {
+    /// One service for the suite, with every method on and addresses not protected.
+    package static var service: Self { ServiceTrait(settings: ProjectSettings.developmentDefaults) }
+
+    package static func service(settings: JSONValue) -> Self { ServiceTrait(settings: settings) }
+}
+
 /// A clock that stands still until a test moves it.
 package final class TestClock: Sendable {
     private let instant: Mutex<Timestamp>
 
-    init() {
+    package init() {
         // A whole second with a fraction, so that rounding shows.
         instant = Mutex(Timestamp(microsecondsSinceEpoch: 1_750_000_000_250_000))
     }

@@ -67,6 +67,12 @@ import Testing
         #expect(talk.isFinished)
     }
 
+    @Test func `success without a tag is a connection that broke, not an answer without rows`() {
+        var talk = reads(2)
+        #expect(hear(&talk, command("")) == ["broken"])
+        #expect(lose(&talk) == ["again 0", "again 1"])
+    }
+
     @Test func `a read of several statements is answered with the last`() {
         var talk = Talk(.reads, jobs(1))
         talk.expect(.prepare(statement: 1, exchange: 0))

@@ -125,6 +125,30 @@ import Testing
         }
     }
 
+    @Test func `a cancelled task sends no further statement and commits nothing`() async throws {
+        try await withClient { client, configuration in
+            try await execute("CREATE TABLE t (x int8)", on: configuration)
+            let started = Wakeup()
+            let cancelled = Wakeup()
+            let task = Task {
+                await failure {
+                    try await client.transaction("inserts") { tx throws(PostgresError) in
+                        try tx.execute("INSERT INTO t VALUES (1)")
+                        started.signal()
+                        cancelled.wait()
+                        try tx.execute("INSERT INTO t VALUES (2)")
+                    }
+                }
+            }
+            await runOnNewThread { started.wait() }
+            task.cancel()
+            cancelled.signal()
+            let error = await task.value
+            #expect(error?.code == .cancelled)
+            try await client.expect("SELECT count(*) FROM t" as Query<Int64>, returns: [0])
+        }
+    }
+
     /// Holds the only lease while `body` runs.
     private func whileLeased(_ client: PostgresClient, _ body: () async throws -> Void) async throws {
         let started = Wakeup()

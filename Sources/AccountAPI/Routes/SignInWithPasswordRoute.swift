@@ -15,7 +15,7 @@ extension Route {
         guard request.operations.project.settings.policy.allowsPasswordSignIn else {
             throw APIError.code(.passwordLoginDisabled)
         }
-        guard let email = try body.string("email") else { throw APIError.code(.missingEmail) }
+        guard let email = try body.nonEmptyString("email") else { throw APIError.code(.missingEmail) }
         guard let address = EmailAddress(email) else { throw APIError.code(.invalidEmail) }
         guard let password = try body.nonEmptyString("password") else { throw APIError.code(.missingPassword) }
         let result = try await request.operations

@@ -25,7 +25,7 @@ extension Route {
         let email = try body.string("email")
         let password = try body.string("password")
         if idToken == nil, email == nil, password == nil { return .anonymous }
-        guard let email else { throw .code(.missingEmail) }
+        guard let email, !email.isEmpty else { throw .code(.missingEmail) }
         guard let password else { throw .code(.missingPassword) }
         guard request.operations.project.settings.policy.allowsPasswordSignIn else { throw .code(.operationNotAllowed) }
         guard let address = EmailAddress(email) else { throw .code(.invalidEmail) }

@@ -48,6 +48,9 @@ package final class ProjectCache: Sendable {
 
     package var settings: ProjectSettings { state.withLock { $0.settings } }
 
+    /// The key that links carry: any of the project's, always the same one while the keys are.
+    package var linkAPIKey: String { state.withLock { $0.apiKeys.min() ?? "" } }
+
     package func holds(apiKey: String) -> Bool { state.withLock { $0.apiKeys.contains(apiKey) } }
 
     /// What the project registered about a provider; `nil` when nothing.

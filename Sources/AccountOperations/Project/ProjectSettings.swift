@@ -8,6 +8,13 @@ package struct ProjectSettings: Sendable, Hashable {
     package let policy: LinkPolicy
     /// How long a conflict waits for its owner.
     package let conflictLifetimeSeconds: Int64
+    /// Hosts that a link may lead on to, in lower case.
+    package let authorizedDomains: Set<String>
+    /// Domains whose links open the app, in lower case; the first unless a request names another.
+    package let linkDomains: [String]
+    package let codeLifetimes: CodeLifetimes
+    /// The language of mails where a request asks for none: a BCP 47 tag.
+    package let defaultLocale: String
     /// The stored settings, for answers that show them.
     package let stored: JSONValue
 
@@ -36,6 +43,14 @@ package struct ProjectSettings: Sendable, Hashable {
         if let seconds = concord?["recentSignInSeconds"]?.integer { policy.recentSignInSeconds = seconds }
         self.policy = policy
         self.conflictLifetimeSeconds = concord?["conflictLifetimeSeconds"]?.integer ?? 3600
+
+        let domains = stored["authorizedDomains"]?.array?.compactMap { $0.string?.lowercased() }
+        self.authorizedDomains = Set(
+            domains ?? ["localhost", "\(projectID).firebaseapp.com", "\(projectID).web.app"]
+        )
+        self.linkDomains = concord?["linkDomains"]?.array?.compactMap { $0.string?.lowercased() } ?? []
+        self.codeLifetimes = CodeLifetimes(stored: concord?["codeLifetimes"])
+        self.defaultLocale = stored["notification"]?["defaultLocale"]?.string ?? "en"
     }
 
     /// What a new production project starts with: every method off until enabled, addresses protected.

@@ -84,7 +84,9 @@ extension AccountWrite {
             statements.append(LinkedProviderRow.delete(provider, of: id, tenant: tenant))
         }
         for (provider, row) in user.linkedProviders.sorted(by: { $0.key < $1.key }) {
-            guard let before = providersBefore[provider], before.identity == row.identity else {
+            guard let before = providersBefore[provider], before.identity == row.identity,
+                before.linkedAt == row.linkedAt
+            else {
                 statements.append(LinkedProviderRow.put(row, for: id, tenant: tenant))
                 continue
             }

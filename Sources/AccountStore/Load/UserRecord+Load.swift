@@ -8,6 +8,11 @@ extension AccountStore {
         return row.map { activity.overlay($0.record) }
     }
 
+    /// Who owns `identifier`; `nil` when nobody does. One round trip either way.
+    package func owner(of identifier: Identifier, tenant: TenantID) async throws(PostgresError) -> UserID? {
+        try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first?.owner
+    }
+
     /// The accounts with `ids`, in no particular order; unknown ids are skipped. One round trip.
     package func users(_ ids: [UserID], tenant: TenantID) async throws(PostgresError) -> [UserRecord] {
         guard !ids.isEmpty else { return [] }

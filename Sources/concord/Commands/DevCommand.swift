@@ -97,6 +97,8 @@ struct DevCommand: AsyncParsableCommand {
                         ),
                         fakes: FakeProvider()
                     ),
+                    development: DevelopmentRoutes(),
+                    actionPage: .emulator,
                     projectToCreate: project,
                     whenReady: { address in announce(banner.text(address)) }
                 ),

@@ -34,6 +34,8 @@ struct ServeCommand: AsyncParsableCommand {
                     providers: ProviderRegistry(
                         keys: JWKSCache(http: IssuerHTTPClient(policy: NetworkPolicy()), logger: logger)
                     ),
+                    development: nil,
+                    actionPage: .standard,
                     projectToCreate: nil,
                     whenReady: { address in
                         logger.info("ready", metadata: ["address": "\(address.map { "\($0)" } ?? "unknown")"])

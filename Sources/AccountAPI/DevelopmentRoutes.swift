@@ -1,0 +1,13 @@
+/// The routes that only development has (`spec/01` §9): they let test suites see what no client may.
+///
+/// INVARIANT: constructed by the `dev` command only; `serve` has no way to reach it.
+package struct DevelopmentRoutes: Sendable {
+    let routes: [Route] = [
+        .oobCodes,
+        .oobCodesOfTenant,
+        .emulatorAction,
+        // The next one goes here.
+    ]
+
+    package init() {}
+}

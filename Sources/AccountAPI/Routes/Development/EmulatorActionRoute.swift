@@ -1,0 +1,174 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// The page that links in mails lead to, as existing test suites fetch it: it applies the code on GET
+    /// (`spec/01` §9, `spec/09` 19). Development only.
+    static let emulatorAction = Route(
+        .get,
+        "/emulator/action",
+        service: .none,
+        access: .anyone
+    ) { request in
+        try await EmulatorAction(request: request).respond()
+    }
+}
+
+private struct EmulatorAction {
+    let request: APIRequest
+
+    func respond() async throws -> APIResponse {
+        guard parameter("apiKey") != nil else {
+            throw failure(
+                "missing apiKey query parameter",
+                "Please modify the URL to specify an apiKey, such as ...&apiKey=YOUR_API_KEY"
+            )
+        }
+        guard let code = parameter("oobCode") else {
+            throw failure(
+                "missing oobCode query parameter",
+                "Please modify the URL to specify an oobCode, such as ...&oobCode=YOUR_OOB_CODE"
+            )
+        }
+        switch parameter("mode") {
+        case "recoverEmail": return try await apply(code, .recoverEmail, "The email has been successfully reset.")
+        case "verifyEmail": return try await apply(code, .verifyEmail, "The email has been successfully verified.")
+        case "verifyAndChangeEmail":
+            return try await apply(code, .verifyAndChangeEmail, "The email has been successfully changed.")
+        case "resetPassword": return try await resetPassword(code)
+        case "signIn": return try signIn()
+        default: throw failure("Invalid mode", "Please use the link as it was sent.")
+        }
+    }
+
+    private func apply(
+        _ code: String,
+        _ kind: OneTimeCodeRecord.Kind,
+        _ success: String
+    ) async throws -> APIResponse {
+        try await inspect(code, expecting: kind)
+        let applied = try result(
+            await request.operations.applyCode(code, tenant: request.tenant, locale: parameter("lang"))
+        )
+        // Who takes an address back is not sent on to where the change was asked for.
+        if kind != .recoverEmail, let onward = try onward() { return onward }
+        return .object { writer in
+            writer.field(
+                "authEmulator",
+                object: { writer in
+                    writer.field("success", success)
+                    if let newEmail = applied.newEmail {
+                        writer.field("newEmail", newEmail)
+                    } else {
+                        writer.field("email", applied.user.email?.address.lowercased)
+                    }
+                }
+            )
+        }
+    }
+
+    private func resetPassword(_ code: String) async throws -> APIResponse {
+        try await inspect(code, expecting: .passwordReset)
+        guard let newPassword = parameter("newPassword"), newPassword != Self.passwordPlaceholder else {
+            throw failure(
+                "missing newPassword query parameter",
+                "To reset the password, send an HTTP GET request to the following URL.",
+                template: template(code)
+            )
+        }
+        let reset = try result(
+            await request.operations.resetPassword(code, newPassword: newPassword, tenant: request.tenant)
+        )
+        if let onward = try onward() { return onward }
+        return .object { writer in
+            writer.field(
+                "authEmulator",
+                object: { writer in
+                    writer.field("success", "The password has been successfully updated.")
+                    writer.field("email", reset.email.lowercased)
+                }
+            )
+        }
+    }
+
+    /// Hands everything on to the app, which signs in by itself: the code is not used here.
+    private func signIn() throws -> APIResponse {
+        guard let onward = parameter("continueUrl") else {
+            throw failure(
+                "Missing continueUrl query parameter",
+                "To sign in, append &continueUrl=YOUR_APP_URL to the link."
+            )
+        }
+        let parameters = request.query.filter { $0.key != "continueUrl" }.map { ($0.key, $0.value) }
+        guard let location = redirection(to: onward, adding: parameters.sorted { $0.0 < $1.0 }) else {
+            throw failure("Invalid continueUrl query parameter", "Please use an absolute http or https URL.")
+        }
+        return Self.seeOther(location)
+    }
+
+    private func inspect(_ code: String, expecting kind: OneTimeCodeRecord.Kind) async throws {
+        let found = try result(await request.operations.inspectCode(code, tenant: request.tenant))
+        guard found.kind == kind else {
+            throw failure("Requested mode does not match the OOB code provided.", "Please use the link as it was sent.")
+        }
+    }
+
+    private func result<Value>(_ outcome: Outcome<Value>) throws(APIError) -> Value {
+        do {
+            return try outcome.value()
+        } catch {
+            throw failure(
+                error.message,
+                "Your request has expired or the link has already been used. Ask for a new one."
+            )
+        }
+    }
+
+    /// On to where the link says, if it says so.
+    private func onward() throws(APIError) -> APIResponse? {
+        guard let onward = parameter("continueUrl") else { return nil }
+        guard let location = redirection(to: onward, adding: []) else { return nil }
+        return Self.seeOther(location)
+    }
+
+    private static func seeOther(_ location: String) -> APIResponse {
+        var response = APIResponse(json: [])
+        response.location = location
+        return response
+    }
+
+    private static let passwordPlaceholder = "NEW_PASSWORD_HERE"
+
+    /// The link with a place for the password.
+    private func template(_ code: String) -> String {
+        let link = request.operations.actionLinks.page(
+            for: .passwordReset,
+            code: code,
+            apiKey: parameter("apiKey") ?? "",
+            locale: parameter("lang") ?? "en",
+            continueURL: parameter("continueUrl")
+        )
+        return "\(link)&newPassword=\(Self.passwordPlaceholder)"
+    }
+
+    private func parameter(_ name: String) -> String? {
+        request.query[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private func failure(_ error: String, _ instructions: String, template: String? = nil) -> APIError {
+        APIError.actionPage(
+            JSONWriter.object { writer in
+                writer.field(
+                    "authEmulator",
+                    object: { writer in
+                        writer.field("error", error)
+                        writer.field("instructions", instructions)
+                        writer.field("urlTemplate", template)
+                    }
+                )
+            }
+        )
+    }
+}

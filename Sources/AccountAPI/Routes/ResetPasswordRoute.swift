@@ -1,0 +1,52 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// `accounts:resetPassword` (`spec/01` §3.5): says what a code is for, sets a password by one, or replaces the old
+    /// password by the new.
+    static let resetPassword = Route(
+        .post,
+        "/v1/accounts:resetPassword",
+        legacyName: "resetPassword",
+        access: .client
+    ) { request in
+        let body = request.body
+        let operations = request.operations
+        guard operations.project.settings.policy.allowsPasswordSignIn else {
+            throw APIError.code(.passwordLoginDisabled)
+        }
+        let newPassword = try body.nonEmptyString("newPassword")
+        guard let oobCode = try body.nonEmptyString("oobCode") else {
+            return try await replacePassword(newPassword, request)
+        }
+        let code =
+            if let newPassword {
+                try await operations.resetPassword(oobCode, newPassword: newPassword, tenant: request.tenant).value()
+            } else {
+                try await operations.inspectCode(oobCode, tenant: request.tenant).value()
+            }
+        return .object { writer in
+            writer.field("kind", "identitytoolkit#ResetPasswordResponse")
+            // A sign-in link does not say to whom it was sent (S57).
+            if code.kind != .emailSignIn { writer.field("email", code.email.lowercased) }
+            writer.field("newEmail", code.newEmail?.lowercased)
+            writer.field("requestType", code.kind.rawValue)
+        }
+    }
+
+    private static func replacePassword(_ newPassword: String?, _ request: APIRequest) async throws -> APIResponse {
+        guard let newPassword, let oldPassword = try request.body.nonEmptyString("oldPassword"),
+            let email = try request.body.nonEmptyString("email")
+        else { throw APIError.code(.missingOobCode) }
+        guard let address = EmailAddress(email) else { throw APIError.code(.invalidEmail) }
+        let user = try await request.operations
+            .replacePassword(of: address, oldPassword: oldPassword, newPassword: newPassword, tenant: request.tenant)
+            .value()
+        return .object { writer in
+            writer.field("kind", "identitytoolkit#ResetPasswordResponse")
+            writer.field("email", user.email?.address.lowercased)
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// `accounts:sendOobCode` (`spec/01` §3.4).
+    static let sendOobCode = Route(
+        .post,
+        "/v1/accounts:sendOobCode",
+        legacyName: "getOobConfirmationCode",
+        access: .client,
+        handle: send
+    )
+
+    /// The same for administrators, who name the project.
+    static let sendOobCodeAsAdministrator = Route(
+        .post,
+        "/v1/projects/{project}/accounts:sendOobCode",
+        access: .administrator,
+        handle: send
+    )
+
+    static let sendOobCodeOfTenant = Route(
+        .post,
+        "/v1/projects/{project}/tenants/{tenant}/accounts:sendOobCode",
+        access: .administrator,
+        handle: send
+    )
+
+    @Sendable
+    private static func send(_ request: APIRequest) async throws -> APIResponse {
+        let body = request.body
+        guard let requestType = try OobRequestType(reading: body) else { throw APIError.code(.missingRequestType) }
+        let returnsLink = try body.bool("returnOobLink") ?? false
+        if returnsLink, request.caller != .administrator { throw APIError.code(.insufficientPermission) }
+        let settings = try ActionCodeSettings(reading: body)
+        if let denial = settings.denial(in: request.operations.project.settings) { throw denial.apiError }
+        let result = try await request.operations
+            .sendOobCode(
+                OobCodeRequest(
+                    action: try action(requestType, request),
+                    settings: settings,
+                    locale: request.locale,
+                    isAdministrator: request.caller == .administrator,
+                    returnsLink: returnsLink,
+                    tenant: request.tenant
+                )
+            )
+            .value()
+        return .object { writer in
+            writer.field("kind", "identitytoolkit#GetOobConfirmationCodeResponse")
+            writer.field("email", result.email)
+            writer.field("oobCode", result.returned?.code)
+            writer.field("oobLink", result.returned?.link)
+        }
+    }
+
+    private static func action(
+        _ type: OobRequestType,
+        _ request: APIRequest
+    ) throws(APIError) -> OobCodeRequest.Action {
+        let body = request.body
+        switch type {
+        case .passwordReset: return .passwordReset(try body.requiredEmail())
+        case .emailSignIn:
+            guard request.operations.project.settings.policy.allowsEmailLinkSignIn else {
+                throw .code(.operationNotAllowed)
+            }
+            return .emailSignIn(try body.requiredEmail())
+        case .verifyEmail: return .verifyEmail(try subject(of: request, missingToken: .invalidIDToken))
+        case .verifyAndChangeEmail:
+            guard let text = try body.nonEmptyString("newEmail") else { throw .code(.missingNewEmail) }
+            guard let newAddress = EmailAddress(text) else { throw .code(.invalidNewEmail) }
+            return .verifyAndChangeEmail(
+                try subject(of: request, missingToken: .missingIDToken),
+                newAddress: newAddress
+            )
+        case .oldEmailAgree, .newEmailAccept, .recoverEmail, .revertSecondFactorAddition:
+            throw .unimplemented("requestType \(type.rawValue)")
+        }
+    }
+
+    /// The account of a session; for an administrator without one, the owner of an address.
+    private static func subject(
+        of request: APIRequest,
+        missingToken: ErrorCode
+    ) throws(APIError) -> OobCodeRequest.Subject {
+        if let idToken = try request.body.nonEmptyString("idToken") { return .session(idToken: idToken) }
+        guard request.caller == .administrator else { throw .code(missingToken) }
+        return .owner(of: try request.body.requiredEmail())
+    }
+}
+
+extension RequestBody {
+    fileprivate func requiredEmail() throws(APIError) -> EmailAddress {
+        guard let text = try nonEmptyString("email") else { throw .code(.missingEmail) }
+        guard let address = EmailAddress(text) else { throw .code(.invalidEmail) }
+        return address
+    }
+}
+
+/// `requestType`, by name or by number (`spec/01` §1.2).
+private enum OobRequestType: String, CaseIterable {
+    case passwordReset = "PASSWORD_RESET"
+    case oldEmailAgree = "OLD_EMAIL_AGREE"
+    case newEmailAccept = "NEW_EMAIL_ACCEPT"
+    case verifyEmail = "VERIFY_EMAIL"
+    case recoverEmail = "RECOVER_EMAIL"
+    case emailSignIn = "EMAIL_SIGNIN"
+    case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
+    case revertSecondFactorAddition = "REVERT_SECOND_FACTOR_ADDITION"
+
+    /// `nil` when absent or unspecified.
+    init?(reading body: RequestBody) throws(APIError) {
+        guard let value = body.value("requestType") else { return nil }
+        if value == .string("") || value == .string("OOB_REQ_TYPE_UNSPECIFIED") || value == .integer(0) { return nil }
+        let named = value.string.flatMap(Self.init(rawValue:))
+        // Numbers count from 1, in the order of the cases; 0 is "unspecified".
+        let numbered = value.integer.flatMap { number in
+            (1...Int64(Self.allCases.count)).contains(number) ? Self.allCases[Int(number) - 1] : nil
+        }
+        guard let type = named ?? numbered else {
+            throw .invalidValue(at: "requestType", expected: "TYPE_ENUM")
+        }
+        self = type
+    }
+}
+
+extension ActionCodeSettings {
+    fileprivate init(reading body: RequestBody) throws(APIError) {
+        self.init()
+        continueURL = try body.nonEmptyString("continueUrl")
+        handlesCodeInApp = try body.bool("canHandleCodeInApp") ?? false
+        iOSBundleID = try body.nonEmptyString("iOSBundleId")
+        iOSAppStoreID = try body.nonEmptyString("iOSAppStoreId")
+        androidPackageName = try body.nonEmptyString("androidPackageName")
+        installsAndroidApp = try body.bool("androidInstallApp") ?? false
+        androidMinimumVersion = try body.nonEmptyString("androidMinimumVersion")
+        dynamicLinkDomain = try body.nonEmptyString("dynamicLinkDomain")
+        linkDomain = try body.nonEmptyString("linkDomain")
+    }
+}

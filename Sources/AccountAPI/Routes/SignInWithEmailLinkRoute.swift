@@ -1,0 +1,29 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// `accounts:signInWithEmailLink` (`spec/01` §2.3): signs in, signs up, or attaches the address to a session.
+    static let signInWithEmailLink = Route(
+        .post,
+        "/v1/accounts:signInWithEmailLink",
+        legacyName: "emailLinkSignin",
+        access: .client
+    ) { request in
+        let body = request.body
+        let signIn = EmailLinkSignIn(
+            email: try body.nonEmptyString("email"),
+            oobCode: try body.nonEmptyString("oobCode"),
+            idToken: try body.nonEmptyString("idToken")
+        )
+        let result = try await request.operations.signInWithEmailLink(signIn, tenant: request.tenant).value()
+        return .object { writer in
+            writer.field("kind", "identitytoolkit#EmailLinkSigninResponse")
+            writer.field("email", result.user.email?.address.lowercased)
+            writer.field("localId", result.user.id.rawValue)
+            writer.field("isNewUser", result.isNewUser)
+            writer.tokens(result.tokens)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+/// A code that travels by mail. The code itself is not here, only its hash.
+package struct OneTimeCodeRecord: Sendable, Hashable {
+    /// What a code is for, by the wire's own names (`spec/05` A1).
+    package enum Kind: String, Sendable, CaseIterable {
+        case passwordReset = "PASSWORD_RESET"
+        case emailSignIn = "EMAIL_SIGNIN"
+        case verifyEmail = "VERIFY_EMAIL"
+        case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
+        case recoverEmail = "RECOVER_EMAIL"
+    }
+
+    /// What a code is good for at an instant.
+    package enum State: Sendable, Hashable {
+        case usable
+        /// Used or void: the same as unknown to whoever presents it.
+        case consumed
+        case expired
+        /// It came back with other addresses too often.
+        case locked
+    }
+
+    /// How often a code may come back with an address it was not sent to (`spec/09` 16).
+    package static let attemptsMax: Int32 = 5
+
+    package var tenant: TenantID
+    /// SHA-256 of the code.
+    package var hash: [UInt8]
+    package var kind: Kind
+    /// The account at the time; `nil` while nobody has the address.
+    package var user: UserID?
+    /// The account's epoch at the time, where the code dies with the sessions.
+    package var sessionEpoch: Int64?
+    /// The account's address at the time: where the code went, unless there is a new one.
+    package var email: EmailAddress
+    package var newEmail: EmailAddress?
+    package var createdAt: Timestamp
+    package var expiresAt: Timestamp
+    package var consumedAt: Timestamp?
+    package var attempts: Int32
+
+    package init(
+        tenant: TenantID,
+        hash: [UInt8],
+        kind: Kind,
+        user: UserID?,
+        sessionEpoch: Int64? = nil,
+        email: EmailAddress,
+        newEmail: EmailAddress? = nil,
+        createdAt: Timestamp,
+        expiresAt: Timestamp,
+        consumedAt: Timestamp? = nil
+    ) {
+        self.tenant = tenant
+        self.hash = hash
+        self.kind = kind
+        self.user = user
+        self.sessionEpoch = sessionEpoch
+        self.email = email
+        self.newEmail = newEmail
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.consumedAt = consumedAt
+        self.attempts = 0
+    }
+
+    package func state(at now: Timestamp) -> State {
+        if consumedAt != nil { return .consumed }
+        if now >= expiresAt { return .expired }
+        return attempts < Self.attemptsMax ? .usable : .locked
+    }
+}

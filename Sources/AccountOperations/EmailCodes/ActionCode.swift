@@ -1,0 +1,23 @@
+import AccountStore
+import Crypto
+import JSON
+import Postgres
+
+/// A code about to be mailed, with what else is random about it: made once per request.
+package struct ActionCode: Sendable {
+    /// 54 characters of base64url: 320 random bits.
+    let text: String
+    let messageID: PostgresUUID
+
+    package init(effects: Effects) {
+        text = Base64URL.encode(effects.randomBytes(40))
+        messageID = effects.newEventID()
+    }
+
+    var hash: [UInt8] { Self.hash(of: text) }
+
+    /// What the database knows of a code. Any text has one: whoever presents nonsense is told what a stranger is told.
+    static func hash(of text: String) -> [UInt8] {
+        Array(SHA256.hash(data: Array(text.utf8)))
+    }
+}

@@ -1,0 +1,37 @@
+/// What the app wants of the link in a mail (`spec/05` A4). An empty text counts as absent.
+package struct ActionCodeSettings: Sendable, Hashable {
+    package var continueURL: String?
+    package var handlesCodeInApp = false
+    package var iOSBundleID: String?
+    package var iOSAppStoreID: String?
+    package var androidPackageName: String?
+    package var installsAndroidApp = false
+    package var androidMinimumVersion: String?
+    package var dynamicLinkDomain: String?
+    package var linkDomain: String?
+
+    package init() {}
+
+    /// The first thing that is wrong with the settings, in the documented order; `nil` when nothing is.
+    package func denial(in project: ProjectSettings) -> Denial? {
+        emailCodeDenial(in: project).map(Denial.emailCode)
+    }
+
+    private func emailCodeDenial(in project: ProjectSettings) -> EmailCodeDenial? {
+        if let continueURL {
+            guard let url = ContinueURL(continueURL) else { return .invalidContinueURL }
+            guard project.authorizedDomains.contains(url.host) else { return .unauthorizedDomain }
+        } else if self != ActionCodeSettings() {
+            return .missingContinueURL
+        }
+        if androidPackageName == nil, installsAndroidApp || androidMinimumVersion != nil {
+            return .missingAndroidPackageName
+        }
+        if iOSBundleID == nil, iOSAppStoreID != nil { return .missingIOSBundleID }
+        if let dynamicLinkDomain, !project.linkDomains.contains(dynamicLinkDomain.lowercased()) {
+            return .invalidDynamicLinkDomain
+        }
+        if let linkDomain, !project.linkDomains.contains(linkDomain.lowercased()) { return .invalidHostingLinkDomain }
+        return nil
+    }
+}

@@ -1,0 +1,92 @@
+package import AccountLinking
+import AccountStore
+
+/// Makes the links that mails carry (`spec/05` A3).
+///
+/// The base comes from configuration, never from a request: a forged `Host` would send codes to a stranger.
+package struct ActionLinks: Sendable {
+    /// Where the action page is.
+    package enum Page: String, Sendable {
+        case standard = "/__/auth/action"
+        /// Development: the page that existing test suites fetch.
+        case emulator = "/emulator/action"
+    }
+
+    private let base: String
+    private let page: Page
+
+    /// `base`: scheme, host and port, without a slash at the end.
+    package init(base: String, page: Page) {
+        self.base = base
+        self.page = page
+    }
+
+    /// The link to the action page itself.
+    package func page(
+        for kind: OneTimeCodeRecord.Kind,
+        code: String,
+        apiKey: String,
+        locale: String,
+        continueURL: String?
+    ) -> String {
+        var query = [
+            ("mode", kind.linkMode), ("oobCode", code), ("apiKey", apiKey), ("lang", locale),
+        ]
+        if let continueURL { query.append(("continueUrl", continueURL)) }
+        return base + page.rawValue + "?" + formatted(query)
+    }
+
+    /// The link for a mail: the action page, or around it one on a domain that opens the app.
+    func link(
+        for kind: OneTimeCodeRecord.Kind,
+        code: String,
+        settings: ActionCodeSettings,
+        project: ProjectSettings,
+        apiKey: String,
+        locale: String
+    ) -> String {
+        let page = page(for: kind, code: code, apiKey: apiKey, locale: locale, continueURL: settings.continueURL)
+        let domain = settings.linkDomain ?? settings.dynamicLinkDomain ?? project.linkDomains.first
+        guard settings.handlesCodeInApp, let domain else { return page }
+        var query = [("link", page)]
+        if let bundle = settings.iOSBundleID { query.append(("ibi", bundle)) }
+        if let app = settings.iOSAppStoreID { query.append(("isi", app)) }
+        if let package = settings.androidPackageName { query.append(("apn", package)) }
+        if let version = settings.androidMinimumVersion { query.append(("amv", version)) }
+        return "https://\(domain.lowercased())/__/auth/links?" + formatted(query)
+    }
+
+    private func formatted(_ query: [(name: String, value: String)]) -> String {
+        query.map { "\($0.name)=\(percentEncoded($0.value))" }.joined(separator: "&")
+    }
+}
+
+extension OneTimeCodeRecord.Kind {
+    /// The `mode` of a link.
+    package var linkMode: String {
+        switch self {
+        case .passwordReset: "resetPassword"
+        case .emailSignIn: "signIn"
+        case .verifyEmail: "verifyEmail"
+        case .verifyAndChangeEmail: "verifyAndChangeEmail"
+        case .recoverEmail: "recoverEmail"
+        }
+    }
+}
+
+/// Everything but the unreserved characters (RFC 3986 §2.3) as `%XX` of its UTF-8.
+func percentEncoded(_ text: String) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var encoded: [UInt8] = []
+    encoded.reserveCapacity(text.utf8.count)
+    for byte in text.utf8 {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            encoded.append(byte)
+        default: encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0x0F)]]
+        }
+    }
+    return String(decoding: encoded, as: UTF8.self)
+}

@@ -1,0 +1,80 @@
+package import AccountLinking
+import AccountStore
+
+/// What an applied code did.
+package struct AppliedCode: Sendable {
+    package let kind: OneTimeCodeRecord.Kind
+    /// The account as it is now.
+    package let user: UserRecord
+    /// The address that took the place of another, as clients see it; only for `verifyAndChangeEmail`.
+    package let newEmail: String?
+}
+
+extension AccountOperations {
+    /// Applies a code that verifies, changes or brings back an address (`accounts:update` with an `oobCode`).
+    ///
+    /// Every answer of the rules uses the code up, also a refusal; of many callers at once exactly one is answered by
+    /// them. No tokens are issued.
+    ///
+    /// `locale`: the language for the mail to a replaced address, as sent.
+    package func applyCode(
+        _ oobCode: String,
+        tenant: TenantID,
+        locale: String? = nil
+    ) async throws -> Outcome<AppliedCode> {
+        let use = CodeUse(oobCode, tenant: tenant, effects: effects)
+        let recovery = ActionCode(effects: effects)
+        return try await decideAndApply {
+            let code: OneTimeCodeRecord
+            switch try await usableCode(use, as: [.verifyEmail, .verifyAndChangeEmail, .recoverEmail]) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let found): code = found
+            }
+            let (user, verdict) = try await judge(code)
+            switch verdict.decision {
+            case .refuse(let refusal):
+                guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
+                return .denied(.refusal(refusal))
+            case .unchanged:
+                guard let user else { throw UnexpectedDecision(verdict.rule) }
+                guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
+                return .success(AppliedCode(kind: code.kind, user: user, newEmail: nil))
+            case .apply(_, let change, issuesTokens: _):
+                guard let user else { throw UnexpectedDecision(verdict.rule) }
+                let changed = try await apply(change, to: user, verdict.rule, using: code, use) { changed in
+                    // Whoever had the account's first address must be able to take it back from a stolen session.
+                    guard code.kind == .verifyAndChangeEmail else { return [] }
+                    return try recoveryMail(recovery, for: changed, locale: locale, at: use.now)
+                }
+                return changed.map {
+                    .success(AppliedCode(kind: code.kind, user: $0, newEmail: code.newEmail?.lowercased))
+                }
+            }
+        }
+    }
+
+    /// What the rules say to a code about an account's address, with the account as it was loaded.
+    func judge(_ code: OneTimeCodeRecord) async throws -> (user: UserRecord?, verdict: Verdict<UpdateDecision>) {
+        var user: UserRecord?
+        if let id = code.user { user = try await store.user(id, tenant: code.tenant) }
+        switch code.kind {
+        case .passwordReset:
+            return (user, decideResetPassword(policy: policy, account: user?.account, address: code.email))
+        case .verifyEmail:
+            return (user, decideVerifyEmail(account: user?.account, address: code.email))
+        case .verifyAndChangeEmail:
+            guard let newEmail = code.newEmail, let epoch = code.sessionEpoch else { break }
+            let owner = try await store.user(owning: .email(newEmail), tenant: code.tenant)
+            let change = EmailCode.verifyAndChange(to: newEmail, sentFor: code.email, sessionEpoch: epoch)
+            return (user, decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account))
+        case .recoverEmail:
+            // An account that was made anew under the id of a deleted one never had this address.
+            if user?.initialEmail.flatMap(EmailAddress.init) != code.email { user = nil }
+            let owner = try await store.user(owning: .email(code.email), tenant: code.tenant)
+            let change = EmailCode.recover(initial: code.email)
+            return (user, decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account))
+        case .emailSignIn: break
+        }
+        return (user, Verdict(.u12, .refuse(.invalidActionCode)))
+    }
+}

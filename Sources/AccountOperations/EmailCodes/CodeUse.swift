@@ -1,0 +1,59 @@
+import AccountLinking
+import AccountStore
+import Postgres
+
+/// One request that presents a code: what its attempts share, made before the first.
+struct CodeUse: Sendable {
+    let hash: [UInt8]
+    let tenant: TenantID
+    let now: Timestamp
+    /// Marks the code as used by this request, and names its event.
+    let id: PostgresUUID
+
+    init(_ code: String, tenant: TenantID, effects: Effects) {
+        self.hash = ActionCode.hash(of: code)
+        self.tenant = tenant
+        self.now = effects.now()
+        self.id = effects.newEventID()
+    }
+}
+
+extension AccountOperations {
+    /// The code, while it can be used as one of `kinds`.
+    func usableCode(
+        _ use: CodeUse,
+        as kinds: [OneTimeCodeRecord.Kind] = OneTimeCodeRecord.Kind.allCases
+    ) async throws -> Outcome<OneTimeCodeRecord> {
+        guard let code = try await store.code(use.hash, tenant: use.tenant), kinds.contains(code.kind) else {
+            return .denied(.refusal(.invalidActionCode))
+        }
+        switch code.state(at: use.now) {
+        case .usable: return .success(code)
+        case .consumed: return .denied(.refusal(.invalidActionCode))
+        case .expired: return .denied(.emailCode(.expired))
+        case .locked: return .denied(.emailCode(.tooManyAttempts))
+        }
+    }
+
+    /// Applies a change to an account and uses the code up, in one transaction.
+    /// - Returns: the account after it; `nil` when the facts moved.
+    func apply(
+        _ change: AccountChange,
+        to user: UserRecord,
+        _ rule: Rule,
+        using code: OneTimeCodeRecord,
+        _ use: CodeUse,
+        passwordHash: String? = nil,
+        companions: (UserRecord) throws -> [AccountWrite.Companion] = { _ in [] }
+    ) async throws -> UserRecord? {
+        let changed = user.applying(change, ChangeContext(now: use.now, methodProof: .message))
+        let write = AccountWrite(
+            previous: user,
+            user: changed,
+            passwordHash: passwordHash,
+            event: AccountEvent(id: use.id, occurredAt: use.now, kind: .userUpdated, rule: rule),
+            companions: [.useUp(code, by: use.id, at: use.now)] + (try companions(changed))
+        )
+        return try await store.apply(write) == .applied ? changed : nil
+    }
+}

@@ -1,0 +1,69 @@
+/// Where an action page leads on to: an absolute `http` or `https` URL, kept exactly as it was given.
+///
+/// Its host decides whether it is allowed, so only what every parser reads alike is accepted: no user information, no
+/// backslash, no blank, no control character (browsers take `http://evil.example\@localhost/` for `evil.example`).
+struct ContinueURL: Sendable, Hashable {
+    let text: String
+    /// In lower case, without port; an IPv6 address in brackets.
+    let host: String
+
+    init?(_ text: String) {
+        let isPlain = text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F && $0 != "\\" }
+        guard isPlain, text.utf8.count <= 8192, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
+            ["http", "https"].contains(text[..<colon].lowercased())
+        else { return nil }
+        let rest = text[text.utf8.index(after: colon)...]
+        guard rest.hasPrefix("//") else { return nil }
+        let authority = rest.dropFirst(2).prefix { !"/?#".contains($0) }
+        guard let host = Self.host(of: authority) else { return nil }
+        self.text = text
+        self.host = host
+    }
+
+    private static func host(of authority: Substring) -> String? {
+        let host: Substring
+        let port: Substring
+        if authority.hasPrefix("[") {
+            guard let end = authority.firstIndex(of: "]") else { return nil }
+            host = authority[...end]
+            port = authority[authority.index(after: end)...]
+            let address = host.dropFirst().dropLast()
+            guard !address.isEmpty, address.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else { return nil }
+        } else {
+            host = authority.prefix { $0 != ":" }
+            port = authority[host.endIndex...]
+            let isName = host.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+            guard isName, !host.isEmpty else { return nil }
+        }
+        let digits = port.dropFirst()
+        guard port.isEmpty || (port.first == ":" && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return host.lowercased()
+    }
+}
+
+/// The `Location` that leads on to `continueURL` with more query parameters, which take the place of those of the same
+/// name.
+/// - Returns: `nil` when `continueURL` is no absolute `http` or `https` URL.
+package func redirection(to continueURL: String, adding parameters: [(name: String, value: String)]) -> String? {
+    guard let url = ContinueURL(continueURL) else { return nil }
+    let beforeFragment = url.text.prefix { $0 != "#" }
+    let fragment = url.text[beforeFragment.endIndex...]
+    let path = beforeFragment.prefix { $0 != "?" }
+    let names = Set(parameters.map(\.name))
+    var query = beforeFragment[path.endIndex...].dropFirst().split(separator: "&")
+        .filter { !names.contains(String($0.prefix { $0 != "=" })) }
+        .map(String.init)
+    query += parameters.map { "\(percentEncoded($0.name))=\(percentEncoded($0.value))" }
+    let location = path + (query.isEmpty ? "" : "?" + query.joined(separator: "&")) + fragment
+    // A header is ASCII; what is already encoded stays as it is.
+    return location.unicodeScalars.map { $0.isASCII ? String($0) : percentEncoded(String($0)) }.joined()
+}

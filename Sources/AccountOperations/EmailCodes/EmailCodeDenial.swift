@@ -1,0 +1,22 @@
+/// What is wrong with a request for a code, or with a code that came back, apart from what policy refuses.
+package enum EmailCodeDenial: Sendable, Hashable {
+    // The settings of the link (`spec/05` A4).
+    case invalidContinueURL
+    case missingContinueURL
+    case unauthorizedDomain
+    case missingAndroidPackageName
+    case missingIOSBundleID
+    case invalidDynamicLinkDomain
+    case invalidHostingLinkDomain
+
+    // The request.
+    case missingEmail
+    case missingCode
+
+    // The code. An unknown, used or void one is `Refusal.invalidActionCode`.
+    case expired
+    /// Right code, wrong address. Counted.
+    case wrongAddress
+    /// Too many wrong addresses: the code is dead, a new one may be asked for.
+    case tooManyAttempts
+}

@@ -1,0 +1,140 @@
+package import AccountLinking
+import AccountStore
+import JSON
+import Postgres
+
+/// A mail as the outbox holds it, sealed: what to say, to whom, in which language.
+package struct Mail: Sendable, Hashable {
+    package enum Template: Sendable, Hashable {
+        /// Carries a code.
+        case code(OneTimeCodeRecord.Kind)
+        /// Tells the owner of an address that another account asked to take it (`spec/09` 15). Carries nothing.
+        case addressInUse
+
+        var name: String {
+            switch self {
+            case .code(let kind): kind.rawValue
+            case .addressInUse: "ADDRESS_IN_USE"
+            }
+        }
+
+        init?(name: String) {
+            if name == "ADDRESS_IN_USE" {
+                self = .addressInUse
+            } else if let kind = OneTimeCodeRecord.Kind(rawValue: name) {
+                self = .code(kind)
+            } else {
+                return nil
+            }
+        }
+    }
+
+    package var template: Template
+    /// The recipient, as the address was typed.
+    package var to: String
+    /// The account's address, as clients see it.
+    package var email: String
+    package var newEmail: String?
+    package var code: String?
+    package var link: String?
+    /// A BCP 47 tag.
+    package var locale: String
+
+    var plaintext: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("template", template.name)
+            writer.field("to", to)
+            writer.field("email", email)
+            writer.field("newEmail", newEmail)
+            writer.field("oobCode", code)
+            writer.field("link", link)
+            writer.field("locale", locale)
+        }
+    }
+
+    init(
+        template: Template,
+        to: String,
+        email: String,
+        newEmail: String? = nil,
+        code: String? = nil,
+        link: String? = nil,
+        locale: String
+    ) {
+        self.template = template
+        self.to = to
+        self.email = email
+        self.newEmail = newEmail
+        self.code = code
+        self.link = link
+        self.locale = locale
+    }
+
+    /// `nil` for what `plaintext` did not make.
+    init?(plaintext: [UInt8]) {
+        guard let value = try? JSONValue(parsing: plaintext),
+            let template = value["template"]?.string.flatMap(Template.init(name:)),
+            let to = value["to"]?.string, let email = value["email"]?.string, let locale = value["locale"]?.string
+        else { return nil }
+        self.init(
+            template: template,
+            to: to,
+            email: email,
+            newEmail: value["newEmail"]?.string,
+            code: value["oobCode"]?.string,
+            link: value["link"]?.string,
+            locale: locale
+        )
+    }
+}
+
+extension Mail {
+    /// The message for the outbox. Its id is part of what the seal is bound to.
+    ///
+    /// `isWithheld`: everything is done but nothing is kept to be sent.
+    func message(
+        id: PostgresUUID,
+        tenant: TenantID,
+        createdAt: Timestamp,
+        expiresAt: Timestamp,
+        isWithheld: Bool = false,
+        sealer: Sealer
+    ) throws -> OutboxMessage {
+        let sealed = try sealer.seal(plaintext, context: Self.context(id, tenant))
+        return OutboxMessage(
+            tenant: tenant,
+            id: id,
+            kind: .mail,
+            sealedPayload: isWithheld ? nil : sealed,
+            createdAt: createdAt,
+            expiresAt: expiresAt
+        )
+    }
+
+    /// - Returns: `nil` for a message that does not open, or is no mail.
+    init?(opening sealed: [UInt8], id: PostgresUUID, tenant: TenantID, sealer: Sealer) {
+        guard let plaintext = try? sealer.open(sealed, context: Self.context(id, tenant)) else { return nil }
+        self.init(plaintext: plaintext)
+    }
+
+    private static func context(_ id: PostgresUUID, _ tenant: TenantID) -> String {
+        "outbox:\(tenant.rawValue):\(id.high):\(id.low)"
+    }
+}
+
+extension AccountOperations {
+    /// The language of a mail: the one asked for where it is a language tag at all (RFC 5646 §2.1), else the project's.
+    func mailLocale(_ asked: String?) -> String {
+        guard let asked, (2...35).contains(asked.utf8.count),
+            asked.utf8.allSatisfy({ byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            })
+        else { return project.settings.defaultLocale }
+        return asked
+    }
+}

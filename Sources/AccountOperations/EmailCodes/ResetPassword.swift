@@ -1,0 +1,57 @@
+package import AccountLinking
+import AccountStore
+
+extension AccountOperations {
+    /// Sets a new password by a mailed code (`accounts:resetPassword`): rows R (`spec/03` §6).
+    ///
+    /// Every session ends and every outstanding code of the account is void: whoever else got in is out. Of many callers
+    /// at once with one code, one succeeds. A refused password leaves the code as it was.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    package func resetPassword(
+        _ oobCode: String,
+        newPassword: String,
+        tenant: TenantID
+    ) async throws -> Outcome<OneTimeCodeRecord> {
+        let use = CodeUse(oobCode, tenant: tenant, effects: effects)
+        // A look first: hashing for a code that is good for nothing would be work for whoever sends nonsense.
+        let code: OneTimeCodeRecord
+        switch try await usableCode(use, as: [.passwordReset]) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let found): code = found
+        }
+        if case .refuse(let refusal) = try await judge(code).verdict.decision { return .denied(.refusal(refusal)) }
+        if WeakPassword.applies(to: newPassword) { return .denied(.weakPassword) }
+        let hash = try await passwords.hash(newPassword)
+
+        return try await decideAndApply {
+            let code: OneTimeCodeRecord
+            switch try await usableCode(use, as: [.passwordReset]) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let found): code = found
+            }
+            let (user, verdict) = try await judge(code)
+            switch verdict.decision {
+            case .refuse(let refusal): return .denied(.refusal(refusal))
+            case .unchanged: throw UnexpectedDecision(verdict.rule)
+            case .apply(_, let change, issuesTokens: _):
+                guard let user else { throw UnexpectedDecision(verdict.rule) }
+                let void = AccountWrite.Companion.voidCodes(
+                    of: user.id,
+                    tenant: tenant,
+                    includingRecovery: change.voidsOutstandingProofs,
+                    at: use.now
+                )
+                let changed = try await apply(
+                    change,
+                    to: user,
+                    verdict.rule,
+                    using: code,
+                    use,
+                    passwordHash: hash,
+                    companions: { _ in [void] }
+                )
+                return changed == nil ? nil : .success(code)
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+package import AccountLinking
+import AccountStore
+import Postgres
+
+/// A request for a code by mail (`accounts:sendOobCode`).
+package struct OobCodeRequest: Sendable {
+    package enum Action: Sendable {
+        case passwordReset(EmailAddress)
+        case emailSignIn(EmailAddress)
+        case verifyEmail(Subject)
+        case verifyAndChangeEmail(Subject, newAddress: EmailAddress)
+    }
+
+    /// Whose address it is about.
+    package enum Subject: Sendable {
+        case session(idToken: String)
+        /// The owner of an address: an administrator only.
+        case owner(of: EmailAddress)
+    }
+
+    package var action: Action
+    package var settings: ActionCodeSettings
+    /// The language asked for, as sent.
+    package var locale: String?
+    /// Administrators are told whether accounts exist.
+    package var isAdministrator: Bool
+    /// The link is answered and nothing is mailed. An administrator's right; the route checks it.
+    package var returnsLink: Bool
+    package var tenant: TenantID
+
+    package init(
+        action: Action,
+        settings: ActionCodeSettings,
+        locale: String?,
+        isAdministrator: Bool,
+        returnsLink: Bool,
+        tenant: TenantID
+    ) {
+        self.action = action
+        self.settings = settings
+        self.locale = locale
+        self.isAdministrator = isAdministrator
+        self.returnsLink = returnsLink
+        self.tenant = tenant
+    }
+}
+
+/// What is answered for a code.
+package struct SentOobCode: Sendable {
+    /// The address the request was about, as clients see it.
+    package let email: String
+    /// Only where the link is to be answered.
+    package let returned: (code: String, link: String)?
+}
+
+extension AccountOperations {
+    /// Makes a code and writes the mail that carries it into the outbox, in one transaction.
+    ///
+    /// With enumeration protection a stranger gets the same answer for the same work whether or not an address has an
+    /// account: where nothing is to be sent, the same rows are written without anything in them that could be used.
+    package func sendOobCode(_ request: OobCodeRequest) async throws -> Outcome<SentOobCode> {
+        if let denial = request.settings.denial(in: project.settings) { return .denied(denial) }
+        switch try await plan(request) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let plan): return .success(try await send(plan, request))
+        }
+    }
+
+    /// A code to be made.
+    private struct Plan: Sendable {
+        var kind: OneTimeCodeRecord.Kind
+        var email: EmailAddress
+        var newEmail: EmailAddress?
+        var user: UserID?
+        var sessionEpoch: Int64?
+        /// The code is void from the start and no mail carries it.
+        var isWithheld = false
+    }
+
+    private func plan(_ request: OobCodeRequest) async throws -> Outcome<Plan> {
+        let isProtected = policy.protectsEmailEnumeration && !request.isAdministrator
+        let tenant = request.tenant
+        switch request.action {
+        case .emailSignIn(let email):
+            guard policy.allowsEmailLinkSignIn else { return .denied(.refusal(.operationNotAllowed)) }
+            let owner = try await store.owner(of: .email(email), tenant: tenant)
+            return .success(Plan(kind: .emailSignIn, email: email, user: owner))
+        case .passwordReset(let email):
+            let owner = try await store.owner(of: .email(email), tenant: tenant)
+            if owner == nil, !isProtected { return .denied(.refusal(.emailNotFound)) }
+            return .success(Plan(kind: .passwordReset, email: email, user: owner, isWithheld: owner == nil))
+        case .verifyEmail(let subject):
+            return try await about(subject, tenant: tenant) { user, email, _ in
+                .success(Plan(kind: .verifyEmail, email: email, user: user.id))
+            }
+        case .verifyAndChangeEmail(let subject, let newAddress):
+            return try await about(subject, tenant: tenant) { user, email, isRecent in
+                guard isRecent else { return .denied(.refusal(.credentialTooOld)) }
+                let owner = try await store.owner(of: .email(newAddress), tenant: tenant)
+                let isTaken = owner != nil && owner != user.id
+                if isTaken, !isProtected { return .denied(.refusal(.emailExists)) }
+                return .success(
+                    Plan(
+                        kind: .verifyAndChangeEmail,
+                        email: email,
+                        newEmail: newAddress,
+                        user: user.id,
+                        sessionEpoch: user.sessionEpoch,
+                        isWithheld: isTaken
+                    )
+                )
+            }
+        }
+    }
+
+    /// Finds the account and its address, and whether whoever asks has signed in recently enough to change it.
+    private func about(
+        _ subject: OobCodeRequest.Subject,
+        tenant: TenantID,
+        _ plan: (_ user: UserRecord, _ email: EmailAddress, _ isRecent: Bool) async throws -> Outcome<Plan>
+    ) async throws -> Outcome<Plan> {
+        let user: UserRecord
+        var isRecent = true
+        switch subject {
+        case .session(let idToken):
+            switch try await authenticate(idToken: idToken, tenant: tenant) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let session):
+                user = session.user
+                isRecent = session.isRecent(for: .requestEmailChange, policy: policy, now: effects.now())
+            }
+        case .owner(let address):
+            guard let owner = try await store.user(owning: .email(address), tenant: tenant) else {
+                return .denied(.refusal(.userNotFound))
+            }
+            user = owner
+        }
+        guard let email = user.email else { return .denied(.emailCode(.missingEmail)) }
+        return try await plan(user, email.address, isRecent)
+    }
+
+    private func send(_ plan: Plan, _ request: OobCodeRequest) async throws -> SentOobCode {
+        let now = effects.now()
+        let code = ActionCode(effects: effects)
+        let record = OneTimeCodeRecord(
+            tenant: request.tenant,
+            hash: code.hash,
+            kind: plan.kind,
+            user: plan.user,
+            sessionEpoch: plan.sessionEpoch,
+            email: plan.email,
+            newEmail: plan.newEmail,
+            createdAt: now,
+            expiresAt: now.adding(seconds: project.settings.codeLifetimes.seconds(plan.kind)),
+            consumedAt: plan.isWithheld ? now : nil
+        )
+        var mail = mail(carrying: code, record, settings: request.settings, locale: request.locale)
+        let link = mail.link ?? ""
+        // The newcomer gets nothing, and the owner hears of it (`spec/09` 15). A stranger's address hears nothing.
+        let tellsOwner = plan.isWithheld && plan.kind == .verifyAndChangeEmail
+        if tellsOwner {
+            mail = Mail(
+                template: .addressInUse,
+                to: mail.to,
+                email: plan.newEmail?.lowercased ?? mail.email,
+                locale: mail.locale
+            )
+        }
+        let message = try mail.message(
+            id: code.messageID,
+            tenant: request.tenant,
+            createdAt: now,
+            expiresAt: record.expiresAt,
+            isWithheld: plan.isWithheld && !tellsOwner,
+            sealer: sealer
+        )
+        try await store.issue(record, message: request.returnsLink ? nil : message)
+        return SentOobCode(
+            email: plan.email.lowercased,
+            returned: request.returnsLink ? (code.text, link) : nil
+        )
+    }
+
+    /// The mail that carries `code`.
+    func mail(
+        carrying code: ActionCode,
+        _ record: OneTimeCodeRecord,
+        settings: ActionCodeSettings,
+        locale: String?
+    ) -> Mail {
+        let locale = mailLocale(locale)
+        return Mail(
+            template: .code(record.kind),
+            to: (record.newEmail ?? record.email).raw,
+            email: record.email.lowercased,
+            newEmail: record.newEmail?.lowercased,
+            code: code.text,
+            link: actionLinks.link(
+                for: record.kind,
+                code: code.text,
+                settings: settings,
+                project: project.settings,
+                apiKey: project.linkAPIKey,
+                locale: locale
+            ),
+            locale: locale
+        )
+    }
+}

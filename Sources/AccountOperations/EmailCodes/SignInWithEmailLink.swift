@@ -1,0 +1,82 @@
+package import AccountLinking
+import AccountStore
+
+/// A sign-in link that came back (`accounts:signInWithEmailLink`).
+package struct EmailLinkSignIn: Sendable {
+    /// The address as the client remembers it; compared with the one the link was sent to.
+    package var email: String?
+    package var oobCode: String?
+    /// The session whose account the link is to be attached to.
+    package var idToken: String?
+
+    package init(email: String?, oobCode: String?, idToken: String?) {
+        self.email = email
+        self.oobCode = oobCode
+        self.idToken = idToken
+    }
+}
+
+extension AccountOperations {
+    /// Signs in, signs up or links by a mailed link: rows M (`spec/03` §4).
+    ///
+    /// Every answer of the rules uses the code up, also a refusal; of many callers at once exactly one is answered by
+    /// them. A wrong address leaves the code usable and is counted, before it is answered: the sixth guess is refused
+    /// however many were made at once.
+    package func signInWithEmailLink(_ request: EmailLinkSignIn, tenant: TenantID) async throws -> Outcome<SignedIn> {
+        let policy = policy
+        guard policy.allowsEmailLinkSignIn else { return .denied(.refusal(.operationNotAllowed)) }
+        var caller: AuthenticatedSession?
+        if let idToken = request.idToken {
+            switch try await authenticate(idToken: idToken, tenant: tenant) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let session): caller = session
+            }
+        }
+        guard let email = request.email else { return .denied(.emailCode(.missingEmail)) }
+        guard let oobCode = request.oobCode else { return .denied(.emailCode(.missingCode)) }
+        let address = EmailAddress(email)
+        let use = CodeUse(oobCode, tenant: tenant, effects: effects)
+        var attempt = SignInAttempt(
+            effects: effects,
+            tenant: tenant,
+            session: NewSession(
+                effects: effects,
+                signInProvider: "password",
+                secondFactor: caller?.token.secondFactor
+            ),
+            methodProof: .message
+        )
+
+        return try await decideAndApply {
+            let code: OneTimeCodeRecord
+            switch try await usableCode(use, as: [.emailSignIn]) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let found): code = found
+            }
+            guard address == code.email else {
+                return try await store.countWrongAddress(code) ? .denied(.emailCode(.wrongAddress)) : nil
+            }
+            var target: UserRecord?
+            if let caller {
+                target = try await store.user(caller.user.id, tenant: tenant)
+                guard let target else { return .denied(.refusal(.userNotFound)) }
+                // What ended the session meanwhile ended what it was about to do.
+                guard target.sessionEpoch == caller.user.sessionEpoch else { return .denied(.refusal(.tokenExpired)) }
+            }
+            let owner = try await store.user(owning: .email(code.email), tenant: tenant)
+            let verdict = decideSignInWithEmailLink(
+                policy: policy,
+                email: code.email,
+                owner: owner?.account,
+                target: target?.account,
+                isSessionRecent: caller?.isRecent(for: .changeEmail, policy: policy, now: use.now) ?? false,
+                secondFactorProvenBy: caller.flatMap { $0.token.secondFactor == nil ? nil : $0.user.id }
+            )
+            if case .refuse = verdict.decision {
+                guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
+            }
+            attempt.companions = [.useUp(code, by: use.id, at: use.now)]
+            return try await complete(verdict, loaded: [target, owner], attempt)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package import AccountLinking
+import AccountStore
+
+extension AccountOperations {
+    /// Replaces a password by showing the old one (`accounts:resetPassword` with address and both passwords). Every
+    /// session ends; none is opened.
+    ///
+    /// A stranger learns what a sign-in would tell, and no more: the old password is judged first, by the same rules.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    package func replacePassword(
+        of email: EmailAddress,
+        oldPassword: String,
+        newPassword: String,
+        tenant: TenantID
+    ) async throws -> Outcome<UserRecord> {
+        let now = effects.now()
+        let event = effects.newEventID()
+        var newHash: String?
+        return try await decideAndApply {
+            let found = try await store.userWithPassword(owning: .email(email), tenant: tenant)
+            let matches = try await passwords.verify(oldPassword, against: found?.passwordHash)
+            let signIn = decideSignInWithPassword(
+                policy: policy,
+                owner: found?.user.account,
+                passwordMatches: matches,
+                secondFactorProvenBy: nil
+            )
+            switch signIn.decision {
+            case .refuse(let refusal): return .denied(.refusal(refusal))
+            // There is no way to show a second factor here: sign in, then change the password.
+            case .secondFactorRequired: return .denied(.refusal(.credentialTooOld))
+            case .createUser, .conflict: throw UnexpectedDecision(signIn.rule)
+            case .signIn: break
+            }
+            guard let user = found?.user else { throw UnexpectedDecision(signIn.rule) }
+            if WeakPassword.applies(to: newPassword) { return .denied(.weakPassword) }
+            let hash: String
+            if let newHash {
+                hash = newHash
+            } else {
+                hash = try await passwords.hash(newPassword)
+                newHash = hash
+            }
+            let verdict = decideChangePassword(policy: policy, account: user.account, isSessionRecent: true)
+            switch verdict.decision {
+            case .refuse(let refusal): return .denied(.refusal(refusal))
+            case .unchanged: throw UnexpectedDecision(verdict.rule)
+            case .apply(_, let change, issuesTokens: _):
+                let changed = user.applying(change, ChangeContext(now: now, methodProof: .session))
+                let write = AccountWrite(
+                    previous: user,
+                    user: changed,
+                    passwordHash: hash,
+                    event: AccountEvent(id: event, occurredAt: now, kind: .userUpdated, rule: verdict.rule)
+                )
+                return try await store.apply(write) == .applied ? .success(changed) : nil
+            }
+        }
+    }
+}

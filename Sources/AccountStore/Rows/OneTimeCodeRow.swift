@@ -1,0 +1,212 @@
+package import AccountLinking
+package import Postgres
+
+struct OneTimeCodeRow: RowDecodable {
+    let record: OneTimeCodeRecord
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        let tenant = TenantID(try row.next(String.self))
+        let hash = try row.next(Bytes.self)
+        let kind = try row.parsed("one_time_codes.kind", OneTimeCodeRecord.Kind.init(rawValue:))
+        let user = try row.optionallyParsed("one_time_codes.user_id", UserID.init)
+        let sessionEpoch = try row.next(Int64?.self)
+        let email = try row.parsed("one_time_codes.email", EmailAddress.init)
+        let newEmail = try row.optionallyParsed("one_time_codes.new_email", EmailAddress.init)
+        let createdAt = try row.timestamp()
+        var record = OneTimeCodeRecord(
+            tenant: tenant,
+            hash: hash,
+            kind: kind,
+            user: user,
+            sessionEpoch: sessionEpoch,
+            email: email,
+            newEmail: newEmail,
+            createdAt: createdAt,
+            expiresAt: try row.timestamp(),
+            consumedAt: try row.optionalTimestamp()
+        )
+        record.attempts = try row.next(Int32.self)
+        self.record = record
+    }
+
+    static func withHash(_ hash: [UInt8], tenant: TenantID) -> Query<OneTimeCodeRow> {
+        Query(
+            """
+            SELECT tenant_id, code_hash, kind, user_id, session_epoch, email, new_email, created_at, expires_at,
+                consumed_at, attempts
+            FROM one_time_codes
+            WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash)
+            """
+        )
+    }
+
+    /// Those of `hashes` that are neither used nor void nor expired at `now`, in no particular order.
+    static func usable(among hashes: [[UInt8]], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
+        Query(
+            """
+            SELECT code_hash FROM one_time_codes
+            WHERE tenant_id = \(tenant.rawValue) AND code_hash = ANY(\(hashes)) AND consumed_at IS NULL
+                AND expires_at > \(now.stored)
+            """
+        )
+    }
+
+    /// Who used the code; NULL while nobody has.
+    static func user(of hash: [UInt8], tenant: TenantID) -> Query<PostgresUUID?> {
+        Query(
+            """
+            SELECT consumed_by FROM one_time_codes WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash)
+            """
+        )
+    }
+
+    static func insert(_ code: OneTimeCodeRecord) -> SQL {
+        """
+        INSERT INTO one_time_codes (tenant_id, code_hash, kind, user_id, session_epoch, email, email_key, new_email,
+            created_at, expires_at, consumed_at)
+        VALUES (\(code.tenant.rawValue), \(code.hash), \(code.kind.rawValue), \(code.user?.rawValue),
+            \(code.sessionEpoch), \(code.email.raw), \(code.email.canonical), \(code.newEmail?.raw),
+            \(code.createdAt.stored), \(code.expiresAt.stored), \(code.consumedAt?.stored))
+        """
+    }
+
+    /// Uses the code, unless somebody has, or it is locked: then nothing changes, and `assertUsed` must follow.
+    static func use(_ hash: [UInt8], tenant: TenantID, by use: PostgresUUID, at now: Timestamp) -> SQL {
+        """
+        UPDATE one_time_codes SET consumed_at = \(now.stored), consumed_by = \(use)
+        WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash) AND consumed_at IS NULL
+            AND attempts < \(OneTimeCodeRecord.attemptsMax)
+        """
+    }
+
+    /// Raises 22012 (division by zero) unless `use` is what used the code.
+    static func assertUsed(_ hash: [UInt8], tenant: TenantID, by use: PostgresUUID) -> SQL {
+        """
+        SELECT 1 / count(*) FROM one_time_codes
+        WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash) AND consumed_by = \(use)
+        """
+    }
+
+    /// Changes nothing when the code is used, void or locked.
+    static func countAttempt(_ hash: [UInt8], tenant: TenantID) -> SQL {
+        """
+        UPDATE one_time_codes SET attempts = attempts + 1
+        WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash) AND consumed_at IS NULL
+            AND attempts < \(OneTimeCodeRecord.attemptsMax)
+        """
+    }
+
+    static func voidAll(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        UPDATE one_time_codes SET consumed_at = \(now.stored)
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
+        """
+    }
+
+    static func voidAllButRecovery(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        UPDATE one_time_codes SET consumed_at = \(now.stored)
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
+            AND kind <> 'RECOVER_EMAIL'
+        """
+    }
+
+    static func deleteAll(of user: UserID, tenant: TenantID) -> SQL {
+        "DELETE FROM one_time_codes WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)"
+    }
+}
+
+extension AccountWrite.Companion {
+    /// Stores a new code.
+    package static func issue(_ code: OneTimeCodeRecord) -> Self {
+        Self([OneTimeCodeRow.insert(code)])
+    }
+
+    /// Uses a code up. Guarded: when somebody has used it, it is void or it is locked, the whole write is undone.
+    ///
+    /// `use`: fresh for each request, the same on each of its attempts.
+    package static func useUp(
+        _ code: OneTimeCodeRecord,
+        by use: PostgresUUID,
+        at now: Timestamp
+    ) -> Self {
+        Self([
+            OneTimeCodeRow.use(code.hash, tenant: code.tenant, by: use, at: now),
+            OneTimeCodeRow.assertUsed(code.hash, tenant: code.tenant, by: use),
+        ])
+    }
+
+    /// Makes every outstanding code of an account void (`spec/09` 7).
+    ///
+    /// `includingRecovery`: whether also those that bring back the account's first address.
+    package static func voidCodes(
+        of user: UserID,
+        tenant: TenantID,
+        includingRecovery: Bool,
+        at now: Timestamp
+    ) -> Self {
+        Self([
+            includingRecovery
+                ? OneTimeCodeRow.voidAll(of: user, tenant: tenant, at: now)
+                : OneTimeCodeRow.voidAllButRecovery(of: user, tenant: tenant, at: now)
+        ])
+    }
+}
+
+extension AccountStore {
+    /// The code with `hash`, whatever its state; `nil` when there is none. One round trip.
+    package func code(_ hash: [UInt8], tenant: TenantID) async throws(PostgresError) -> OneTimeCodeRecord? {
+        try await client.read(OneTimeCodeRow.withHash(hash, tenant: tenant)).first?.record
+    }
+
+    /// Those of `hashes` that can still be used at `now`. One round trip.
+    package func usableCodes(
+        among hashes: [[UInt8]],
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> Set<[UInt8]> {
+        Set(try await client.read(OneTimeCodeRow.usable(among: hashes, tenant: tenant, at: now)))
+    }
+
+    /// Stores a code and the message that carries it, in one transaction.
+    package func issue(_ code: OneTimeCodeRecord, message: OutboxMessage?) async throws(PostgresError) {
+        var batch = WriteBatch("code-issue")
+        batch.append(OneTimeCodeRow.insert(code))
+        if let message { batch.append(OutboxRow.insert(message)) }
+        do {
+            _ = try await client.write(batch)
+        } catch {
+            // Both went in together, so the code's presence answers for the message.
+            guard error.code == .commitOutcomeUnknown, try await self.code(code.hash, tenant: code.tenant) != nil
+            else { throw error }
+        }
+    }
+
+    /// Uses a code up without anything else: what it asked for was refused.
+    /// - Returns: `.factsMoved` when somebody has used it, it is void or it is locked.
+    package func useUp(
+        _ code: OneTimeCodeRecord,
+        by use: PostgresUUID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> Applied {
+        var batch = WriteBatch("code-use")
+        for statement in AccountWrite.Companion.useUp(code, by: use, at: now).statements { batch.append(statement) }
+        do {
+            _ = try await client.write(batch)
+            return .applied
+        } catch {
+            if error.saysFactsMoved { return .factsMoved }
+            guard error.code == .commitOutcomeUnknown else { throw error }
+            let user = try await client.read(OneTimeCodeRow.user(of: code.hash, tenant: code.tenant)).first
+            return user == .some(use) ? .applied : .factsMoved
+        }
+    }
+
+    /// Counts that a code came back with an address it was not sent to.
+    /// - Returns: whether it was counted; a code that is used, void or locked counts no more.
+    package func countWrongAddress(_ code: OneTimeCodeRecord) async throws(PostgresError) -> Bool {
+        var batch = WriteBatch("code-attempt")
+        batch.append(OneTimeCodeRow.countAttempt(code.hash, tenant: code.tenant))
+        return try await client.write(batch).affectedRows(0) == 1
+    }
+}

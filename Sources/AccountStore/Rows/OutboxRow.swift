@@ -1,0 +1,86 @@
+package import AccountLinking
+package import Postgres
+
+/// A message on its way out. Its content is sealed.
+package struct OutboxMessage: Sendable, Hashable {
+    /// The way out.
+    package enum Kind: String, Sendable {
+        case mail
+    }
+
+    package var tenant: TenantID
+    package var id: PostgresUUID
+    package var kind: Kind
+    /// `nil`: there is nothing to send; the row is written so that the request costs the same.
+    package var sealedPayload: [UInt8]?
+    package var createdAt: Timestamp
+    /// Not worth sending any more from then on.
+    package var expiresAt: Timestamp
+
+    package init(
+        tenant: TenantID,
+        id: PostgresUUID,
+        kind: Kind,
+        sealedPayload: [UInt8]?,
+        createdAt: Timestamp,
+        expiresAt: Timestamp
+    ) {
+        self.tenant = tenant
+        self.id = id
+        self.kind = kind
+        self.sealedPayload = sealedPayload
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+    }
+}
+
+/// A message that waits to be sent.
+struct OutboxRow: RowDecodable {
+    let id: PostgresUUID
+    let sealedPayload: [UInt8]
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        id = try row.next(PostgresUUID.self)
+        sealedPayload = try row.next(Bytes.self)
+    }
+
+    /// The newest `countMax` messages that wait, the newest first.
+    static func newest(_ kind: OutboxMessage.Kind, countMax: Int64, tenant: TenantID) -> Query<OutboxRow> {
+        Query(
+            """
+            SELECT message_id, sealed_payload FROM outbox
+            WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind.rawValue) AND state = 'pending'
+            ORDER BY created_at DESC, message_id DESC LIMIT \(countMax)
+            """
+        )
+    }
+
+    static func insert(_ message: OutboxMessage) -> SQL {
+        let state = message.sealedPayload == nil ? "withheld" : "pending"
+        return """
+            INSERT INTO outbox (tenant_id, message_id, kind, sealed_payload, created_at, expires_at, state,
+                next_attempt_at)
+            VALUES (\(message.tenant.rawValue), \(message.id), \(message.kind.rawValue), \(message.sealedPayload),
+                \(message.createdAt.stored), \(message.expiresAt.stored), \(state), \(message.createdAt.stored))
+            """
+    }
+}
+
+extension AccountWrite.Companion {
+    /// Writes a message into the outbox.
+    package static func enqueue(_ message: OutboxMessage) -> Self {
+        Self([OutboxRow.insert(message)])
+    }
+}
+
+extension AccountStore {
+    /// The newest `countMax` messages that wait to be sent, still sealed, the oldest first. One round trip.
+    package func waitingMessages(
+        _ kind: OutboxMessage.Kind,
+        countMax: Int64,
+        tenant: TenantID
+    ) async throws(PostgresError) -> [(id: PostgresUUID, sealedPayload: [UInt8])] {
+        try await client.read(OutboxRow.newest(kind, countMax: countMax, tenant: tenant)).reversed()
+            .map { ($0.id, $0.sealedPayload) }
+    }
+}

@@ -1,0 +1,100 @@
+import AccountTestSupport
+import HTTPTypes
+import JSON
+import Testing
+
+@testable import AccountAPI
+
+/// Who may call what (`spec/01` §1.3).
+@Suite(.api)
+struct RegisteredCallerTests {
+    @Test func `a client needs a key that is registered`() async throws {
+        let wire = try TestAPI.shared.wire
+        for route in API.routes where route.access == .client {
+            let path = try #require(route.concretePaths.first)
+            let missing = try await wire.send(route.method, path, key: nil)
+            #expect(missing.status == 403, "\(path)")
+            #expect(missing.errorMessage == "The request is missing a valid API key.")
+            #expect(missing.json["error"]?["status"] == "PERMISSION_DENIED")
+            expectEnvelope(missing)
+            for key in ["wrong", TestService.apiKey + "x", TestService.apiKey.lowercased(), "%00"] {
+                let bad = try await wire.send(route.method, path, key: key)
+                #expect(bad.status == 400 && bad.errorMessage == "API key not valid. Please pass a valid API key.")
+                expectEnvelope(bad)
+            }
+            #expect(try await wire.send(route.method, path, key: "").status == 403)
+        }
+    }
+
+    @Test func `the key may stand in a header`() async throws {
+        let wire = try TestAPI.shared.wire
+        let field = try #require(HTTPField.Name("X-Goog-Api-Key"))
+        let good = try await wire.send(.post, "/v1/accounts:lookup", key: nil, headers: [field: TestService.apiKey])
+        #expect(good.errorMessage == "MISSING_ID_TOKEN")
+        let bad = try await wire.send(.post, "/v1/accounts:lookup", key: nil, headers: [field: "wrong"])
+        #expect(bad.errorMessage == "API key not valid. Please pass a valid API key.")
+    }
+
+    @Test(arguments: ["owner", "Owner", "ya29.anything", "nonsense", "owner owner"])
+    func `no bearer token of development is an administrator here`(_ token: String) async throws {
+        let wire = try TestAPI.shared.wire
+        for route in API.routes where route.access != .anyone {
+            for path in route.concretePaths {
+                for key in [nil, TestService.apiKey] {
+                    let answer = try await wire.send(route.method, path, key: key, bearer: token)
+                    #expect(answer.status == 401, "\(path): \(answer.text)")
+                    #expect(answer.json["error"]?["status"] == "UNAUTHENTICATED")
+                    expectEnvelope(answer)
+                }
+            }
+        }
+    }
+
+    @Test func `an ID token is no bearer token`() async throws {
+        let api = try TestAPI.shared
+        let account = try await api.signUpAnonymously()
+        let token = try #require(account["idToken"]?.string)
+        #expect(try await api.wire.post("/v1/accounts:lookup", [:], bearer: token).status == 401)
+    }
+
+    @Test func `other schemes are ignored`() async throws {
+        let wire = try TestAPI.shared.wire
+        for authorization in ["Basic b3duZXI6", "owner", "Bearer", ""] {
+            let answer = try await wire.send(
+                .post,
+                "/v1/accounts:lookup",
+                headers: [.authorization: authorization]
+            )
+            #expect(answer.errorMessage == "MISSING_ID_TOKEN", "\(authorization)")
+        }
+    }
+}
+
+@Suite(.api(callers: DevelopmentCallers()))
+struct DevelopmentCallerTests {
+    @Test func `any key will do, but there must be one`() async throws {
+        let wire = try TestAPI.shared.wire
+        #expect(try await wire.post("/v1/accounts:lookup", [:], key: "anything").errorMessage == "MISSING_ID_TOKEN")
+        #expect(try await wire.post("/v1/accounts:lookup", [:], key: nil).status == 403)
+    }
+
+    @Test func `the owner is an administrator, and the bearer wins over the key`() async throws {
+        let wire = try TestAPI.shared.wire
+        let target: JSONValue = ["targetProjectId": "demo-test"]
+        let asClient = try await wire.post("/v1/accounts:lookup", target)
+        #expect(asClient.errorMessage?.hasPrefix("INSUFFICIENT_PERMISSION") == true)
+        for authorization in ["Bearer owner", "bearer owner", "BEARER owner"] {
+            let answer = try await wire.send(
+                .post,
+                "/v1/accounts:lookup",
+                Array(target.text.utf8),
+                headers: [.authorization: authorization]
+            )
+            #expect(answer.errorMessage?.hasPrefix("INSUFFICIENT_PERMISSION") == false, "\(answer.text)")
+            #expect(answer.status != 401)
+        }
+        let other = try await wire.post("/v1/accounts:lookup", ["targetProjectId": "demo-x"], bearer: "owner")
+        #expect(other.status == 404 && other.errorMessage == "PROJECT_NOT_FOUND")
+        #expect(try await wire.post("/v1/accounts:lookup", [:], bearer: "stranger").status == 401)
+    }
+}

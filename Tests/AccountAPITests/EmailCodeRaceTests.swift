@@ -1,0 +1,229 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import AccountTestSupport
+import JSON
+import Postgres
+import Testing
+
+/// Many callers at once, through two services on one database.
+struct EmailCodeRaceTests {
+    private static let callers = 64
+
+    /// Runs `body` for every caller at once, half of them on another service, and collects what it returned.
+    private func race<Output: Sendable>(
+        _ api: TestAPI,
+        _ body: @escaping @Sendable (_ operations: AccountOperations, _ caller: Int) async throws -> Output
+    ) async throws -> [Output] {
+        try await api.service.database.withClient { client in
+            let other = try await TestService.make(
+                database: api.service.database,
+                client: client,
+                settings: ProjectSettings.developmentDefaults
+            )
+            let first = api.service.operations
+            let second = other.operations
+            let outputs = try await withThrowingTaskGroup { group in
+                for caller in 0..<Self.callers {
+                    group.addTask { try await body(caller.isMultiple(of: 2) ? first : second, caller) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            await second.passwords.shutDown()
+            return outputs
+        }
+    }
+
+    @Test func `one link makes one account and one session`() async throws {
+        try await TestAPI.with { api in
+            let code = try await api.code("EMAIL_SIGNIN", for: "new@example.com")
+            let request = EmailLinkSignIn(email: "new@example.com", oobCode: code, idToken: nil)
+            let outcomes = try await race(api) { operations, _ in
+                switch try await operations.signInWithEmailLink(request, tenant: .project) {
+                case .success: return Denial?.none
+                case .denied(let denial): return denial
+                }
+            }
+            #expect(outcomes.count { $0 == nil } == 1)
+            #expect(outcomes.count { $0 == .refusal(.invalidActionCode) } == Self.callers - 1)
+            let database = api.service.database
+            for table in ["users", "identifiers", "sessions", "account_events"] {
+                #expect(try await database.count(.init(stringLiteral: "SELECT count(*) FROM \(table)")) == 1)
+            }
+        }
+    }
+
+    @Test func `one link opens one session of an existing account`() async throws {
+        try await TestAPI.with { api in
+            _ = try await api.signUp("ada@example.com")
+            let first = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
+            #expect(try await api.follow(first, as: "ada@example.com").status == 200)
+            let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
+            let request = EmailLinkSignIn(email: "ada@example.com", oobCode: code, idToken: nil)
+            let successes = try await race(api) { operations, _ in
+                if case .success = try await operations.signInWithEmailLink(request, tenant: .project) {
+                    true
+                } else {
+                    false
+                }
+            }
+            #expect(successes.count { $0 } == 1)
+            #expect(try await api.service.database.count("SELECT count(*) FROM sessions") == 2)
+        }
+    }
+
+    @Test func `one code resets the password once, to the password of whoever was told so`() async throws {
+        try await TestAPI.with { api in
+            _ = try await api.signUp("ada@example.com")
+            let code = try await api.code("PASSWORD_RESET", for: "ada@example.com")
+            let winners = try await race(api) { operations, caller -> Int? in
+                let outcome = try await operations.resetPassword(
+                    code,
+                    newPassword: "password number \(caller)",
+                    tenant: .project
+                )
+                if case .success = outcome { return caller }
+                return nil
+            }.compactMap(\.self)
+            #expect(winners.count == 1)
+            let winner = try #require(winners.first)
+            #expect(try await api.signIn("ada@example.com", password: "password number \(winner)").status == 200)
+            let database = api.service.database
+            #expect(try await database.count("SELECT count(*) FROM account_events WHERE kind = 'user-updated'") == 1)
+            #expect(try await database.count("SELECT count(*) FROM sessions") == 1)
+        }
+    }
+
+    @Test func `one code changes the address once`() async throws {
+        try await TestAPI.with { api in
+            let ada = try await api.signUp("ada@example.com")
+            let code = try await api.code(
+                "VERIFY_AND_CHANGE_EMAIL",
+                session: ada["idToken"]?.string,
+                newEmail: "new@example.com"
+            )
+            let successes = try await race(api) { operations, _ in
+                if case .success = try await operations.applyCode(code, tenant: .project) { true } else { false }
+            }
+            #expect(successes.count { $0 } == 1)
+            let database = api.service.database
+            #expect(try await database.count("SELECT count(*) FROM identifiers") == 1)
+            #expect(
+                try await database.count("SELECT count(*) FROM one_time_codes WHERE kind = 'RECOVER_EMAIL'") == 1
+            )
+            #expect(try await database.count("SELECT count(*) FROM outbox") == 2)
+        }
+    }
+
+    @Test func `a refused code is refused once with its reason, then it is used up`() async throws {
+        try await TestAPI.with { api in
+            let ada = try await api.signUp("ada@example.com")
+            let code = try await api.code(
+                "VERIFY_AND_CHANGE_EMAIL",
+                session: ada["idToken"]?.string,
+                newEmail: "new@example.com"
+            )
+            _ = try await api.signUp("new@example.com")
+            let denials = try await race(api) { operations, _ -> Denial? in
+                if case .denied(let denial) = try await operations.applyCode(code, tenant: .project) { return denial }
+                return nil
+            }
+            #expect(denials.count { $0 == .refusal(.emailExists) } == 1)
+            #expect(denials.count { $0 == .refusal(.invalidActionCode) } == Self.callers - 1)
+        }
+    }
+
+    @Test func `of many wrong addresses at once five are judged`() async throws {
+        try await TestAPI.with { api in
+            let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
+            let denials = try await race(api) { operations, caller -> Denial? in
+                let request = EmailLinkSignIn(email: "guess\(caller)@example.com", oobCode: code, idToken: nil)
+                if case .denied(let denial) = try await operations.signInWithEmailLink(request, tenant: .project) {
+                    return denial
+                }
+                return nil
+            }
+            #expect(denials.count { $0 == .emailCode(.wrongAddress) } == 5)
+            #expect(denials.count { $0 == .emailCode(.tooManyAttempts) } == Self.callers - 5)
+            #expect(try await api.service.database.count("SELECT sum(attempts) FROM one_time_codes") == 5)
+        }
+    }
+
+    @Test func `a takeover and an intruder's codes at once end with the owner alone inside`() async throws {
+        try await TestAPI.with { api in
+            _ = try await api.signUp("intruder@example.com", password: "intruder's own")
+            try await api.service.replaceAddress("intruder@example.com", by: "victim@example.com")
+            let recovery = try await api.listedCode("RECOVER_EMAIL").code
+            let link = try await api.code("EMAIL_SIGNIN", for: "victim@example.com")
+            let request = EmailLinkSignIn(email: "victim@example.com", oobCode: link, idToken: nil)
+            _ = try await race(api) { operations, caller in
+                if caller % 4 < 2 {
+                    if case .success = try await operations.applyCode(recovery, tenant: .project) { return "recovered" }
+                } else {
+                    if case .success = try await operations.signInWithEmailLink(request, tenant: .project) {
+                        return "owner"
+                    }
+                }
+                return "denied"
+            }
+            // Whichever came first, the victim's address is with an account the intruder cannot enter.
+            let victim = try #require(try await api.service.user(owning: "victim@example.com"))
+            #expect(victim.account.isEmailVerified)
+            #expect(!victim.account.hasPassword)
+            #expect(
+                try await api.service.database.count("SELECT count(*) FROM one_time_codes WHERE consumed_at IS NULL")
+                    == 0
+            )
+        }
+    }
+
+    @Test func `a write that uses a code is undone when the code is used, void, locked or gone`() async throws {
+        try await TestAPI.with { api in
+            let ada = try await api.signUp("ada@example.com")
+            let id = try #require(ada["localId"]?.string.flatMap(UserID.init))
+            let store = api.service.operations.store
+            let now = api.service.clock.now
+            let address = try #require(EmailAddress("ada@example.com"))
+            func code(_ byte: UInt8) -> OneTimeCodeRecord {
+                OneTimeCodeRecord(
+                    tenant: .project,
+                    hash: Array(repeating: byte, count: 32),
+                    kind: .emailSignIn,
+                    user: id,
+                    email: address,
+                    createdAt: now,
+                    expiresAt: now.adding(seconds: 60)
+                )
+            }
+            let (used, void, locked, gone, fresh) = (code(1), code(2), code(3), code(4), code(5))
+            try await store.issue(void, message: nil)
+            try await api.service.change(
+                "ada@example.com",
+                companions: [.voidCodes(of: id, tenant: .project, includingRecovery: true, at: now)]
+            ) { _ in }
+            for record in [used, locked, fresh] { try await store.issue(record, message: nil) }
+            let first = PostgresUUID(high: 1, low: 1)
+            #expect(try await store.useUp(used, by: first, at: now) == .applied)
+            for _ in 1...5 { #expect(try await store.countWrongAddress(locked)) }
+            #expect(try await !store.countWrongAddress(locked))
+
+            let user = try #require(try await api.service.user(owning: "ada@example.com"))
+            var changed = user
+            changed.profile.displayName = "changed"
+            for (number, record) in [used, void, locked, gone, fresh].enumerated() {
+                let use = PostgresUUID(high: 2, low: UInt64(number))
+                let write = AccountWrite(
+                    previous: user,
+                    user: changed,
+                    event: AccountEvent(id: use, occurredAt: now, kind: .userUpdated, rule: .x1),
+                    companions: [.useUp(record, by: use, at: now)]
+                )
+                let isFresh = record.hash == fresh.hash
+                #expect(try await store.apply(write) == (isFresh ? .applied : .factsMoved))
+                let name = try await api.service.user(owning: "ada@example.com")?.profile.displayName
+                #expect(name == (isFresh ? "changed" : nil))
+                #expect(try await store.useUp(record, by: first, at: now) == .factsMoved || record.hash == used.hash)
+            }
+        }
+    }
+}

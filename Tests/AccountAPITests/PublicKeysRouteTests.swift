@@ -1,0 +1,39 @@
+import AccountTestSupport
+import HTTPTypes
+import JSON
+import Testing
+
+struct PublicKeysRouteTests {
+    private static let paths = [
+        "/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com",
+        "/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com",
+    ]
+
+    @Test func `keys are public, cacheable and without a key of ours`() async throws {
+        try await TestAPI.with { api in
+            var transcript = Transcript("")
+            for path in Self.paths {
+                let answer = try await api.wire.send(.get, path, key: nil)
+                #expect(answer.status == 200)
+                #expect(answer.headers[.cacheControl] == "public, max-age=900")
+                transcript.note(path, "GET \(path)", answer)
+                let head = try await api.wire.send(.head, path, key: nil)
+                #expect(head.status == 200)
+            }
+            try transcript.expect(matches: "public-keys.txt")
+        }
+    }
+
+    @Test func `both forms name the key that signs`() async throws {
+        try await TestAPI.with { api in
+            let account = try await api.signUpAnonymously()
+            let encoded = try #require(account["idToken"]?.string?.prefix { $0 != "." })
+            let header = try JSONValue(parsing: try #require(Base64URL.decode(encoded)))
+            let kid = try #require(header["kid"]?.string)
+            let certificates = try await api.wire.send(.get, Self.paths[0], key: nil).json
+            #expect(certificates.object.map { Array($0.keys) } == [kid])
+            let set = try await api.wire.send(.get, Self.paths[1], key: nil).json
+            #expect(set["keys"]?.array?.map { $0["kid"]?.string } == [kid])
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import AccountAPI
+import AccountOperations
+import AccountTestSupport
+import JSON
+import Testing
+
+struct SignInWithPasswordRouteTests {
+    private static let path = "/v1/accounts:signInWithPassword"
+
+    @Test func `answers of accounts:signInWithPassword`() async throws {
+        try await TestAPI.with { api in
+            let account = try await api.signUp("Ann@example.com")
+            var transcript = Transcript(Self.path)
+            try await transcript.post("no address", ["password": "x"], to: api.wire)
+            try await transcript.post("bad address", ["email": "nonsense"], to: api.wire)
+            try await transcript.post("no password", ["email": "ann@example.com", "password": ""], to: api.wire)
+            try await transcript.post("unknown", ["email": "b@example.com", "password": "x"], to: api.wire)
+            try await transcript.post("wrong password", ["email": "ann@example.com", "password": "x"], to: api.wire)
+            try await transcript.post(
+                "right password",
+                ["email": "ANN@example.com", "password": "correct horse", "returnSecureToken": true],
+                to: api.wire
+            )
+            try await api.disable(account)
+            try await transcript.post(
+                "disabled is said before the password is looked at",
+                ["email": "ann@example.com", "password": "x"],
+                to: api.wire
+            )
+            try transcript.expect(matches: "sign-in-with-password.txt")
+        }
+    }
+
+    @Test func `with protected addresses a stranger learns nothing`() async throws {
+        try await TestAPI.with(settings: ["signIn": ["email": ["enabled": true]]]) { api in
+            _ = try await api.signUp("ann@example.com")
+            let wrong = try await api.post(Self.path, ["email": "ann@example.com", "password": "x"])
+            let unknown = try await api.post(Self.path, ["email": "bob@example.com", "password": "x"])
+            #expect(wrong.errorMessage == "INVALID_LOGIN_CREDENTIALS")
+            #expect(wrong.text == unknown.text && wrong.status == unknown.status)
+        }
+    }
+
+    @Test func `a project without passwords says so first`() async throws {
+        try await TestAPI.with(settings: ProjectSettings.productionDefaults) { api in
+            let answer = try await api.post(Self.path, [:])
+            #expect(answer.errorMessage == "PASSWORD_LOGIN_DISABLED")
+        }
+    }
+}

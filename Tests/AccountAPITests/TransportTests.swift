@@ -1,0 +1,173 @@
+import AccountTestSupport
+import HTTPTypes
+import Hummingbird
+import JSON
+import Testing
+
+@testable import AccountAPI
+
+/// What holds for every route: where it is reached, and what stands around its answers.
+@Suite(.api)
+struct TransportTests {
+    @Test func `the list of routes`() throws {
+        var text = ""
+        for route in API.routes {
+            text += "\(route.method.rawValue) \(route.path) (\(route.access))\n"
+            for path in route.paths.dropFirst() { text += "    \(path)\n" }
+        }
+        try Transcript.golden.expect(text, matches: "routes.txt")
+    }
+
+    @Test func `every route answers at each of its paths in the same way`() async throws {
+        let api = try TestAPI.shared
+        for route in API.routes where route.method == .post {
+            let answers = try await route.concretePaths.asyncMap { try await api.wire.post($0, [:]) }
+            for (path, answer) in zip(route.paths, answers) where route.access == .client {
+                // An empty sign-up is an anonymous one: equal but for what is random.
+                #expect(masked(answer.text) == masked(answers[0].text), "\(path)")
+                #expect(answer.status != 404, "\(path)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "/", "/v1", "/v1/accounts", "/v1/accounts:nothing", "/v2/x", "/v1/accounts:signUp/x", "/%FF", "//",
+    ])
+    func `an unknown path is answered with an envelope`(_ path: String) async throws {
+        for method in [HTTPRequest.Method.get, .post, .put, .patch, .delete] {
+            let answer = try await TestAPI.shared.wire.send(method, path)
+            #expect(answer.status == 404, "\(method.rawValue) \(path): \(answer.status) \(answer.text)")
+            expectEnvelope(answer)
+            #expect(answer.json["error"]?["status"] == "NOT_FOUND")
+        }
+    }
+
+    @Test func `the wrong method is answered with an envelope`() async throws {
+        let api = try TestAPI.shared
+        for route in API.routes {
+            for method in [HTTPRequest.Method.get, .post, .put, .patch, .delete] where method != route.method {
+                let path = try #require(route.concretePaths.first)
+                let isOther = API.routes.contains { $0.path == route.path && $0.method == method }
+                if isOther { continue }
+                let answer = try await api.wire.send(method, path)
+                #expect([404, 405].contains(answer.status), "\(method.rawValue) \(path): \(answer.status)")
+                expectEnvelope(answer)
+            }
+        }
+    }
+
+    @Test func `a browser may ask from anywhere`() async throws {
+        let api = try TestAPI.shared
+        var headers: HTTPFields = [
+            .origin: "https://app.example.com", .accessControlRequestMethod: "POST",
+            .accessControlRequestHeaders: "content-type,x-client-version,x-firebase-gmpid",
+        ]
+        let field = try #require(HTTPField.Name("Access-Control-Request-Private-Network"))
+        for path in ["/v1/accounts:signUp", "/v1/token", "/nowhere"] {
+            headers[field] = nil
+            let answer = try await api.wire.send(.options, path, key: nil, headers: headers)
+            #expect(answer.status == 204 && answer.text.isEmpty)
+            #expect(answer.headers[.accessControlAllowOrigin] == "https://app.example.com")
+            #expect(answer.headers[.accessControlAllowMethods] == "GET,HEAD,PUT,PATCH,POST,DELETE")
+            #expect(
+                answer.headers[.accessControlAllowHeaders] == "content-type,x-client-version,x-firebase-gmpid"
+            )
+            #expect(answer.headers[.vary]?.contains("Origin") == true)
+            let allowed = try #require(HTTPField.Name("Access-Control-Allow-Private-Network"))
+            #expect(answer.headers[allowed] == nil)
+            headers[field] = "true"
+            let local = try await api.wire.send(.options, path, key: nil, headers: headers)
+            #expect(local.headers[allowed] == "true")
+        }
+    }
+
+    @Test func `every answer may be read by the page that asked, errors too`() async throws {
+        let api = try TestAPI.shared
+        let origin: HTTPFields = [.origin: "https://app.example.com"]
+        let answers = [
+            try await api.wire.send(.post, "/v1/accounts:signUp", Array("{}".utf8), headers: origin),
+            try await api.wire.send(.post, "/v1/accounts:signUp", Array("[]".utf8), headers: origin),
+            try await api.wire.send(.post, "/v1/accounts:signUp", key: nil, headers: origin),
+            try await api.wire.send(.post, "/v1/accounts:signUp", bytes(2 << 20), headers: origin),
+            try await api.wire.send(.get, "/nowhere", headers: origin),
+            try await api.wire.send(.get, "/healthz", headers: origin),
+        ]
+        for answer in answers {
+            #expect(answer.headers[.accessControlAllowOrigin] == "https://app.example.com")
+            #expect(answer.headers[.vary]?.contains("Origin") == true)
+            #expect(answer.headers[.cacheControl] == nil || answer.headers[.cacheControl] == "no-store")
+        }
+        let noOrigin = try await api.wire.send(.get, "/nowhere")
+        #expect(noOrigin.headers[.accessControlAllowOrigin] == "*")
+    }
+
+    @Test func `health and readiness need no key`() async throws {
+        let api = try TestAPI.shared
+        #expect(try await api.wire.send(.get, "/healthz", key: nil).status == 200)
+        #expect(try await api.wire.send(.get, "/readyz", key: nil).status == 200)
+    }
+
+    @Test func `an empty body is an empty object`() async throws {
+        let answer = try await TestAPI.shared.wire.send(.post, "/v1/accounts:lookup")
+        #expect(answer.errorMessage == "MISSING_ID_TOKEN")
+    }
+
+    @Test func `the content type of a body does not matter`() async throws {
+        for type in ["text/plain", "application/x-www-form-urlencoded", "application/json+protobuf", "nonsense"] {
+            let answer = try await TestAPI.shared.wire.send(
+                .post,
+                "/v1/accounts:lookup",
+                Array(#"{"idToken":"nonsense"}"#.utf8),
+                headers: [.contentType: type]
+            )
+            #expect(answer.errorMessage == "INVALID_ID_TOKEN", "\(type)")
+        }
+    }
+
+    @Test func `no tenant and no other project is known`() async throws {
+        let api = try TestAPI.shared
+        let tenant = try await api.post("/v1/accounts:signUp", ["tenantId": "tenant-1"])
+        #expect(tenant.status == 404 && tenant.errorMessage == "TENANT_NOT_FOUND")
+        let project = try await api.post("/v1/accounts:signUp", ["targetProjectId": "demo-test"])
+        #expect(project.status == 400)
+        #expect(
+            project.errorMessage
+                == "INSUFFICIENT_PERMISSION : Only authenticated requests can specify target_project_id."
+        )
+    }
+}
+
+func bytes(_ count: Int) -> [UInt8] { Array(repeating: UInt8(ascii: " "), count: count) }
+
+/// The envelope of `spec/01` §1.4, as iOS decodes it: every member of the items is a string.
+func expectEnvelope(_ answer: Wire.Answer, sourceLocation: SourceLocation = #_sourceLocation) {
+    let error = answer.json["error"]
+    #expect(error?["code"]?.integer == Int64(answer.status), "\(answer.text)", sourceLocation: sourceLocation)
+    #expect(error?["message"]?.string?.isEmpty == false, "\(answer.text)", sourceLocation: sourceLocation)
+    let items = error?["errors"]?.array ?? []
+    #expect(items.count == 1, "\(answer.text)", sourceLocation: sourceLocation)
+    for member in items.compactMap(\.object).flatMap(\.values) {
+        #expect(member.string != nil, "\(answer.text)", sourceLocation: sourceLocation)
+    }
+    #expect(
+        answer.headers[.contentType] == "application/json; charset=UTF-8",
+        sourceLocation: sourceLocation
+    )
+}
+
+extension Route {
+    /// The paths with something in the place of each capture.
+    var concretePaths: [String] {
+        paths.map { path in
+            path.replacing("{project}", with: TestService.projectID).replacing(#/\{[a-zA-Z]+\}/#, with: "x")
+        }
+    }
+}
+
+extension Sequence {
+    func asyncMap<Output>(_ transform: (Element) async throws -> Output) async rethrows -> [Output] {
+        var outputs: [Output] = []
+        for element in self { outputs.append(try await transform(element)) }
+        return outputs
+    }
+}

@@ -1,0 +1,161 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import AccountTestSupport
+import Testing
+
+/// Many callers at once, half of them through each of two processes; afterwards the tables must agree.
+@Suite(.serialized)
+struct RaceTests {
+    private static let callers = 64
+
+    /// What each caller was told.
+    private func race<Value: Sendable>(
+        _ first: TestService,
+        _ second: TestService,
+        callers: Int = RaceTests.callers,
+        _ body: @escaping @Sendable (TestService, _ number: Int) async throws -> Outcome<Value>
+    ) async throws -> [Outcome<Value>] {
+        try await withThrowingTaskGroup { group in
+            for number in 0..<callers {
+                group.addTask { try await body(number.isMultiple(of: 2) ? first : second, number) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    @Test func `of 64 sign-ups with one address exactly one wins`() async throws {
+        try await TestService.withTwo { first, second in
+            let email = first.newAddress()
+            let outcomes = try await race(first, second) { service, _ in try await service.signUp(email) }
+            #expect(outcomes.count { $0.denial == nil } == 1)
+            #expect(outcomes.count { $0.denial == .refusal(.emailExists) } == Self.callers - 1)
+            let counts = try await first.database.rowCounts()
+            #expect(
+                counts == [
+                    "users": 1, "identifiers": 1, "password_credentials": 1, "linked_providers": 0,
+                    "sign_in_methods": 1, "sessions": 1, "account_events": 1,
+                ]
+            )
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `sign-ups with different addresses never get in each other's way`() async throws {
+        try await TestService.withTwo { first, second in
+            let outcomes = try await race(first, second, callers: 32) { service, _ in
+                try await service.signUp(service.newAddress())
+            }
+            #expect(outcomes.allSatisfy { $0.denial == nil })
+            #expect(try await first.database.rowCounts()["users"] == 32)
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `sign-ins during a deletion leave no session behind`() async throws {
+        try await TestService.withTwo { first, second in
+            for _ in 0..<4 {
+                let email = first.newAddress()
+                let account = try await first.signUp(email).value
+                let outcomes = try await race(first, second, callers: 16) { service, number in
+                    if number == 5 {
+                        // Not before some of the passwords are being hashed.
+                        try await Task.sleep(for: .milliseconds(40))
+                        return try await service.delete(account.tokens.idToken).map { _ in true }
+                    }
+                    return try await service.signIn(email).map { _ in false }
+                }
+                for denial in outcomes.compactMap(\.denial) { #expect(denial == .refusal(.emailNotFound)) }
+                #expect(try await first.user(account.user.id) == nil)
+                #expect(try await first.sessionCount(of: account.user.id) == 0)
+            }
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `an account is deleted once`() async throws {
+        try await TestService.withTwo { first, second in
+            let account = try await first.signUp(first.newAddress()).value
+            let outcomes = try await race(first, second) { service, _ in
+                try await service.delete(account.tokens.idToken)
+            }
+            #expect(outcomes.count { $0.denial == nil } == 1)
+            #expect(outcomes.count { $0.denial == .refusal(.userNotFound) } == Self.callers - 1)
+            #expect(try await first.events(of: account.user.id) == ["user-created P11", "user-deleted D5"])
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `one address is linked to one of two accounts, once`() async throws {
+        try await TestService.withTwo { first, second in
+            let email = first.newAddress()
+            let tokens = [
+                try await first.signUpAnonymously().tokens.idToken,
+                try await second.signUpAnonymously().tokens.idToken,
+            ]
+            let outcomes = try await race(first, second, callers: 32) { service, number in
+                try await service.link(email, idToken: tokens[number / 2 % 2])
+            }
+            // The winner's own session ends with the link: its other callers come with a session that is over.
+            #expect(outcomes.count { $0.denial == nil } == 1)
+            for denial in outcomes.compactMap(\.denial) {
+                #expect(denial == .refusal(.emailExists) || denial == .refusal(.tokenExpired))
+            }
+            let counts = try await first.database.rowCounts()
+            #expect(counts["users"] == 2 && counts["identifiers"] == 1 && counts["password_credentials"] == 1)
+            #expect(counts["account_events"] == 3)
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `a session that ends while it links a password links nothing`() async throws {
+        try await TestService.withTwo { first, second in
+            for _ in 0..<4 {
+                let account = try await first.signUpAnonymously()
+                let email = first.newAddress()
+                // Threads are kept busy, so that the end comes between the look at the session and the write.
+                async let busy: Void = withThrowingTaskGroup { group in
+                    for _ in 0..<8 { group.addTask { _ = try await first.operations.passwords.hash("busy") } }
+                    try await group.waitForAll()
+                }
+                async let linking = first.link(email, idToken: account.tokens.idToken)
+                try await Task.sleep(for: .milliseconds(20))
+                let now = second.clock.now
+                try await second.edit(account.user.id) { $0.endSessions(at: now) }
+                let outcome = try await linking
+                try await busy
+                let user = try #require(try await second.user(account.user.id))
+                if outcome.denial == nil {
+                    // The link came first, and with it the epoch that the end then raised again.
+                    #expect(user.sessionEpoch == account.user.sessionEpoch + 2)
+                } else {
+                    #expect(outcome.denial == .refusal(.tokenExpired))
+                    #expect(user.account.isAnonymous)
+                }
+            }
+        }
+    }
+
+    @Test func `sign-ins and refreshes of one account do not disturb each other`() async throws {
+        try await TestService.withTwo { first, second in
+            let email = first.newAddress()
+            let account = try await first.signUp(email).value
+            let outcomes = try await race(first, second, callers: 32) { service, number in
+                number.isMultiple(of: 4)
+                    ? try await service.signIn(email).map { _ in true }
+                    : try await service.refresh(account.tokens.refreshToken).map { _ in true }
+            }
+            #expect(outcomes.allSatisfy { $0.denial == nil })
+            #expect(try await first.user(account.user.id)?.version == 1)
+        }
+    }
+}
+
+extension Outcome {
+    fileprivate func map<Other: Sendable>(_ transform: (Value) -> Other) -> Outcome<Other> {
+        switch self {
+        case .success(let value): .success(transform(value))
+        case .denied(let denial): .denied(denial)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import AccountLinking
+import AccountStore
+import AccountTestSupport
+import Postgres
+import Testing
+
+/// What stops a decision that was taken on facts that are no longer so.
+@Suite(.store)
+struct GuardTests {
+    private func disabling(_ user: UserRecord) -> AccountWrite {
+        var after = user
+        after.isDisabled = true
+        return AccountWrite(previous: user, user: after, event: event(.userUpdated))
+    }
+
+    @Test func `a write under a version that has passed changes nothing`() async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.full())
+        #expect(try await scene.store.apply(disabling(user)) == .applied)
+        let current = try #require(try await scene.stored(user.id))
+
+        var stale = user
+        stale.profile.displayName = "stale"
+        let write = AccountWrite(previous: user, user: stale, session: user.session(), event: event(.userUpdated))
+        #expect(try await scene.store.apply(write) == .factsMoved)
+        #expect(try await scene.stored(user.id) == current)
+        #expect(try await scene.eventCount(of: user.id) == 2)
+        #expect(try await scene.store.session(user.session().id, of: user.id, tenant: .project).session == nil)
+    }
+
+    @Test func `a write to an account that is gone changes nothing`() async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.full())
+        #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .applied)
+        #expect(try await scene.store.apply(disabling(user)) == .factsMoved)
+        #expect(try await scene.stored(user.id) == nil)
+        #expect(try await scene.eventCount(of: user.id) == 2)
+    }
+
+    @Test func `a session cannot be opened for an account that is gone`() async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.full())
+        #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .applied)
+        let write = AccountWrite(previous: user, user: user, session: user.session(), event: event(.signedIn))
+        #expect(try await scene.store.apply(write) == .factsMoved)
+        #expect(try await scene.eventCount(of: user.id) == 2)
+    }
+
+    @Test func `a deletion under a version that has passed deletes nothing`() async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.full())
+        #expect(try await scene.store.apply(disabling(user)) == .applied)
+        #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .factsMoved)
+        #expect(try await scene.stored(user.id) != nil)
+        #expect(try await scene.database.inconsistencies() == [])
+    }
+
+    @Test func `an account is deleted once, with everything that hangs off it`() async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.full())
+        let opening = AccountWrite(previous: user, user: user, session: user.session(), event: event(.signedIn))
+        #expect(try await scene.store.apply(opening) == .applied)
+        #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .applied)
+        #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .factsMoved)
+        #expect(try await scene.claims(of: user.id) == [])
+        for table: SQL in ["users", "password_credentials", "linked_providers", "sign_in_methods", "sessions"] {
+            let rows = try await scene.database.count(
+                "SELECT count(*) FROM \(table) WHERE user_id = \(user.id.rawValue)"
+            )
+            #expect(rows == 0, "\(table.text)")
+        }
+        #expect(try await scene.eventCount(of: user.id) == 3, "events outlive the account")
+        #expect(try await scene.database.inconsistencies() == [])
+    }
+
+    @Test func `a second account with the same id is refused`() async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.blank())
+        let write = AccountWrite(previous: nil, user: user, event: event(.userCreated))
+        #expect(try await scene.store.apply(write) == .factsMoved)
+    }
+
+    @Test func `of many writers under one version exactly one is applied`() async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.full())
+        let applied = try await withThrowingTaskGroup { group in
+            for number in 0..<32 {
+                group.addTask {
+                    var after = user
+                    after.profile.displayName = "writer \(number)"
+                    let write = AccountWrite(previous: user, user: after, event: event(.userUpdated))
+                    return try await scene.store.apply(write) == .applied ? 1 : 0
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(applied == 1)
+        #expect(try await scene.stored(user.id)?.version == user.version + 1)
+        #expect(try await scene.eventCount(of: user.id) == 2)
+    }
+
+    @Test func `of many accounts that take one address exactly one gets it`() async throws {
+        let scene = try StoreScene.shared
+        let wanted = address("wanted-\(nextNumber())@example.com")
+        let applied = try await withThrowingTaskGroup { group in
+            for _ in 0..<32 {
+                group.addTask {
+                    var user = UserRecord.blank()
+                    user.email = AccountEmail(address: wanted, proof: nil)
+                    let write = AccountWrite(previous: nil, user: user, event: event(.userCreated))
+                    return try await scene.store.apply(write) == .applied ? 1 : 0
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(applied == 1)
+        #expect(try await scene.database.count("SELECT count(*) FROM users WHERE email = \(wanted.raw)") == 1)
+    }
+
+    @Test func `accounts that swap identifiers crosswise never wait for each other in a circle`() async throws {
+        let scene = try StoreScene.shared
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<16 {
+                group.addTask {
+                    let user = try await scene.create(.full())
+                    var after = user
+                    after.email = AccountEmail(address: address("swap-\(user.id.rawValue)@example.com"), proof: nil)
+                    after.emailProvenAt = nil
+                    after.phoneNumber = nil
+                    after.methodProofs[.phone] = nil
+                    let write = AccountWrite(previous: user, user: after, event: event(.userUpdated))
+                    #expect(try await scene.store.apply(write) == .applied)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await scene.database.inconsistencies() == [])
+    }
+}

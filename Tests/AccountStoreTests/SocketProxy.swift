@@ -1,0 +1,135 @@
+import Foundation
+import Glibc
+import Postgres
+import Synchronization
+
+/// Stands between a client and PostgreSQL on Unix sockets, and breaks one connection at a chosen moment.
+final class SocketProxy: Sendable {
+    enum Fault: Sendable {
+        /// The connection breaks before the server sees what the client sent.
+        case requestLost
+        /// The server commits, and the connection breaks before the client hears of it.
+        case answerLost
+    }
+
+    struct Failure: Error {
+        let operation: String
+        let code = errno
+    }
+
+    private struct State {
+        var fault: (fault: Fault, marker: [UInt8])?
+        var hasFailed = false
+    }
+
+    /// Only a private cluster is reached by a socket in a directory.
+    static let isPossible = ProcessInfo.processInfo.environment["CONCORD_DATABASE_URL"] == nil
+
+    private let directory: String
+    private let upstream: String
+    private let options: String
+    private let listener: Int32
+    private let state = Mutex(State())
+
+    /// Begins to listen in a directory of its own.
+    init(to url: String) throws {
+        guard let components = URLComponents(string: url),
+            let host = components.queryItems?.first(where: { $0.name == "host" })?.value
+        else { throw Failure(operation: "parse") }
+        upstream = host + "/.s.PGSQL.5432"
+        options = "user=\(components.user ?? "") dbname=\(components.path.dropFirst())"
+        directory = "/tmp/concord-proxy-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let isBound = Self.withAddress(directory + "/.s.PGSQL.5432") { Glibc.bind(listener, $0, $1) == 0 }
+        guard listener >= 0, isBound, listen(listener, 64) == 0 else { throw Failure(operation: "listen") }
+        Thread.detachNewThread { [self] in accept() }
+    }
+
+    var connectionString: String { "host=\(directory) port=5432 \(options)" }
+
+    /// Breaks the connection over which the statement that carries `id` travels.
+    func fail(_ fault: Fault, at id: PostgresUUID) {
+        var marker: [UInt8] = []
+        for word in [id.high, id.low] {
+            withUnsafeBytes(of: word.bigEndian) { marker += $0 }
+        }
+        state.withLock { $0 = State(fault: (fault, marker)) }
+    }
+
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
+    func close() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        Glibc.close(listener)
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    private func accept() {
+        while true {
+            let client = Glibc.accept(listener, nil, nil)
+            guard client >= 0 else { return }
+            Thread.detachNewThread { [self] in relay(client) }
+        }
+    }
+
+    private func relay(_ client: Int32) {
+        let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer {
+            Glibc.close(client)
+            Glibc.close(server)
+        }
+        guard Self.withAddress(upstream, { connect(server, $0, $1) == 0 }) else { return }
+        var isMarked = false
+        var sent: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            var ends = [
+                pollfd(fd: client, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: server, events: Int16(POLLIN), revents: 0),
+            ]
+            guard poll(&ends, 2, -1) > 0 else { return }
+            if ends[0].revents != 0 {
+                let count = read(client, &buffer, buffer.count)
+                guard count > 0 else { return }
+                sent = sent.suffix(64) + buffer[..<count]
+                if let planned = state.withLock({ $0.fault }), sent.firstRange(of: planned.marker) != nil {
+                    switch planned.fault {
+                    case .requestLost:
+                        trip()
+                        return
+                    case .answerLost: isMarked = true
+                    }
+                }
+                guard write(server, buffer, count) == count else { return }
+            }
+            if ends[1].revents != 0 {
+                let count = read(server, &buffer, buffer.count)
+                guard count > 0 else { return }
+                if isMarked, buffer[..<count].firstRange(of: Array("COMMIT\0".utf8)) != nil {
+                    trip()
+                    return
+                }
+                guard write(client, buffer, count) == count else { return }
+            }
+        }
+    }
+
+    private func trip() {
+        state.withLock { $0 = State(fault: nil, hasFailed: true) }
+    }
+
+    private static func withAddress<Output>(
+        _ path: String,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Output
+    ) -> Output {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8.prefix(107))) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

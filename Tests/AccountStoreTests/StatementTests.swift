@@ -1,0 +1,311 @@
+import AccountLinking
+import AccountTestSupport
+import Foundation
+import JSON
+import Postgres
+import Testing
+
+@testable import AccountStore
+
+private let golden = GoldenFiles(["plans.txt", "statements.txt"])
+
+/// A statement by name.
+private struct Statement {
+    let name: String
+    let sql: SQL
+    /// Whether requests wait for it: its plan is looked at.
+    var isHot = true
+}
+
+private let tenant = TenantID.project
+private let fixed = userID("user-7")
+
+private let statements: [Statement] = {
+    let user = UserRecord.blank("user-7")
+    let provider = UserRecord.LinkedProvider(
+        identity: identity(.google, "subject"),
+        issuer: nil,
+        email: nil,
+        displayName: nil,
+        photoURL: nil,
+        screenName: nil,
+        linkedAt: origin,
+        updatedAt: origin
+    )
+    let event = AccountEvent(
+        id: PostgresUUID(high: 1, low: 2),
+        occurredAt: origin,
+        kind: .signedIn,
+        rule: .s6
+    )
+    let email = Identifier.email(address("user7@example.com"))
+    let key = SigningKeyRecord(
+        id: "key",
+        purpose: .idToken,
+        generation: 1,
+        algorithm: "ES256",
+        sealedPrivateKey: [1],
+        certificate: [2],
+        createdAt: origin,
+        signsFrom: origin
+    )
+    let use = PostgresUUID(high: 3, low: 4)
+    let code = OneTimeCodeRecord(
+        tenant: tenant,
+        hash: Array(repeating: 5, count: 32),
+        kind: .passwordReset,
+        user: fixed,
+        email: address("user7@example.com"),
+        createdAt: origin,
+        expiresAt: origin
+    )
+    let message = OutboxMessage(
+        tenant: tenant,
+        id: PostgresUUID(high: 5, low: 6),
+        kind: .mail,
+        sealedPayload: [6],
+        createdAt: origin,
+        expiresAt: origin
+    )
+    let conflict = ConflictRecord(
+        tenant: tenant,
+        user: fixed,
+        id: Array(repeating: 1, count: 16),
+        kind: .accountExistsWithDifferentCredential,
+        provider: .google,
+        identityDigest: Array(repeating: 2, count: 32),
+        tokenDigests: [Array(repeating: 3, count: 32)],
+        sealedCredential: [4],
+        openedAt: origin,
+        expiresAt: later
+    )
+    let config = ProviderConfigRecord(provider: .google, isEnabled: true)
+    let project = ProjectRecord(projectID: "demo-test", projectNumber: 1, settings: .object([:]))
+    return [
+        Statement(name: "AccountEventRow.insert", sql: AccountEventRow.insert(event, of: fixed, tenant: tenant)),
+        Statement(
+            name: "AccountEventRow.withID",
+            sql: AccountEventRow.withID(event.id, of: fixed, tenant: tenant).sql
+        ),
+        Statement(name: "APIKeyRow.all", sql: APIKeyRow.all.sql, isHot: false),
+        Statement(name: "APIKeyRow.insert", sql: APIKeyRow.insert("key", displayName: "name"), isHot: false),
+        Statement(
+            name: "ConflictRow.assertResolved",
+            sql: ConflictRow.assertResolved(conflict.id, of: fixed, tenant: tenant)
+        ),
+        Statement(
+            name: "ConflictRow.open",
+            sql: ConflictRow.open(carrying: conflict.tokenDigests, of: fixed, tenant: tenant).sql
+        ),
+        Statement(name: "ConflictRow.openOrJoin", sql: ConflictRow.openOrJoin(conflict)),
+        Statement(
+            name: "ConflictRow.resolve",
+            sql: ConflictRow.resolve(conflict.id, of: fixed, tenant: tenant, at: origin)
+        ),
+        Statement(
+            name: "ConflictRow.supersedeOpen",
+            sql: ConflictRow.supersedeOpen(of: fixed, tenant: tenant, at: origin)
+        ),
+        Statement(name: "ConflictRow.withID", sql: ConflictRow.withID(conflict.id, of: fixed, tenant: tenant).sql),
+        Statement(
+            name: "IdentifierRow.anyFederated",
+            sql: IdentifierRow.anyFederated(of: .google, tenant: tenant).sql,
+            isHot: false
+        ),
+        Statement(name: "IdentifierRow.claim", sql: IdentifierRow.claim(email, for: fixed, tenant: tenant)),
+        Statement(name: "IdentifierRow.owner", sql: IdentifierRow.owner(of: email, tenant: tenant).sql),
+        Statement(
+            name: "IdentifierRow.owners",
+            sql: IdentifierRow.owners(
+                kind: "email",
+                values: ["user7@example.com", "user8@example.com"],
+                tenant: tenant
+            )
+            .sql
+        ),
+        Statement(name: "IdentifierRow.release", sql: IdentifierRow.release(email, of: fixed, tenant: tenant)),
+        Statement(name: "LinkedProviderRow.delete", sql: LinkedProviderRow.delete(.google, of: fixed, tenant: tenant)),
+        Statement(name: "LinkedProviderRow.put", sql: LinkedProviderRow.put(provider, for: fixed, tenant: tenant)),
+        Statement(
+            name: "LinkedProviderRow.refresh",
+            sql: LinkedProviderRow.refresh(provider, of: fixed, tenant: tenant)
+        ),
+        Statement(name: "OneTimeCodeRow.assertUsed", sql: OneTimeCodeRow.assertUsed([1], tenant: tenant, by: use)),
+        Statement(name: "OneTimeCodeRow.countAttempt", sql: OneTimeCodeRow.countAttempt([1], tenant: tenant)),
+        Statement(name: "OneTimeCodeRow.deleteAll", sql: OneTimeCodeRow.deleteAll(of: fixed, tenant: tenant)),
+        Statement(name: "OneTimeCodeRow.insert", sql: OneTimeCodeRow.insert(code)),
+        Statement(
+            name: "OneTimeCodeRow.usable",
+            sql: OneTimeCodeRow.usable(among: [[1], [2]], tenant: tenant, at: origin).sql
+        ),
+        Statement(name: "OneTimeCodeRow.use", sql: OneTimeCodeRow.use([1], tenant: tenant, by: use, at: origin)),
+        Statement(name: "OneTimeCodeRow.user", sql: OneTimeCodeRow.user(of: [1], tenant: tenant).sql),
+        Statement(
+            name: "OneTimeCodeRow.voidAll",
+            sql: OneTimeCodeRow.voidAll(of: fixed, tenant: tenant, at: origin)
+        ),
+        Statement(
+            name: "OneTimeCodeRow.voidAllButRecovery",
+            sql: OneTimeCodeRow.voidAllButRecovery(of: fixed, tenant: tenant, at: origin)
+        ),
+        Statement(name: "OneTimeCodeRow.withHash", sql: OneTimeCodeRow.withHash([1], tenant: tenant).sql),
+        Statement(name: "OutboxRow.insert", sql: OutboxRow.insert(message)),
+        Statement(
+            name: "OutboxRow.newest",
+            sql: OutboxRow.newest(.mail, countMax: 10, tenant: tenant).sql,
+            isHot: false
+        ),
+        Statement(name: "PasswordCredentialRow.delete", sql: PasswordCredentialRow.delete(of: fixed, tenant: tenant)),
+        Statement(name: "PasswordCredentialRow.of", sql: PasswordCredentialRow.of(fixed, tenant: tenant).sql),
+        Statement(
+            name: "PasswordCredentialRow.put",
+            sql: PasswordCredentialRow.put("hash", for: fixed, tenant: tenant, at: origin)
+        ),
+        Statement(name: "ProjectConfigRow.insertIfAbsent", sql: ProjectConfigRow.insertIfAbsent(project), isHot: false),
+        Statement(name: "ProjectConfigRow.only", sql: ProjectConfigRow.only.sql, isHot: false),
+        Statement(name: "ProviderConfigRow.all", sql: ProviderConfigRow.all(tenant: tenant).sql, isHot: false),
+        Statement(
+            name: "ProviderConfigRow.delete",
+            sql: ProviderConfigRow.delete(.google, tenant: tenant),
+            isHot: false
+        ),
+        Statement(
+            name: "ProviderConfigRow.insert",
+            sql: ProviderConfigRow.insert(config, tenant: tenant, at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "ProviderConfigRow.update",
+            sql: ProviderConfigRow.update(config, tenant: tenant, at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "SessionRow.deleteEnded",
+            sql: SessionRow.deleteEnded(of: fixed, tenant: tenant, epoch: 1)
+        ),
+        Statement(name: "SessionRow.insert", sql: SessionRow.insert(user.session())),
+        Statement(
+            name: "SessionRow.withID",
+            sql: SessionRow.withID(user.session().id, of: fixed, tenant: tenant).sql
+        ),
+        Statement(
+            name: "SignInMethodRow.delete",
+            sql: SignInMethodRow.delete(.password, of: fixed, tenant: tenant)
+        ),
+        Statement(
+            name: "SignInMethodRow.put",
+            sql: SignInMethodRow.put(
+                .password,
+                UserRecord.MethodProof(proof: .signUp, provenAt: origin),
+                for: fixed,
+                tenant: tenant
+            )
+        ),
+        Statement(name: "SigningKeyRow.all", sql: SigningKeyRow.all.sql, isHot: false),
+        Statement(name: "SigningKeyRow.insertIfAbsent", sql: SigningKeyRow.insertIfAbsent(key), isHot: false),
+        Statement(name: "UserRow.assertVersion", sql: UserRow.assertVersion(1, of: fixed, tenant: tenant)),
+        Statement(name: "UserRow.delete", sql: UserRow.delete(fixed, tenant: tenant)),
+        Statement(name: "UserRow.insert", sql: UserRow.insert(user)),
+        Statement(name: "UserRow.lock", sql: UserRow.lock(fixed, tenant: tenant, version: 1)),
+        Statement(
+            name: "UserRow.touch",
+            sql: UserRow.touch(
+                tenants: ["", ""],
+                ids: ["user-7", "user-8"],
+                signedInAt: [nil, origin.stored],
+                refreshedAt: [origin.stored, origin.stored]
+            )
+        ),
+        Statement(name: "UserRow.update", sql: UserRow.update(user)),
+        Statement(name: "UserRow.withID", sql: UserRow.withID(fixed, tenant: tenant).sql),
+        Statement(name: "UserRow.withIDs", sql: UserRow.withIDs([fixed, userID("user-8")], tenant: tenant).sql),
+    ]
+}()
+
+struct StatementTests {
+    @Test func `the text of every statement`() throws {
+        let text = statements.map { "-- \($0.name)\n\($0.sql.text.trimmingTrailingSpace)\n" }.joined(separator: "\n")
+        try golden.expect(text, matches: "statements.txt")
+    }
+
+    @Test func `no statement of a row file is missing here`() throws {
+        let folder = Repository.root + "/Sources/AccountStore/Rows"
+        var declared: Set<String> = []
+        for file in try FileManager.default.contentsOfDirectory(atPath: folder) where file.hasSuffix(".swift") {
+            var type = ""
+            for line in try String(contentsOfFile: folder + "/" + file, encoding: .utf8).split(separator: "\n") {
+                if let match = line.firstMatch(of: #/^(?:struct|enum|extension) (\w+)/#) { type = String(match.1) }
+                if let match = line.firstMatch(of: #/^    static (?:func|let) (\w+)/#), type.hasSuffix("Row") {
+                    declared.insert("\(type).\(match.1)")
+                }
+            }
+        }
+        let listed = Set(statements.map(\.name))
+        #expect(declared.subtracting(listed) == [], "add these to the list")
+        #expect(listed.subtracting(declared) == [], "these are gone")
+    }
+
+    @Test func `every statement about accounts names its shard`() {
+        for statement in statements where statement.isHot {
+            #expect(statement.sql.text.contains("tenant_id"), "\(statement.name)")
+        }
+    }
+
+    @Test func `every golden file is compared by some test`() throws {
+        #expect(try golden.unreferencedFiles() == [])
+    }
+}
+
+@Suite(.store)
+struct PlanTests {
+    @Test func `what requests wait for is found by keys`() async throws {
+        let database = try StoreScene.shared.database
+        try await PostgresConnection.withConnection(database.configuration) { connection in
+            try connection.execute(script: Self.thousandUsers)
+        }
+        var text = ""
+        for statement in statements where statement.isHot {
+            let plan = try await database.rows(Query<String?>("EXPLAIN (COSTS OFF) \(statement.sql)"))
+                .compactMap { $0 }
+            #expect(!plan.contains { $0.contains("Seq Scan") }, "\(statement.name)")
+            text += "-- \(statement.name)\n" + plan.map { "\($0)\n" }.joined() + "\n"
+        }
+        try golden.expect(text, matches: "plans.txt")
+    }
+
+    private static let thousandUsers = """
+        INSERT INTO users (user_id, session_epoch, email, valid_since, created_at)
+            SELECT 'user-' || n, n, 'user' || n || '@example.com', now(), now() FROM generate_series(1, 1000) AS n;
+        INSERT INTO identifiers (kind, value, user_id)
+            SELECT 'email', 'user' || n || '@example.com', 'user-' || n FROM generate_series(1, 1000) AS n;
+        INSERT INTO password_credentials (user_id, hash, updated_at)
+            SELECT 'user-' || n, 'hash', now() FROM generate_series(1, 1000) AS n;
+        INSERT INTO linked_providers (user_id, provider_id, subject, linked_at, updated_at)
+            SELECT 'user-' || n, 'google.com', n::text, now(), now() FROM generate_series(1, 1000) AS n;
+        INSERT INTO sign_in_methods (user_id, method, proof, proven_at)
+            SELECT 'user-' || n, method, 'sign-up', now()
+            FROM generate_series(1, 1000) AS n, unnest(ARRAY['password', 'google.com']) AS method;
+        INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider)
+            SELECT 'user-' || n, decode(md5(n::text), 'hex'), sha256(n::text::bytea), n, now(), 'password'
+            FROM generate_series(1, 1000) AS n;
+        INSERT INTO account_events (user_id, event_id, occurred_at, kind, rule)
+            SELECT 'user-' || n, gen_random_uuid(), now(), 'user-created', 'P11' FROM generate_series(1, 1000) AS n;
+        INSERT INTO conflicts (user_id, conflict_id, state, kind, provider_id, identity_digest, token_digests,
+                sealed_credential, opened_at, expires_at)
+            SELECT 'user-' || n, decode(md5(n::text), 'hex'), 'open', 'credential-already-in-use', 'google.com',
+                sha256(n::text::bytea), ARRAY[sha256(n::text::bytea)], 'x', now(), now() + interval '1 hour'
+            FROM generate_series(1, 1000) AS n;
+        INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, created_at, expires_at)
+            SELECT sha256(n::text::bytea), 'PASSWORD_RESET', 'user-' || n, 'user' || n || '@example.com',
+                'user' || n || '@example.com', now(), now() + interval '1 hour' FROM generate_series(1, 1000) AS n;
+        ANALYZE;
+        """
+}
+
+extension String {
+    fileprivate var trimmingTrailingSpace: String {
+        split(separator: "\n", omittingEmptySubsequences: false)
+            .map { line in String(line.reversed().drop { $0 == " " }.reversed()) }
+            .joined(separator: "\n")
+    }
+}

@@ -1,0 +1,88 @@
+import AccountLinking
+import AccountStore
+import AccountTestSupport
+import Postgres
+import Testing
+
+/// What happens when the connection breaks between COMMIT and its answer.
+@Suite(.store)
+struct UnknownCommitTests {
+    /// Runs `body` with a store whose connections go through `proxy`.
+    private func throughProxy(_ body: (AccountStore, SocketProxy) async throws -> Void) async throws {
+        let database = try StoreScene.shared.database
+        let proxy = try SocketProxy(to: database.url)
+        defer { proxy.close() }
+        var configuration = try PostgresConfiguration(connectionString: proxy.connectionString)
+        configuration.queueWait = .seconds(60)
+        configuration.connectTimeout = .seconds(60)
+        let client = PostgresClient(configuration: configuration)
+        try await withThrowingTaskGroup { group in
+            group.addTask { await client.run() }
+            defer { client.shutDown() }
+            try await body(AccountStore(client: client), proxy)
+        }
+    }
+
+    @Test(.enabled(if: SocketProxy.isPossible))
+    func `a commit whose answer was lost is found to have been applied`() async throws {
+        let scene = try StoreScene.shared
+        try await throughProxy { store, proxy in
+            let record = event(.userCreated)
+            let user = UserRecord.full()
+            proxy.fail(.answerLost, at: record.id)
+            let write = AccountWrite(previous: nil, user: user, passwordHash: "$hash$", event: record)
+            let applied = try await store.apply(write)
+            #expect(applied == .applied)
+            #expect(proxy.hasFailed)
+            #expect(try await scene.stored(user.id) == user)
+            #expect(try await scene.eventCount(of: user.id) == 1)
+        }
+    }
+
+    @Test(.enabled(if: SocketProxy.isPossible))
+    func `a transaction that never reached the server is found not to have been applied`() async throws {
+        let scene = try StoreScene.shared
+        try await throughProxy { store, proxy in
+            let record = event(.userCreated)
+            let user = UserRecord.full()
+            proxy.fail(.requestLost, at: record.id)
+            let write = AccountWrite(previous: nil, user: user, passwordHash: "$hash$", event: record)
+            let applied = try await store.apply(write)
+            #expect(applied == .factsMoved)
+            #expect(proxy.hasFailed)
+            #expect(try await scene.stored(user.id) == nil)
+            #expect(try await store.apply(write) == .applied, "the next attempt goes through")
+            #expect(try await scene.eventCount(of: user.id) == 1)
+        }
+    }
+
+    @Test(.enabled(if: SocketProxy.isPossible))
+    func `a deletion whose answer was lost is found to have been applied`() async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.full())
+        try await throughProxy { store, proxy in
+            let record = event(.userDeleted)
+            proxy.fail(.answerLost, at: record.id)
+            let applied = try await store.delete(user, event: record)
+            #expect(applied == .applied)
+            #expect(proxy.hasFailed)
+            #expect(try await scene.stored(user.id) == nil)
+        }
+    }
+
+    @Test func `an event id that exists already stops the write`() async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.blank())
+        let record = event(.userUpdated)
+        var after = user
+        after.profile.displayName = "Ann"
+        let write = AccountWrite(previous: user, user: after, event: record)
+        #expect(try await scene.store.apply(write) == .applied)
+        let current = try #require(try await scene.stored(user.id))
+        var again = current
+        again.profile.displayName = "Bob"
+        let repeated = AccountWrite(previous: current, user: again, event: record)
+        #expect(try await scene.store.apply(repeated) == .factsMoved)
+        #expect(try await scene.stored(user.id) == current)
+    }
+}

@@ -1,0 +1,87 @@
+import Postgres
+
+extension TestDatabase {
+    /// What is wrong between the tables, one line each: every claim has its user, every user the claims of what it
+    /// holds, and nothing hangs off a user that is not there.
+    ///
+    /// Addresses are compared in lower case, so tests that use this keep to ASCII.
+    package func inconsistencies() async throws -> [String] {
+        let query: Query<String?> = """
+            SELECT problem FROM (
+                SELECT 'claim without user: ' || kind || ' ' || value AS problem
+                FROM identifiers WHERE NOT EXISTS (
+                    SELECT FROM users WHERE users.tenant_id = identifiers.tenant_id
+                        AND users.user_id = identifiers.user_id)
+                UNION ALL
+                SELECT 'claim on another address: ' || value
+                FROM identifiers JOIN users USING (tenant_id, user_id)
+                WHERE kind = 'email' AND value IS DISTINCT FROM lower(users.email)
+                UNION ALL
+                SELECT 'claim on another number: ' || value
+                FROM identifiers JOIN users USING (tenant_id, user_id)
+                WHERE kind = 'phone' AND value IS DISTINCT FROM users.phone_number
+                UNION ALL
+                SELECT 'claim on an identity that is not linked: ' || value
+                FROM identifiers
+                WHERE kind = 'federated' AND NOT EXISTS (
+                    SELECT FROM linked_providers WHERE linked_providers.tenant_id = identifiers.tenant_id
+                        AND linked_providers.user_id = identifiers.user_id
+                        AND linked_providers.provider_id || E'\\x1F' || linked_providers.subject = identifiers.value)
+                UNION ALL
+                SELECT 'address without claim: ' || email
+                FROM users WHERE email IS NOT NULL AND NOT EXISTS (
+                    SELECT FROM identifiers WHERE identifiers.tenant_id = users.tenant_id AND kind = 'email'
+                        AND value = lower(users.email) AND identifiers.user_id = users.user_id)
+                UNION ALL
+                SELECT 'number without claim: ' || phone_number
+                FROM users WHERE phone_number IS NOT NULL AND NOT EXISTS (
+                    SELECT FROM identifiers WHERE identifiers.tenant_id = users.tenant_id AND kind = 'phone'
+                        AND value = users.phone_number AND identifiers.user_id = users.user_id)
+                UNION ALL
+                SELECT 'identity without claim: ' || provider_id || ' ' || subject
+                FROM linked_providers WHERE NOT EXISTS (
+                    SELECT FROM identifiers WHERE identifiers.tenant_id = linked_providers.tenant_id
+                        AND kind = 'federated' AND value = provider_id || E'\\x1F' || subject
+                        AND identifiers.user_id = linked_providers.user_id)
+                UNION ALL
+                SELECT 'session without user: ' || user_id
+                FROM sessions WHERE NOT EXISTS (
+                    SELECT FROM users WHERE users.tenant_id = sessions.tenant_id
+                        AND users.user_id = sessions.user_id)
+                UNION ALL
+                SELECT 'password without its method, or the reverse: ' || coalesce(p.user_id, m.user_id)
+                FROM password_credentials AS p
+                FULL JOIN (SELECT * FROM sign_in_methods WHERE method = 'password') AS m USING (tenant_id, user_id)
+                WHERE p.hash IS NULL OR m.proof IS NULL
+                UNION ALL
+                SELECT 'linked provider without its method, or the reverse: ' || coalesce(l.user_id, m.user_id)
+                FROM linked_providers AS l
+                FULL JOIN (
+                    SELECT tenant_id, user_id, method AS provider_id, proof
+                    FROM sign_in_methods WHERE method NOT IN ('password', 'emailLink', 'phone')
+                ) AS m USING (tenant_id, user_id, provider_id)
+                WHERE l.subject IS NULL OR m.proof IS NULL
+                UNION ALL
+                SELECT 'event of nobody: ' || kind || ' ' || user_id
+                FROM account_events AS e WHERE NOT EXISTS (
+                    SELECT FROM account_events AS created
+                    WHERE created.tenant_id = e.tenant_id AND created.user_id = e.user_id
+                        AND created.kind = 'user-created')
+            ) AS problems ORDER BY problem
+            """
+        return try await rows(query).compactMap { $0 }
+    }
+
+    /// How many rows each table of accounts has, by name: to see that nothing was written.
+    package func rowCounts() async throws -> [String: Int64] {
+        var counts: [String: Int64] = [:]
+        counts["users"] = try await count("SELECT count(*) FROM users")
+        counts["identifiers"] = try await count("SELECT count(*) FROM identifiers")
+        counts["password_credentials"] = try await count("SELECT count(*) FROM password_credentials")
+        counts["linked_providers"] = try await count("SELECT count(*) FROM linked_providers")
+        counts["sign_in_methods"] = try await count("SELECT count(*) FROM sign_in_methods")
+        counts["sessions"] = try await count("SELECT count(*) FROM sessions")
+        counts["account_events"] = try await count("SELECT count(*) FROM account_events")
+        return counts
+    }
+}
