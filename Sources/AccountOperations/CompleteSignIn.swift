@@ -90,14 +90,7 @@ extension AccountOperations {
             previous = found
             user = found.applying(change, attempt.context)
             if let linked = attempt.context.linkedProvider { user.refreshProfile(of: linked) }
-            if change.voidsOutstandingProofs {
-                companions.append(
-                    .supersedeOpenConflicts(of: found.id, tenant: found.tenant, at: attempt.now)
-                )
-                companions.append(
-                    .voidCodes(of: found.id, tenant: found.tenant, includingRecovery: true, at: attempt.now)
-                )
-            }
+            companions += change.companions(of: found, at: attempt.now)
             kind = AccountEvent.Kind(signInWith: change)
             isRecycled = emailWasRecycled
         }
@@ -119,6 +112,18 @@ extension AccountOperations {
                 emailWasRecycled: isRecycled
             )
         )
+    }
+}
+
+extension AccountChange {
+    /// What a change of `user` writes into other tables: with `voidsOutstandingProofs`, every code and open conflict of
+    /// the account is void (`spec/09` 7).
+    func companions(of user: UserRecord, at now: Timestamp) -> [AccountWrite.Companion] {
+        guard voidsOutstandingProofs else { return [] }
+        return [
+            .supersedeOpenConflicts(of: user.id, tenant: user.tenant, at: now),
+            .voidCodes(of: user.id, tenant: user.tenant, includingRecovery: true, at: now),
+        ]
     }
 }
 

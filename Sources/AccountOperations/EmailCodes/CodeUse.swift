@@ -52,7 +52,8 @@ extension AccountOperations {
             user: changed,
             passwordHash: passwordHash,
             event: AccountEvent(id: use.id, occurredAt: use.now, kind: .userUpdated, rule: rule),
-            companions: [.useUp(code, by: use.id, at: use.now)] + (try companions(changed))
+            companions: [.useUp(code, by: use.id, at: use.now)] + change.companions(of: user, at: use.now)
+                + (try companions(changed))
         )
         return try await store.apply(write) == .applied ? changed : nil
     }

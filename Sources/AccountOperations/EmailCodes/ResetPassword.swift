@@ -35,10 +35,11 @@ extension AccountOperations {
             case .unchanged: throw UnexpectedDecision(verdict.rule)
             case .apply(_, let change, issuesTokens: _):
                 guard let user else { throw UnexpectedDecision(verdict.rule) }
+                // Where the reset first proves the address, the change voids the recovery code as well.
                 let void = AccountWrite.Companion.voidCodes(
                     of: user.id,
                     tenant: tenant,
-                    includingRecovery: change.voidsOutstandingProofs,
+                    includingRecovery: false,
                     at: use.now
                 )
                 let changed = try await apply(

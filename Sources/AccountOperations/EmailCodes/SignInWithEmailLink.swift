@@ -58,10 +58,10 @@ extension AccountOperations {
             }
             var target: UserRecord?
             if let caller {
-                target = try await store.user(caller.user.id, tenant: tenant)
-                guard let target else { return .denied(.refusal(.userNotFound)) }
-                // What ended the session meanwhile ended what it was about to do.
-                guard target.sessionEpoch == caller.user.sessionEpoch else { return .denied(.refusal(.tokenExpired)) }
+                switch caller.stillHolds(try await store.user(caller.user.id, tenant: tenant)) {
+                case .denied(let denial): return .denied(denial)
+                case .success(let user): target = user
+                }
             }
             let owner = try await store.user(owning: .email(code.email), tenant: tenant)
             let verdict = decideSignInWithEmailLink(
