@@ -62,6 +62,33 @@ struct ResetPasswordTests {
         }
     }
 
+    @Test func `a reset that first proves the address voids the conflicts that were open on the account`()
+        async throws
+    {
+        try await TestAPI.with { api in
+            _ = try await api.signUp("ada@example.com")
+            let conflict = try await api.post(
+                "/v1/accounts:signInWithIdp",
+                [
+                    "requestUri": "http://localhost",
+                    "postBody": #"providerId=twitter.com&id_token={"sub":"intruder","email":"ada@example.com"}"#,
+                ]
+            ).json
+            let pendingToken = try #require(conflict["pendingToken"])
+            let code = try await api.code("PASSWORD_RESET", for: "ada@example.com")
+            #expect(try await api.reset(code, to: "a new password").status == 200)
+            let owner = try await api.signIn("ada@example.com", password: "a new password").json
+            let linking = try await api.post(
+                "/v1/accounts:signInWithIdp",
+                [
+                    "requestUri": "http://localhost", "pendingToken": pendingToken,
+                    "idToken": try #require(owner["idToken"]),
+                ]
+            )
+            #expect(linking.errorMessage == "INVALID_PENDING_TOKEN")
+        }
+    }
+
     @Test func `R2 and R4: a reset unlinks every provider and gives the number up, unless the project says otherwise`()
         async throws
     {
