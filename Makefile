@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-fast format lint golden migrate clean
+.PHONY: help build run test test-fast format lint golden demo migrate clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -26,6 +26,10 @@ lint: ## Check formatting and architecture
 
 golden: ## Write the golden files anew, to be reviewed as a diff
 	UPDATE_GOLDEN=1 scripts/test
+
+demo: build ## Play a provider conflict from end to end over HTTP
+	swift build --configuration release --product concord-demo
+	@scripts/demo
 
 migrate: build ## Apply pending migrations to CONCORD_DATABASE_URL
 	@.build/release/concord migrate up

@@ -127,6 +127,24 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // The demonstration: an issuer and a client, over HTTP only. Knows nothing of the service but its URL.
+        .executableTarget(
+            name: "concord-demo",
+            dependencies: [
+                "JSON",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "Sources/demo",
+            swiftSettings: strict
+        ),
+
         // Tests. `AccountTestSupport` is what several of them share.
         .target(
             name: "AccountTestSupport",
@@ -209,6 +227,15 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "DemoTests",
+            dependencies: [
+                "concord", "concord-demo", "AccountTestSupport",
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strict
         ),

@@ -56,8 +56,12 @@ package struct API: Sendable {
             .signInWithEmailLink,
             .certificates,
             .jsonWebKeySet,
+            .clientConfig,
+            .recaptchaParams,
+            .recaptchaConfig,
+            .passwordPolicy,
             // The next one goes here.
-        ] + Route.providerConfigs
+        ] + Route.providerConfigs + Route.projectConfig
 
     /// The server's responder: edge, then router, then one endpoint.
     package func responder() -> some HTTPResponder<BasicRequestContext> {

@@ -8,6 +8,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case configurationNotFound = "CONFIGURATION_NOT_FOUND"
     case credentialTooOldLoginAgain = "CREDENTIAL_TOO_OLD_LOGIN_AGAIN"
     case duplicateLocalID = "DUPLICATE_LOCAL_ID"
+    case dynamicLinkNotActivated = "DYNAMIC_LINK_NOT_ACTIVATED"
     case emailExists = "EMAIL_EXISTS"
     case emailNotFound = "EMAIL_NOT_FOUND"
     case expiredOobCode = "EXPIRED_OOB_CODE"
@@ -49,6 +50,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case missingRequestURI = "MISSING_REQUEST_URI"
     case missingRequestType = "MISSING_REQ_TYPE"
     case operationNotAllowed = "OPERATION_NOT_ALLOWED"
+    case passwordDoesNotMeetRequirements = "PASSWORD_DOES_NOT_MEET_REQUIREMENTS"
     case passwordLoginDisabled = "PASSWORD_LOGIN_DISABLED"
     case phoneNumberExists = "PHONE_NUMBER_EXISTS"
     case projectNotFound = "PROJECT_NOT_FOUND"
@@ -123,6 +125,16 @@ struct APIError: Error, Sendable {
         APIError(
             .badRequest,
             "Invalid value at '\(field)' (\(type))",
+            canonicalStatus: "INVALID_ARGUMENT",
+            reason: "badRequest"
+        )
+    }
+
+    /// Several things at once, each in the words of `explanation` (`spec/09` 18).
+    static func invalidArgument(_ explanation: String) -> APIError {
+        APIError(
+            .badRequest,
+            "INVALID_ARGUMENT : \(explanation)",
             canonicalStatus: "INVALID_ARGUMENT",
             reason: "badRequest"
         )

@@ -22,6 +22,11 @@ extension Denial {
         case .invalidCredential(let reason): reason.apiError
         case .emailCode(let denial): denial.apiError
         case .tenantMismatch: .code(.tenantIDMismatch)
+        case .passwordPolicy(let missing):
+            .code(
+                .passwordDoesNotMeetRequirements,
+                "Missing password requirements: [\(missing.map(\.text).joined(separator: ", "))]"
+            )
         case .weakPassword: .code(.weakPassword, "Password should be at least \(WeakPassword.lengthMin) characters")
         }
     }

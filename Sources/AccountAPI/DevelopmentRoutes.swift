@@ -6,6 +6,9 @@ package struct DevelopmentRoutes: Sendable {
         .oobCodes,
         .oobCodesOfTenant,
         .emulatorAction,
+        .emulator,
+        .emulatorConfig,
+        .changeEmulatorConfig,
         // The next one goes here.
     ]
 

@@ -31,6 +31,9 @@ struct RequestBody: Sendable {
         self.members = members
     }
 
+    /// Everything that was sent.
+    var json: JSONValue { .object(members) }
+
     /// The value as sent, whatever its type; `nil` when absent or `null`.
     func value(_ name: String) -> JSONValue? {
         guard let value = members[name] ?? members[Self.snakeCase(name)], value != .null else { return nil }

@@ -56,6 +56,8 @@ package enum Denial: Error, Sendable, Hashable {
     /// The provider's credential proves nothing.
     case invalidCredential(InvalidCredential)
     case tenantMismatch
+    /// The password does not meet the project's policy.
+    case passwordPolicy(missing: [PasswordPolicy.Requirement])
     /// The password is shorter than `WeakPassword.lengthMin`.
     case weakPassword
 }

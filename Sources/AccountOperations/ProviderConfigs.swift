@@ -60,18 +60,33 @@ extension AccountOperations {
         return nil
     }
 
-    /// Replaces a registration.
-    package func updateProviderConfig(_ config: ProviderConfig) async throws -> ProviderConfigDenial? {
-        if let problem = problem(with: config) { return problem }
-        guard let present = try await providerConfig(config.provider) else { return .notRegistered }
-        if present.issuer != config.issuer, try await store.hasLinkedIdentities(of: config.provider, tenant: .project) {
-            return .issuerInUse
+    /// Changes a registration. Changes of different fields at once all survive.
+    ///
+    /// `change` is applied to the registration as it is by then. What it throws is thrown on, and nothing changes.
+    package func updateProviderConfig(
+        _ provider: ProviderID,
+        _ change: @escaping @Sendable (inout ProviderConfig) throws -> Void
+    ) async throws -> Result<ProviderConfig, ProviderConfigDenial> {
+        let result = try await store.changeProviderConfig(
+            provider,
+            tenant: .project,
+            at: effects.now()
+        ) { [self] record, isInUse in
+            let present = try unsealed(record)
+            var config = present
+            try change(&config)
+            if let problem = problem(with: config) { throw problem }
+            if isInUse, config.issuer != present.issuer { throw ProviderConfigDenial.issuerInUse }
+            return try sealed(config)
         }
-        guard try await store.updateProviderConfig(try sealed(config), tenant: .project, at: effects.now()) else {
-            return .notRegistered
+        switch result {
+        case nil: return .failure(.notRegistered)
+        case .failure(let denial as ProviderConfigDenial): return .failure(denial)
+        case .failure(let error): throw error
+        case .success(let record):
+            try await project.refresh()
+            return .success(try unsealed(record))
         }
-        try await project.refresh()
-        return nil
     }
 
     /// Takes a registration back. Linked identities stay; they cannot be used until it is registered again.

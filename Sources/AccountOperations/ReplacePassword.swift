@@ -33,7 +33,7 @@ extension AccountOperations {
             case .signIn: break
             }
             guard let user = found?.user else { throw UnexpectedDecision(signIn.rule) }
-            if WeakPassword.applies(to: newPassword) { return .denied(.weakPassword) }
+            if let objection = objection(toNew: newPassword) { return .denied(objection) }
             let hash: String
             if let newHash {
                 hash = newHash

@@ -22,6 +22,10 @@ extension AccountOperations {
                 passwordMatches: matches,
                 secondFactorProvenBy: nil
             )
+            // Only somebody who knows the password learns that it is not good enough any more.
+            if case .signIn = verdict.decision, let objection = objection(toSignInWith: password) {
+                return .denied(objection)
+            }
             // The time of the sign-in is when the password was found right, not when it began to wait for a thread.
             let attempt = SignInAttempt(
                 effects: effects,

@@ -45,7 +45,7 @@ extension AccountOperations {
         let owner = try await store.user(owning: .email(email), tenant: tenant)
         let outlook = decideSignUp(policy: policy, request: request, emailOwner: owner?.account)
         if case .refuse(let refusal) = outlook.decision { return .denied(.refusal(refusal)) }
-        if WeakPassword.applies(to: password) { return .denied(.weakPassword) }
+        if let objection = objection(toNew: password) { return .denied(objection) }
 
         let hash = try await passwords.hash(password)
         let attempt = SignInAttempt(
@@ -68,7 +68,7 @@ extension AccountOperations {
         idToken: String,
         tenant: TenantID
     ) async throws -> Outcome<SignedIn> {
-        if WeakPassword.applies(to: password) { return .denied(.weakPassword) }
+        if let objection = objection(toNew: password) { return .denied(objection) }
         let caller: AuthenticatedSession
         switch try await authenticate(idToken: idToken, tenant: tenant) {
         case .denied(let denial): return .denied(denial)

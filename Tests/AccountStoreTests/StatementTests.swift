@@ -162,7 +162,13 @@ private let statements: [Statement] = {
             sql: PasswordCredentialRow.put("hash", for: fixed, tenant: tenant, at: origin)
         ),
         Statement(name: "ProjectConfigRow.insertIfAbsent", sql: ProjectConfigRow.insertIfAbsent(project), isHot: false),
+        Statement(name: "ProjectConfigRow.locked", sql: ProjectConfigRow.locked.sql, isHot: false),
         Statement(name: "ProjectConfigRow.only", sql: ProjectConfigRow.only.sql, isHot: false),
+        Statement(
+            name: "ProjectConfigRow.update",
+            sql: ProjectConfigRow.update(project, at: origin),
+            isHot: false
+        ),
         Statement(name: "ProviderConfigRow.all", sql: ProviderConfigRow.all(tenant: tenant).sql, isHot: false),
         Statement(
             name: "ProviderConfigRow.delete",
@@ -172,6 +178,11 @@ private let statements: [Statement] = {
         Statement(
             name: "ProviderConfigRow.insert",
             sql: ProviderConfigRow.insert(config, tenant: tenant, at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "ProviderConfigRow.locked",
+            sql: ProviderConfigRow.locked(.google, tenant: tenant).sql,
             isHot: false
         ),
         Statement(

@@ -69,6 +69,13 @@ package struct TestDatabase: Sendable {
         }
     }
 
+    /// Runs statements that stand for what another program did.
+    package func execute(_ script: String) async throws {
+        try await PostgresConnection.withConnection(configuration) { connection in
+            try connection.execute(script: script)
+        }
+    }
+
     /// The one number of `query`.
     package func count(_ query: Query<Int64?>) async throws -> Int64 {
         try await rows(query).first.flatMap { $0 } ?? 0

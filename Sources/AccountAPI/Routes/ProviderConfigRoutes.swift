@@ -68,10 +68,16 @@ extension Route {
         _ request: APIRequest,
         in collection: ProviderConfigCollection
     ) async throws -> APIResponse {
-        var config = try await existing(request, in: collection)
-        for field in try fields(of: request, in: collection) { try field.read(request.body, &config) }
-        if let denial = try await request.operations.updateProviderConfig(config) { throw denial.apiError }
-        return .object { writer in writer.providerConfig(config, collection, request) }
+        let provider = try provider(request.captures["id"], in: collection)
+        let fields = try fields(of: request, in: collection)
+        let body = request.body
+        let changed = try await request.operations.updateProviderConfig(provider) { config in
+            for field in fields { try field.read(body, &config) }
+        }
+        switch changed {
+        case .failure(let denial): throw denial.apiError
+        case .success(let config): return .object { writer in writer.providerConfig(config, collection, request) }
+        }
     }
 
     /// The fields an update names; all of them when it names none.

@@ -20,7 +20,7 @@ extension AccountOperations {
         case .success(let found): code = found
         }
         if case .refuse(let refusal) = try await judge(code).verdict.decision { return .denied(.refusal(refusal)) }
-        if WeakPassword.applies(to: newPassword) { return .denied(.weakPassword) }
+        if let objection = objection(toNew: newPassword) { return .denied(objection) }
         let hash = try await passwords.hash(newPassword)
 
         return try await decideAndApply {

@@ -200,7 +200,7 @@ extension AccountOperations {
                 code: code.text,
                 settings: settings,
                 project: project.settings,
-                apiKey: project.linkAPIKey,
+                apiKey: project.apiKey ?? "",
                 locale: locale
             ),
             locale: locale

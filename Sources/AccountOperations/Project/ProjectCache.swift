@@ -15,6 +15,9 @@ package final class ProjectCache: Sendable {
         var apiKeys: Set<String>
         var providers: [ProviderConfigRecord]
         var version: Int64
+        /// Reads of the database that have begun, and the last of them whose answer is in use.
+        var readsBegun = 0
+        var readInUse = 0
     }
 
     private let store: AccountStore
@@ -48,8 +51,8 @@ package final class ProjectCache: Sendable {
 
     package var settings: ProjectSettings { state.withLock { $0.settings } }
 
-    /// The key that links carry: any of the project's, always the same one while the keys are.
-    package var linkAPIKey: String { state.withLock { $0.apiKeys.min() ?? "" } }
+    /// The key that clients are told to use: always the same one of those that are registered.
+    package var apiKey: String? { state.withLock { $0.apiKeys.min() } }
 
     package func holds(apiKey: String) -> Bool { state.withLock { $0.apiKeys.contains(apiKey) } }
 
@@ -76,11 +79,17 @@ package final class ProjectCache: Sendable {
 
     /// Reads everything again. While the database cannot answer, what is known stays in use.
     package func refresh() async throws(PostgresError) {
+        let read = state.withLock { state in
+            state.readsBegun += 1
+            return state.readsBegun
+        }
         guard let (project, apiKeys) = try await store.project() else { return }
         let providers = try await store.providerConfigs(tenant: .project)
         state.withLock { state in
-            // An answer that was on its way while a newer one came in is not allowed to undo it.
-            guard project.version >= state.version else { return }
+            // An answer that was on its way while a newer one came in is not allowed to undo it. A read that began later
+            // has seen whatever was committed before the earlier one began, providers included.
+            guard read > state.readInUse, project.version >= state.version else { return }
+            state.readInUse = read
             if project.version > state.version { state.settings = project.settings(trust: trust) }
             state.version = project.version
             state.apiKeys = apiKeys

@@ -8,8 +8,9 @@ package struct ProjectSettings: Sendable, Hashable {
     package let policy: LinkPolicy
     /// How long a conflict waits for its owner.
     package let conflictLifetimeSeconds: Int64
-    /// Hosts that a link may lead on to, in lower case.
-    package let authorizedDomains: Set<String>
+    package let passwordPolicy: PasswordPolicy
+    /// Hosts that links may lead back to, in lower case.
+    package let authorizedDomains: [String]
     /// Domains whose links open the app, in lower case; the first unless a request names another.
     package let linkDomains: [String]
     package let codeLifetimes: CodeLifetimes
@@ -25,32 +26,38 @@ package struct ProjectSettings: Sendable, Hashable {
         self.projectNumber = projectNumber
         self.stored = stored
 
-        let signIn = stored["signIn"]
-        let permissions = stored["client"]?["permissions"]
+        // Absent fields have the defaults of the one table of fields.
+        func value(_ path: [String]) -> JSONValue? {
+            stored[path] ?? ProjectConfigField.all.first { $0.path == path }?.byDefault
+        }
+        func isOn(_ path: String...) -> Bool { value(path)?.bool ?? false }
         var policy = LinkPolicy()
         policy.emailTrust = trust
-        policy.isOneAccountPerEmail = !(signIn?["allowDuplicateEmails"]?.bool ?? false)
-        policy.protectsEmailEnumeration = stored["emailPrivacyConfig"]?["enableImprovedEmailPrivacy"]?.bool ?? true
-        policy.allowsPasswordSignIn = signIn?["email"]?["enabled"]?.bool ?? false
-        policy.allowsEmailLinkSignIn =
-            policy.allowsPasswordSignIn && !(signIn?["email"]?["passwordRequired"]?.bool ?? true)
-        policy.allowsAnonymousSignUp = signIn?["anonymous"]?["enabled"]?.bool ?? false
-        policy.allowsClientSignUp = !(permissions?["disabledUserSignup"]?.bool ?? false)
-        policy.allowsClientDeletion = !(permissions?["disabledUserDeletion"]?.bool ?? false)
-        let concord = stored["concord"]
-        policy.passwordResetUnlinksProviders = concord?["passwordReset"]?["unlinksProviders"]?.bool ?? true
-        policy.keepsLastSignInMethod = concord?["keepsLastSignInMethod"]?.bool ?? false
-        if let seconds = concord?["recentSignInSeconds"]?.integer { policy.recentSignInSeconds = seconds }
+        policy.isOneAccountPerEmail = !isOn("signIn", "allowDuplicateEmails")
+        policy.protectsEmailEnumeration = isOn("emailPrivacyConfig", "enableImprovedEmailPrivacy")
+        policy.allowsPasswordSignIn = isOn("signIn", "email", "enabled")
+        policy.allowsEmailLinkSignIn = policy.allowsPasswordSignIn && !isOn("signIn", "email", "passwordRequired")
+        policy.allowsAnonymousSignUp = isOn("signIn", "anonymous", "enabled")
+        policy.allowsClientSignUp = !isOn("client", "permissions", "disabledUserSignup")
+        policy.allowsClientDeletion = !isOn("client", "permissions", "disabledUserDeletion")
+        policy.passwordResetUnlinksProviders = isOn("concord", "passwordReset", "unlinksProviders")
+        policy.keepsLastSignInMethod = isOn("concord", "keepsLastSignInMethod")
+        if let seconds = value(["concord", "recentSignInSeconds"])?.integer { policy.recentSignInSeconds = seconds }
         self.policy = policy
-        self.conflictLifetimeSeconds = concord?["conflictLifetimeSeconds"]?.integer ?? 3600
+        self.conflictLifetimeSeconds = value(["concord", "conflictLifetimeSeconds"])?.integer ?? 3600
+        self.authorizedDomains =
+            stored["authorizedDomains"]?.array?.compactMap { $0.string?.lowercased() }
+            ?? Self.authorizedDomainsByDefault(projectID: projectID)
+        self.linkDomains =
+            value(["concord", "linkDomains"])?.array?.compactMap { $0.string?.lowercased() } ?? []
+        self.codeLifetimes = CodeLifetimes(stored: value(["concord", "codeLifetimes"]))
+        self.defaultLocale = value(["notification", "defaultLocale"])?.string ?? "en"
+        self.passwordPolicy = PasswordPolicy(stored: stored["passwordPolicyConfig"])
+    }
 
-        let domains = stored["authorizedDomains"]?.array?.compactMap { $0.string?.lowercased() }
-        self.authorizedDomains = Set(
-            domains ?? ["localhost", "\(projectID).firebaseapp.com", "\(projectID).web.app"]
-        )
-        self.linkDomains = concord?["linkDomains"]?.array?.compactMap { $0.string?.lowercased() } ?? []
-        self.codeLifetimes = CodeLifetimes(stored: concord?["codeLifetimes"])
-        self.defaultLocale = stored["notification"]?["defaultLocale"]?.string ?? "en"
+    /// iOS takes its authorization domain from this list, and fails without one of the two (`spec/01` §3.7).
+    package static func authorizedDomainsByDefault(projectID: String) -> [String] {
+        ["localhost", "\(projectID).firebaseapp.com", "\(projectID).web.app"]
     }
 
     /// What a new production project starts with: every method off until enabled, addresses protected.

@@ -1,3 +1,4 @@
+package import AccountLinking
 package import JSON
 package import Postgres
 
@@ -36,6 +37,18 @@ struct ProjectConfigRow: RowDecodable {
 
     static let only: Query<ProjectConfigRow> =
         "SELECT project_id, project_number, settings, version FROM project_config"
+
+    /// Holds off other changes until the transaction ends.
+    static let locked: Query<ProjectConfigRow> =
+        "SELECT project_id, project_number, settings, version FROM project_config FOR UPDATE"
+
+    /// Replaces the settings of a project that was `locked` in the same transaction.
+    static func update(_ record: ProjectRecord, at now: Timestamp) -> SQL {
+        """
+        UPDATE project_config
+        SET settings = \(JSONText(record.settings.text)), version = \(record.version), updated_at = \(now.stored)
+        """
+    }
 
     /// Does nothing when a project exists.
     static func insertIfAbsent(_ record: ProjectRecord) -> SQL {
@@ -83,5 +96,39 @@ extension AccountStore {
             """
         )
         return try await client.write(batch).affectedRows(0) == 1
+    }
+}
+
+/// What became of a change of the project's settings.
+package enum ProjectSettingsChange: Sendable, Hashable {
+    case written(ProjectRecord)
+    /// An account owns a number that the change would make fictional.
+    case phoneNumberOwned(PhoneNumber)
+    /// The database holds no project.
+    case missing
+}
+
+extension AccountStore {
+    /// Changes the settings under a lock, so that of two changes at once the second sees the first.
+    ///
+    /// Settings that stay as they are are not written, and raise no version. `change` gives the new settings and the
+    /// numbers that no account may own for them; it may run again.
+    package func changeProjectSettings(
+        at now: Timestamp,
+        _ change: @escaping @Sendable (JSONValue) -> (settings: JSONValue, numbersToBeFree: Set<PhoneNumber>)
+    ) async throws(PostgresError) -> ProjectSettingsChange {
+        try await client.transaction("project-settings") { tx throws(PostgresError) in
+            guard var project = try tx.fetch(ProjectConfigRow.locked).first?.record else { return .missing }
+            let (settings, numbers) = change(project.settings)
+            for number in numbers.sorted(by: { $0.rawValue < $1.rawValue }) {
+                let owners = try tx.fetch(IdentifierRow.owner(of: .phone(number), tenant: .project))
+                guard owners.isEmpty else { return .phoneNumberOwned(number) }
+            }
+            guard settings != project.settings else { return .written(project) }
+            project.settings = settings
+            project.version += 1
+            try tx.execute(ProjectConfigRow.update(project, at: now))
+            return .written(project)
+        }
     }
 }

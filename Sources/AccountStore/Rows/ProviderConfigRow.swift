@@ -57,6 +57,18 @@ struct ProviderConfigRow: RowDecodable {
         )
     }
 
+    /// The registration of one provider; holds off other changes of it until the transaction ends.
+    static func locked(_ provider: ProviderID, tenant: TenantID) -> Query<ProviderConfigRow> {
+        Query(
+            """
+            SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
+                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key
+            FROM provider_configs
+            WHERE tenant_id = \(tenant.rawValue) AND provider_id = \(provider.rawValue) FOR UPDATE
+            """
+        )
+    }
+
     /// Raises 23505 when the provider is registered already.
     static func insert(_ record: ProviderConfigRecord, tenant: TenantID, at now: Timestamp) -> SQL {
         """
@@ -91,11 +103,6 @@ struct ProviderConfigRow: RowDecodable {
 }
 
 extension AccountStore {
-    /// Whether any account of the tenant is linked to an identity of `provider`. One round trip, one index probe.
-    package func hasLinkedIdentities(of provider: ProviderID, tenant: TenantID) async throws(PostgresError) -> Bool {
-        try await client.read(IdentifierRow.anyFederated(of: provider, tenant: tenant)).first != nil
-    }
-
     /// Every registered provider, by id. One round trip.
     package func providerConfigs(tenant: TenantID) async throws(PostgresError) -> [ProviderConfigRecord] {
         try await client.read(ProviderConfigRow.all(tenant: tenant)).map(\.record)
@@ -119,16 +126,28 @@ extension AccountStore {
         }
     }
 
-    /// Replaces a provider's registration; the last writer wins.
-    /// - Returns: `false` when it is not registered.
-    package func updateProviderConfig(
-        _ record: ProviderConfigRecord,
+    /// Changes a registration under a lock, so that of two changes at once the second sees the first.
+    ///
+    /// `change` gives the new registration, told whether any account of the tenant is linked to an identity of the
+    /// provider. What it throws ends the change without a trace. It may run again. The result is what it gave or threw;
+    /// `nil` when the provider is not registered.
+    package func changeProviderConfig(
+        _ provider: ProviderID,
         tenant: TenantID,
-        at now: Timestamp
-    ) async throws(PostgresError) -> Bool {
-        var batch = WriteBatch("provider-config-update")
-        batch.append(ProviderConfigRow.update(record, tenant: tenant, at: now))
-        return try await client.write(batch).affectedRows(0) == 1
+        at now: Timestamp,
+        _ change: @escaping @Sendable (ProviderConfigRecord, _ isInUse: Bool) throws -> ProviderConfigRecord
+    ) async throws(PostgresError) -> Result<ProviderConfigRecord, any Error>? {
+        try await client.transaction("provider-config-change") { tx throws(PostgresError) in
+            guard let present = try tx.fetch(ProviderConfigRow.locked(provider, tenant: tenant)).first?.record else {
+                return nil
+            }
+            let isInUse = try tx.fetch(IdentifierRow.anyFederated(of: provider, tenant: tenant)).first != nil
+            let result = Result { try change(present, isInUse) }
+            if case .success(let record) = result {
+                try tx.execute(ProviderConfigRow.update(record, tenant: tenant, at: now))
+            }
+            return result
+        }
     }
 
     /// - Returns: `false` when it is not registered.

@@ -1,0 +1,68 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// Reading and changing the project's configuration (`spec/01` §6), under both of its documented paths.
+    static let projectConfig: [Route] = ["/v2", "/admin/v2"].flatMap { version in
+        let path = version + "/projects/{project}/config"
+        return [
+            Route(.get, path, access: .administrator) { request in
+                config(try await request.operations.projectConfig(), request)
+            },
+            Route(.patch, path, access: .administrator) { request in
+                config(try await changeProjectConfig(request, mask: request.query["updateMask"]), request)
+            },
+        ]
+    }
+
+    /// Applies the fields of the body that `mask` names; all of them when it names none.
+    static func changeProjectConfig(_ request: APIRequest, mask: String?) async throws -> JSONValue {
+        let change: ProjectConfigChange
+        do {
+            change = try ProjectConfigChange(body: request.body.json, mask: mask)
+        } catch {
+            throw error.apiError
+        }
+        switch try await request.operations.updateProjectConfig(change) {
+        case .success(let settings): return settings
+        case .failure(.testPhoneNumberInUse(let number)):
+            throw APIError.invalidArgument("signIn.phoneNumber.testPhoneNumbers: an account owns \(number.rawValue)")
+        }
+    }
+
+    /// Everything that is stored, the defaults of what is not, and what belongs to the project anyway.
+    private static func config(_ stored: JSONValue, _ request: APIRequest) -> APIResponse {
+        let projectID = request.operations.project.settings.projectID
+        let settings = ProjectConfigChange.shown(stored)
+        let domains =
+            stored["authorizedDomains"]
+            ?? .array(
+                ProjectSettings.authorizedDomainsByDefault(projectID: projectID).map(JSONValue.string)
+            )
+        let shown =
+            settings
+            .setting(.string("projects/\(projectID)/config"), at: ["name"])
+            .setting(.string("IDENTITY_PLATFORM"), at: ["subtype"])
+            .setting(request.operations.project.apiKey.map(JSONValue.string), at: ["client", "apiKey"])
+            .setting(.string(projectID), at: ["client", "firebaseSubdomain"])
+            .setting(domains, at: ["authorizedDomains"])
+        return APIResponse(json: Array(shown.text.utf8))
+    }
+}
+
+extension ProjectConfigChange.Mistakes {
+    fileprivate var apiError: APIError {
+        var invalid: [String] = []
+        var unavailable: [String] = []
+        for mistake in all {
+            switch mistake {
+            case .invalid(let text): invalid.append(text)
+            case .unavailable(let field): unavailable.append(field)
+            }
+        }
+        if invalid.isEmpty { return .unimplemented(unavailable.joined(separator: ", ")) }
+        return .invalidArgument((invalid + unavailable.map { "\($0) is not implemented" }).joined(separator: "; "))
+    }
+}

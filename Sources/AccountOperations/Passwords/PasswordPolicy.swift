@@ -1,0 +1,86 @@
+import JSON
+
+/// What the project asks of passwords beyond `WeakPassword` (`spec/01` §6, §3.10).
+package struct PasswordPolicy: Sendable, Hashable {
+    /// Whether new passwords must meet the policy; otherwise it is only shown.
+    package var isEnforced = false
+    /// Whether a password that does not meet it cannot sign in either (`forceUpgradeOnSignin`).
+    package var appliesAtSignIn = false
+    /// Characters.
+    package var lengthMin = WeakPassword.lengthMin
+    /// Characters.
+    package var lengthMax = WeakPassword.lengthMax
+    package var needsLowercase = false
+    package var needsUppercase = false
+    package var needsDigit = false
+    package var needsSymbol = false
+
+    /// What counts as a symbol; the list clients are given.
+    package static let symbols = Array("^$*.[]{}()?\"!@#%&/\\,><':;|_~")
+
+    /// What a password lacks, in words for the person who types it.
+    package enum Requirement: Sendable, Hashable {
+        case atLeast(characters: Int)
+        case atMost(characters: Int)
+        case lowercase
+        case uppercase
+        case digit
+        case symbol
+
+        package var text: String {
+            switch self {
+            case .atLeast(let characters): "Password must contain at least \(characters) characters"
+            case .atMost(let characters): "Password may contain at most \(characters) characters"
+            case .lowercase: "Password must contain a lower case character"
+            case .uppercase: "Password must contain an upper case character"
+            case .digit: "Password must contain a numeric character"
+            case .symbol: "Password must contain a non-alphanumeric character"
+            }
+        }
+    }
+
+    package init() {}
+
+    /// Reads `passwordPolicyConfig`.
+    init(stored: JSONValue?) {
+        isEnforced = stored?["passwordPolicyEnforcementState"]?.string == "ENFORCE"
+        appliesAtSignIn = isEnforced && stored?["forceUpgradeOnSignin"]?.bool == true
+        let options = stored?["passwordPolicyVersions"]?.array?.first?["customStrengthOptions"]
+        if let length = options?["minPasswordLength"]?.integer { lengthMin = Int(length) }
+        if let length = options?["maxPasswordLength"]?.integer { lengthMax = Int(length) }
+        needsLowercase = options?["containsLowercaseCharacter"]?.bool ?? false
+        needsUppercase = options?["containsUppercaseCharacter"]?.bool ?? false
+        needsDigit = options?["containsNumericCharacter"]?.bool ?? false
+        needsSymbol = options?["containsNonAlphanumericCharacter"]?.bool ?? false
+    }
+
+    /// What `password` lacks; empty when nothing, whether or not the policy is enforced.
+    package func missing(in password: String) -> [Requirement] {
+        var missing: [Requirement] = []
+        if password.count < lengthMin { missing.append(.atLeast(characters: lengthMin)) }
+        if password.count > lengthMax { missing.append(.atMost(characters: lengthMax)) }
+        if needsLowercase, !password.contains(where: \.isLowercase) { missing.append(.lowercase) }
+        if needsUppercase, !password.contains(where: \.isUppercase) { missing.append(.uppercase) }
+        if needsDigit, !password.contains(where: { ("0"..."9").contains($0) }) { missing.append(.digit) }
+        if needsSymbol, !password.contains(where: Self.symbols.contains) { missing.append(.symbol) }
+        return missing
+    }
+}
+
+extension AccountOperations {
+    /// Why `password` may not become anybody's password; `nil` when it may.
+    func objection(toNew password: String) -> Denial? {
+        if WeakPassword.applies(to: password) { return .weakPassword }
+        return project.settings.passwordPolicy.isEnforced ? policyObjection(to: password) : nil
+    }
+
+    /// Why `password`, though it is right, does not sign in; `nil` when it does.
+    func objection(toSignInWith password: String) -> Denial? {
+        project.settings.passwordPolicy.appliesAtSignIn ? policyObjection(to: password) : nil
+    }
+
+    private func policyObjection(to password: String) -> Denial? {
+        let missing = project.settings.passwordPolicy.missing(in: password)
+        return missing.isEmpty ? nil : .passwordPolicy(missing: missing)
+    }
+}

@@ -1,0 +1,145 @@
+import AccountLinking
+package import JSON
+
+/// A change of the project configuration, checked: it can be applied to whatever is stored by then, so that two changes
+/// of different fields at once both survive.
+package struct ProjectConfigChange: Sendable, Hashable {
+    /// What the named fields become; `nil` for the default.
+    private let values: [ProjectConfigField: JSONValue?]
+
+    /// What is wrong with a request; never empty.
+    package struct Mistakes: Error, Sendable, Hashable {
+        package let all: [ProjectConfigMistake]
+    }
+
+    /// Reads the fields of `body` that `mask` names.
+    ///
+    /// - Parameters:
+    ///   - body: an object in the wire's shape (`spec/01` §6). Undeclared members are ignored.
+    ///   - mask: paths separated by commas, camelCase or snake_case; a path also names everything below it. Empty or
+    ///     absent names every field: what the body leaves out returns to its default.
+    /// - Throws: every mistake of the mask and the body at once.
+    package init(body: JSONValue, mask: String?) throws(Mistakes) {
+        var mistakes: [ProjectConfigMistake] = []
+        var values: [ProjectConfigField: JSONValue?] = [:]
+        for field in Self.fields(named: mask, &mistakes) {
+            let sent = Self.value(at: field.path[...], of: body, within: "", &mistakes)
+            values[field] = .some(sent.flatMap { field.type.read($0, at: field.name, &mistakes) })
+        }
+        Self.checkRegions(body, &values, &mistakes)
+        Self.checkPasswordLengths(values, &mistakes)
+        // A wrong object in the middle is met once for every field under it.
+        var seen: Set<ProjectConfigMistake> = []
+        let distinct = mistakes.filter { seen.insert($0).inserted }
+        guard distinct.isEmpty else { throw Mistakes(all: distinct) }
+        self.values = values
+    }
+
+    private static func fields(named mask: String?, _ mistakes: inout [ProjectConfigMistake]) -> [ProjectConfigField] {
+        guard let mask, !mask.isEmpty else { return ProjectConfigField.all }
+        var named: Set<ProjectConfigField> = []
+        for part in mask.split(separator: ",") {
+            let path = part.split(separator: ".").map(String.init)
+            let fields = ProjectConfigField.all.filter { field in
+                path.count <= field.path.count && zip(path, field.path).allSatisfy { $0 == $1 || $0 == $1.snakeCase }
+            }
+            let isShownOnly = ProjectConfigField.shownOnly.contains { shown in
+                let names = shown.split(separator: ".").map(String.init)
+                return names.count <= path.count && zip(names, path).allSatisfy { $0 == $1 || $0.snakeCase == $1 }
+            }
+            if fields.isEmpty, !isShownOnly {
+                mistakes.append(.invalid("updateMask: there is no field \(part.prefix(128))"))
+            }
+            named.formUnion(fields)
+        }
+        return ProjectConfigField.all.filter(named.contains)
+    }
+
+    /// The value at `path`; `nil` when it was not sent.
+    private static func value(
+        at path: ArraySlice<String>,
+        of value: JSONValue,
+        within parent: String,
+        _ mistakes: inout [ProjectConfigMistake]
+    ) -> JSONValue? {
+        guard let name = path.first else { return value }
+        guard value.object != nil else {
+            mistakes.append(.invalid("\(parent) must be an object"))
+            return nil
+        }
+        guard let member = value.declared(name) else { return nil }
+        let here = parent.isEmpty ? name : "\(parent).\(name)"
+        return Self.value(at: path.dropFirst(), of: member, within: here, &mistakes)
+    }
+
+    // MARK: Rules between fields
+
+    private static let allowed = "smsRegionConfig.allowlistOnly"
+    private static let disallowed = "smsRegionConfig.allowByDefault"
+
+    /// The two region rules exclude each other: one that is sent clears the other, both are a mistake. An empty
+    /// `allowlistOnly` is a list of no regions, not the absence of a list.
+    private static func checkRegions(
+        _ body: JSONValue,
+        _ values: inout [ProjectConfigField: JSONValue?],
+        _ mistakes: inout [ProjectConfigMistake]
+    ) {
+        let rules = ProjectConfigField.all.filter { $0.path[0] == "smsRegionConfig" }
+        let sent = rules.filter { field in
+            values.keys.contains(field) && body.declared(field.path[0])?.declared(field.path[1]) != nil
+        }
+        if sent.count > 1 { mistakes.append(.invalid("\(disallowed) and \(allowed) exclude each other")) }
+        guard sent.count == 1 else { return }
+        for field in rules {
+            values[field] = sent.contains(field) ? .some(values[field]?.flatMap(\.self) ?? .array([])) : .some(nil)
+        }
+    }
+
+    private static func checkPasswordLengths(
+        _ values: [ProjectConfigField: JSONValue?],
+        _ mistakes: inout [ProjectConfigMistake]
+    ) {
+        for (field, value) in values where field.name == "passwordPolicyConfig.passwordPolicyVersions" {
+            let options = value?.array?.first?["customStrengthOptions"]
+            guard let lengthMin = options?["minPasswordLength"]?.integer,
+                let lengthMax = options?["maxPasswordLength"]?.integer, lengthMin > lengthMax
+            else { continue }
+            mistakes.append(.invalid("\(field.name): minPasswordLength is greater than maxPasswordLength"))
+        }
+    }
+
+    // MARK: Applying and showing
+
+    /// `stored` with this change.
+    package func applied(to stored: JSONValue) -> JSONValue {
+        values.reduce(stored) { $0.setting($1.value, at: $1.key.path[...]) }
+    }
+
+    /// Every writable field of `stored`, or its default.
+    package static func shown(_ stored: JSONValue) -> JSONValue {
+        ProjectConfigField.all.reduce(.object([:])) { shown, field in
+            guard let value = stored[field.path] ?? field.byDefault else { return shown }
+            return shown.setting(value, at: field.path[...])
+        }
+    }
+}
+
+extension JSONValue {
+    /// The value that stands at `path`; `nil` when there is none.
+    package subscript(path: [String]) -> JSONValue? {
+        path.reduce(.some(self)) { value, name in value?[name] }
+    }
+
+    /// This object with the value at `path` replaced or, with `nil`, removed; objects in between come and go with it.
+    package func setting(_ value: JSONValue?, at path: ArraySlice<String>) -> JSONValue {
+        guard let name = path.first else { return value ?? .object([:]) }
+        var members = object ?? [:]
+        if path.count == 1 {
+            members[name] = value
+        } else {
+            let inner = (members[name] ?? .object([:])).setting(value, at: path.dropFirst())
+            members[name] = inner == .object([:]) ? nil : inner
+        }
+        return .object(members)
+    }
+}

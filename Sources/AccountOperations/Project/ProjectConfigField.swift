@@ -1,0 +1,283 @@
+package import JSON
+
+/// One field of the project configuration (`spec/01` §6): where it stands, what it may hold and what holds without it.
+package struct ProjectConfigField: Sendable, Hashable {
+    /// The names from the top, each as declared on the wire.
+    package let path: [String]
+    package let type: ProjectConfigType
+    /// What an absent field means; `nil` where absence is shown as absence.
+    package let byDefault: JSONValue?
+    /// One line for the manual.
+    package let meaning: String
+
+    init(_ path: String, _ type: ProjectConfigType, _ byDefault: JSONValue?, _ meaning: String) {
+        self.path = path.split(separator: ".").map(String.init)
+        self.type = type
+        self.byDefault = byDefault
+        self.meaning = meaning
+    }
+
+    /// A field whose absence is shown as absence.
+    init(_ path: String, _ type: ProjectConfigType, _ meaning: String) {
+        self.init(path, type, nil, meaning)
+    }
+
+    package var name: String { path.joined(separator: ".") }
+
+    /// Every field that can be written. Parsing, masks, defaults and `docs/project-configuration.md` come from here.
+    package static let all: [ProjectConfigField] =
+        signIn + client + mail + secondFactors + passwordPolicy + regions + recaptcha + other + concord
+
+    private static let signIn: [ProjectConfigField] = [
+        .init("signIn.email.enabled", .bool, .bool(false), "Sign-in with e-mail and password, or with a link."),
+        .init("signIn.email.passwordRequired", .bool, .bool(true), "`false` allows e-mail links as well."),
+        .init("signIn.phoneNumber.enabled", .bool, .bool(false), "Sign-in with a code sent to a phone."),
+        .init(
+            "signIn.phoneNumber.testPhoneNumbers",
+            .testPhoneNumbers,
+            "Fictional numbers with fixed codes; no message is sent to them."
+        ),
+        .init("signIn.anonymous.enabled", .bool, .bool(false), "Accounts without any credential."),
+        .init("signIn.allowDuplicateEmails", .bool, .bool(false), "Several accounts may have one address."),
+    ]
+
+    private static let client: [ProjectConfigField] = [
+        .init(
+            "authorizedDomains",
+            .list(.domain, countMax: 1000),
+            "Hosts that links may lead back to. By default `localhost` and the project's two hosts of hosted pages."
+        ),
+        .init("client.permissions.disabledUserSignup", .bool, .bool(false), "Only administrators create accounts."),
+        .init("client.permissions.disabledUserDeletion", .bool, .bool(false), "Only administrators delete accounts."),
+        .init(
+            "emailPrivacyConfig.enableImprovedEmailPrivacy",
+            .bool,
+            .bool(true),
+            "Strangers do not learn which addresses have accounts."
+        ),
+    ]
+
+    private static let template = ProjectConfigType.message([
+        .init("senderLocalPart", .text(bytesMax: 64)),
+        .init("senderDisplayName", .text(bytesMax: 256)),
+        .init("replyTo", .text(bytesMax: 320)),
+        .init("subject", .text(bytesMax: 998)),
+        .init("body", .text(bytesMax: 65_536)),
+        .init("bodyFormat", .choice(["BODY_FORMAT_UNSPECIFIED", "PLAIN_TEXT", "HTML"])),
+    ])
+
+    private static let mail: [ProjectConfigField] = [
+        .init(
+            "notification.sendEmail.method",
+            .choice(["METHOD_UNSPECIFIED", "DEFAULT", "CUSTOM_SMTP"], unavailable: ["CUSTOM_SMTP"]),
+            .string("DEFAULT"),
+            "How mails leave; the server's own configuration says through which relay."
+        ),
+        .init("notification.sendEmail.resetPasswordTemplate", template, "The mail with a code to reset a password."),
+        .init("notification.sendEmail.verifyEmailTemplate", template, "The mail with a code to verify an address."),
+        .init("notification.sendEmail.changeEmailTemplate", template, "The mail that tells of a changed address."),
+        .init("notification.sendEmail.legacyResetPasswordTemplate", template, "Kept for old consoles."),
+        .init(
+            "notification.sendEmail.revertSecondFactorAdditionTemplate",
+            template,
+            "The mail that tells of a new second factor."
+        ),
+        .init("notification.sendEmail.callbackUri", .text(bytesMax: 2048), "The page that action links lead to."),
+        .init("notification.sendEmail.dnsInfo.useCustomDomain", .bool, .bool(false), "Kept for consoles."),
+        .init("notification.sendEmail.smtp", .unavailable, "The relay belongs to the server's configuration."),
+        .init("notification.sendSms.useDeviceLocale", .bool, .bool(false), "Messages in the language of the phone."),
+        .init(
+            "notification.sendSms.smsTemplate",
+            .message([.init("content", .text(bytesMax: 1024))]),
+            "The text of a message."
+        ),
+        .init("notification.defaultLocale", .text(bytesMax: 35), .string("en"), "The language of mails by default."),
+    ]
+
+    private static let factorState = ProjectConfigType.choice(["STATE_UNSPECIFIED", "DISABLED", "ENABLED", "MANDATORY"])
+
+    private static let secondFactors: [ProjectConfigField] = [
+        .init("mfa.state", factorState, .string("DISABLED"), "Whether second factors are asked for."),
+        .init(
+            "mfa.enabledProviders",
+            .list(.choice(["PROVIDER_UNSPECIFIED", "PHONE_SMS"]), countMax: 2),
+            "Second factors that are not in `mfa.providerConfigs`."
+        ),
+        .init(
+            "mfa.providerConfigs",
+            .list(
+                .message([
+                    .init("state", factorState),
+                    .init("totpProviderConfig", .message([.init("adjacentIntervals", .integer(0...10))])),
+                ]),
+                countMax: 4
+            ),
+            "Second factors with settings of their own."
+        ),
+    ]
+
+    private static let passwordPolicy: [ProjectConfigField] = [
+        .init(
+            "passwordPolicyConfig.passwordPolicyEnforcementState",
+            .choice(["PASSWORD_POLICY_ENFORCEMENT_STATE_UNSPECIFIED", "OFF", "ENFORCE"]),
+            .string("OFF"),
+            "Whether new passwords have to meet the policy."
+        ),
+        .init(
+            "passwordPolicyConfig.forceUpgradeOnSignin",
+            .bool,
+            .bool(false),
+            "Whether a password that does not meet the policy still signs in."
+        ),
+        .init(
+            "passwordPolicyConfig.passwordPolicyVersions",
+            .list(
+                .message([
+                    .init(
+                        "customStrengthOptions",
+                        .message([
+                            .init("minPasswordLength", .integer(6...30)),
+                            .init("maxPasswordLength", .integer(30...4096)),
+                            .init("containsLowercaseCharacter", .bool),
+                            .init("containsUppercaseCharacter", .bool),
+                            .init("containsNumericCharacter", .bool),
+                            .init("containsNonAlphanumericCharacter", .bool),
+                        ])
+                    ),
+                    .init("schemaVersion", .integer(0...1)),
+                ]),
+                countMax: 1
+            ),
+            "What a password needs."
+        ),
+    ]
+
+    private static let regions: [ProjectConfigField] = [
+        .init(
+            "smsRegionConfig.allowByDefault.disallowedRegions",
+            .list(.region, countMax: 300),
+            "Messages go everywhere but there. Excludes `smsRegionConfig.allowlistOnly`."
+        ),
+        .init(
+            "smsRegionConfig.allowlistOnly.allowedRegions",
+            .list(.region, countMax: 300),
+            "Messages go nowhere but there. Excludes `smsRegionConfig.allowByDefault`."
+        ),
+    ]
+
+    /// Nothing here asks for a proof of being human, so that nothing may be told that it is enforced.
+    private static let recaptchaState = ProjectConfigType.choice(
+        ["RECAPTCHA_PROVIDER_ENFORCEMENT_STATE_UNSPECIFIED", "OFF", "AUDIT", "ENFORCE"],
+        unavailable: ["AUDIT", "ENFORCE"]
+    )
+
+    private static let recaptcha: [ProjectConfigField] = [
+        .init("recaptchaConfig.emailPasswordEnforcementState", recaptchaState, .string("OFF"), "Always off."),
+        .init("recaptchaConfig.phoneEnforcementState", recaptchaState, .string("OFF"), "Always off."),
+        .init(
+            "recaptchaConfig.managedRules",
+            .list(
+                .message([
+                    .init("endScore", .decimal(0...1)),
+                    .init("action", .choice(["RECAPTCHA_ACTION_UNSPECIFIED", "BLOCK"])),
+                ]),
+                countMax: 100
+            ),
+            "Kept for consoles."
+        ),
+        .init(
+            "recaptchaConfig.tollFraudManagedRules",
+            .list(
+                .message([
+                    .init("startScore", .decimal(0...1)),
+                    .init("action", .choice(["RECAPTCHA_ACTION_UNSPECIFIED", "BLOCK"])),
+                ]),
+                countMax: 100
+            ),
+            "Kept for consoles."
+        ),
+        .init("recaptchaConfig.useAccountDefender", .bool, .bool(false), "Kept for consoles."),
+        .init("recaptchaConfig.useSmsBotScore", .bool, .bool(false), "Kept for consoles."),
+        .init("recaptchaConfig.useSmsTollFraudProtection", .bool, .bool(false), "Kept for consoles."),
+    ]
+
+    private static let other: [ProjectConfigField] = [
+        .init("autodeleteAnonymousUsers", .bool, .bool(false), "Kept for consoles."),
+        .init("blockingFunctions.triggers", .unavailable, "Nothing would call them."),
+        .init(
+            "blockingFunctions.forwardInboundCredentials",
+            .message([.init("idToken", .bool), .init("accessToken", .bool), .init("refreshToken", .bool)]),
+            "Kept for consoles."
+        ),
+        .init("monitoring.requestLogging.enabled", .bool, .bool(false), "Kept for consoles."),
+        .init("multiTenant.allowTenants", .bool, .bool(false), "Kept for consoles."),
+        .init("multiTenant.defaultTenantLocation", .text(bytesMax: 256), "Kept for consoles."),
+        .init(
+            "mobileLinksConfig.domain",
+            .choice(["DOMAIN_UNSPECIFIED", "FIREBASE_DYNAMIC_LINK_DOMAIN", "HOSTING_DOMAIN"]),
+            .string("HOSTING_DOMAIN"),
+            "Which host links that open an app are on."
+        ),
+        .init("quota.signUpQuotaConfig.quota", .longInteger(0...1_000_000_000), "Kept for consoles."),
+        .init("quota.signUpQuotaConfig.startTime", .text(bytesMax: 64), "Kept for consoles."),
+        .init("quota.signUpQuotaConfig.quotaDuration", .text(bytesMax: 64), "Kept for consoles."),
+    ]
+
+    private static let yearSeconds: Int64 = 366 * 86_400
+
+    private static let concord: [ProjectConfigField] = [
+        .init(
+            "concord.recentSignInSeconds",
+            .integer(0...yearSeconds),
+            .integer(300),
+            "The greatest age of a sign-in that a sensitive operation accepts; 0 asks every time."
+        ),
+        .init(
+            "concord.conflictLifetimeSeconds",
+            .integer(60...30 * 86_400),
+            .integer(3600),
+            "How long a conflict waits for its owner."
+        ),
+        .init(
+            "concord.passwordReset.unlinksProviders",
+            .bool,
+            .bool(true),
+            "A reset password leaves the account no other provider."
+        ),
+        .init(
+            "concord.keepsLastSignInMethod",
+            .bool,
+            .bool(false),
+            "The last way into an account cannot be unlinked."
+        ),
+        .init("concord.linkDomains", .list(.domain, countMax: 100), "Hosts whose links open the app."),
+        lifetime("PASSWORD_RESET", 3600),
+        lifetime("EMAIL_SIGNIN", 6 * 3600),
+        lifetime("VERIFY_EMAIL", 3 * 86_400),
+        lifetime("VERIFY_AND_CHANGE_EMAIL", 3 * 86_400),
+        lifetime("RECOVER_EMAIL", 30 * 86_400),
+    ]
+
+    private static func lifetime(_ requestType: String, _ seconds: Int64) -> ProjectConfigField {
+        ProjectConfigField(
+            "concord.codeLifetimes.\(requestType)",
+            .integer(60...yearSeconds),
+            .integer(seconds),
+            "How long a code of this kind lives, in seconds."
+        )
+    }
+
+    /// Fields that are shown and never written; a mask may name them, as clients that send back what they read do.
+    static let shownOnly: Set<String> = [
+        "name", "subtype", "client.apiKey", "client.firebaseSubdomain", "signIn.hashConfig",
+        "recaptchaConfig.recaptchaKeys", "passwordPolicyConfig.lastUpdateTime", "notification.sendEmail.dnsInfo",
+    ]
+
+    /// The table of the manual.
+    package static var markdown: String {
+        let rows = all.map { field in
+            "| `\(field.name)` | \(field.type.summary) | \(field.byDefault.map { "`\($0.text)`" } ?? "") | \(field.meaning) |"
+        }
+        return (["| Field | Value | Default | Meaning |", "|---|---|---|---|"] + rows).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,231 @@
+import AccountLinking
+import JSON
+
+/// What a field of the project configuration may hold: how it is read from the wire, and how it is kept.
+///
+/// Integers may come as decimal strings and enumerations as numbers (`spec/01` §1.2); what is kept has one form only.
+package indirect enum ProjectConfigType: Sendable, Hashable {
+    case bool
+    /// 32 bits on the wire: kept and shown as a number.
+    case integer(ClosedRange<Int64>)
+    /// 64 bits on the wire: kept and shown as a decimal string.
+    case longInteger(ClosedRange<Int64>)
+    case decimal(ClosedRange<Double>)
+    case text(bytesMax: Int)
+    /// One of `names`, in the order of their numbers. `unavailable` ones exist, but nothing here would act on them.
+    case choice([String], unavailable: Set<String> = [])
+    /// A host name in lower case, without scheme, port or path.
+    case domain
+    /// Two capital letters (CLDR).
+    case region
+    case list(ProjectConfigType, countMax: Int)
+    case message([Member])
+    /// Fictional numbers and their codes (S35–S39).
+    case testPhoneNumbers
+    /// Exists on the wire and does nothing here: refused, because it would promise what does not happen.
+    case unavailable
+
+    package struct Member: Sendable, Hashable {
+        let name: String
+        let type: ProjectConfigType
+
+        init(_ name: String, _ type: ProjectConfigType) {
+            self.name = name
+            self.type = type
+        }
+    }
+}
+
+/// What is wrong with a configuration that was sent.
+package enum ProjectConfigMistake: Sendable, Hashable {
+    /// A field holds something else than it may; the text names the field and the rule.
+    case invalid(String)
+    /// The field asks for something that Concord does not do.
+    case unavailable(String)
+}
+
+extension ProjectConfigType {
+    static let testPhoneNumbersMax = 10
+
+    /// Reads `value`, which stands at `path`.
+    /// - Returns: the form that is kept; `nil` when there is none, with the reasons appended to `mistakes`.
+    func read(_ value: JSONValue, at path: String, _ mistakes: inout [ProjectConfigMistake]) -> JSONValue? {
+        func refuse(_ rule: String) -> JSONValue? {
+            mistakes.append(.invalid("\(path) \(rule)"))
+            return nil
+        }
+        switch self {
+        case .bool:
+            switch value {
+            case .bool: return value
+            case .string("true"): return .bool(true)
+            case .string("false"): return .bool(false)
+            default: return refuse("must be true or false")
+            }
+        case .integer(let range):
+            guard let integer = Self.integer(value), range.contains(integer) else {
+                return refuse("must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            }
+            return .integer(integer)
+        case .longInteger(let range):
+            guard let integer = Self.integer(value), range.contains(integer) else {
+                return refuse("must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            }
+            return .string(String(integer))
+        case .decimal(let range):
+            guard let number = Self.decimal(value), range.contains(number) else {
+                return refuse("must be a number from \(range.lowerBound) to \(range.upperBound)")
+            }
+            return .double(number)
+        case .text(let bytesMax):
+            guard let text = value.string, text.utf8.count <= bytesMax else {
+                return refuse("must be a text of at most \(bytesMax) bytes")
+            }
+            return value
+        case .choice(let names, let unavailable):
+            let number = value.integer.flatMap { names.indices.contains(Int(clamping: $0)) ? names[Int($0)] : nil }
+            guard let name = number ?? value.string, names.contains(name) else {
+                return refuse("must be one of \(names.joined(separator: ", "))")
+            }
+            guard !unavailable.contains(name) else {
+                mistakes.append(.unavailable("\(path) = \(name)"))
+                return nil
+            }
+            return .string(name)
+        case .domain:
+            guard let text = value.string?.lowercased(), Self.isDomain(text) else {
+                return refuse("must be a host name without scheme, port or path")
+            }
+            return .string(text)
+        case .region:
+            guard let text = value.string, text.utf8.count == 2,
+                text.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) })
+            else { return refuse("must be a region of two capital letters") }
+            return value
+        case .list(let element, let countMax):
+            guard let elements = value.array, elements.count <= countMax else {
+                return refuse("must be a list of at most \(countMax)")
+            }
+            return .array(
+                elements.enumerated().compactMap { element.read($1, at: "\(path)[\($0)]", &mistakes) }
+            )
+        case .message(let members):
+            guard value.object != nil else { return refuse("must be an object") }
+            var read: [String: JSONValue] = [:]
+            for member in members {
+                guard let sent = value.declared(member.name) else { continue }
+                read[member.name] = member.type.read(sent, at: "\(path).\(member.name)", &mistakes)
+            }
+            return .object(read)
+        case .testPhoneNumbers:
+            return Self.readTestPhoneNumbers(value, at: path, &mistakes)
+        case .unavailable:
+            mistakes.append(.unavailable(path))
+            return nil
+        }
+    }
+
+    private static func integer(_ value: JSONValue) -> Int64? {
+        switch value {
+        case .integer(let integer): integer
+        case .string(let text): Int64(text)
+        default: nil
+        }
+    }
+
+    private static func decimal(_ value: JSONValue) -> Double? {
+        switch value {
+        case .integer(let integer): Double(integer)
+        case .double(let number): number
+        default: nil
+        }
+    }
+
+    /// RFC 1123 §2.1: labels of letters, digits and inner hyphens.
+    private static func isDomain(_ text: String) -> Bool {
+        guard (1...253).contains(text.utf8.count) else { return false }
+        return text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
+            let hyphen = UInt8(ascii: "-")
+            return (1...63).contains(label.count) && label.first != hyphen && label.last != hyphen
+                && label.allSatisfy { byte in
+                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == hyphen
+                }
+        }
+    }
+
+    /// The rules of `spec/09` 18, each mistake naming its number.
+    private static func readTestPhoneNumbers(
+        _ value: JSONValue,
+        at path: String,
+        _ mistakes: inout [ProjectConfigMistake]
+    ) -> JSONValue? {
+        guard let sent = value.object else {
+            mistakes.append(.invalid("\(path) must be an object of numbers and their codes"))
+            return nil
+        }
+        if sent.count > testPhoneNumbersMax {
+            mistakes.append(
+                .invalid("\(path) may hold at most \(testPhoneNumbersMax) numbers, and \(sent.count) were sent")
+            )
+        }
+        var read: [String: JSONValue] = [:]
+        for (number, code) in sent.sorted(by: { $0.key < $1.key }) {
+            let shown = number.prefix(32)
+            let parsed = PhoneNumber(number)
+            if parsed == nil {
+                mistakes.append(.invalid("\(path): \(shown) is not a phone number in E.164 form"))
+            }
+            let isCode =
+                code.string.map { text in
+                    text.utf8.count == 6
+                        && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+                } ?? false
+            if !isCode { mistakes.append(.invalid("\(path): the code of \(shown) must be six digits")) }
+            if let parsed { read[parsed.rawValue] = code }
+        }
+        return .object(read)
+    }
+
+    /// In a few words, for the table of fields in the manual.
+    var summary: String {
+        switch self {
+        case .bool: "true or false"
+        case .integer(let range), .longInteger(let range): "\(range.lowerBound) to \(range.upperBound)"
+        case .decimal(let range): "\(range.lowerBound) to \(range.upperBound)"
+        case .text(let bytesMax): "text, at most \(bytesMax) bytes"
+        case .choice(let names, let unavailable):
+            names.filter { !unavailable.contains($0) }.map { "`\($0)`" }.joined(separator: ", ")
+        case .domain: "host name"
+        case .region: "region of two capital letters"
+        case .list(let element, let countMax): "list of at most \(countMax): \(element.summary)"
+        case .message(let members):
+            "{ " + members.map { "`\($0.name)`: \($0.type.summary)" }.joined(separator: "; ") + " }"
+        case .testPhoneNumbers: "at most \(Self.testPhoneNumbersMax) numbers in E.164 form, each with six digits"
+        case .unavailable: "refused: not implemented"
+        }
+    }
+}
+
+extension JSONValue {
+    /// A member by its declared name or the `snake_case` of it; `nil` when absent or `null`.
+    func declared(_ name: String) -> JSONValue? {
+        guard let value = self[name] ?? self[name.snakeCase], value != .null else { return nil }
+        return value
+    }
+}
+
+extension String {
+    /// `minPasswordLength` → `min_password_length`.
+    var snakeCase: String {
+        var snake: [UInt8] = []
+        for byte in utf8 {
+            if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) {
+                snake += [UInt8(ascii: "_"), byte | 0x20]
+            } else {
+                snake.append(byte)
+            }
+        }
+        return String(decoding: snake, as: UTF8.self)
+    }
+}

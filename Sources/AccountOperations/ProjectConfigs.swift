@@ -1,0 +1,46 @@
+package import AccountLinking
+import AccountStore
+package import JSON
+
+/// Why a change of the project configuration is not made.
+package enum ProjectConfigDenial: Error, Sendable, Hashable {
+    /// S38: an account owns the number, so that it cannot become a fictional one.
+    case testPhoneNumberInUse(PhoneNumber)
+}
+
+extension AccountOperations {
+    /// The settings as they are stored now, whatever this server has in memory.
+    package func projectConfig() async throws -> JSONValue {
+        guard let (project, _) = try await store.project() else { throw MissingProject() }
+        return project.settings
+    }
+
+    /// Changes the settings: in use on this server at once, and on others within `ProjectCache.stalenessSeconds`.
+    ///
+    /// Changes of different fields at once both survive, from however many servers.
+    package func updateProjectConfig(
+        _ change: ProjectConfigChange
+    ) async throws -> Result<JSONValue, ProjectConfigDenial> {
+        let outcome = try await store.changeProjectSettings(at: effects.now()) { stored in
+            let settings = change.applied(to: stored)
+            return (settings, settings.testPhoneNumbers.subtracting(stored.testPhoneNumbers))
+        }
+        switch outcome {
+        case .missing: throw MissingProject()
+        case .phoneNumberOwned(let number): return .failure(.testPhoneNumberInUse(number))
+        case .written(let project):
+            try await self.project.refresh()
+            return .success(project.settings)
+        }
+    }
+}
+
+/// The project was there when this server started and has gone since.
+private struct MissingProject: Error {}
+
+extension JSONValue {
+    fileprivate var testPhoneNumbers: Set<PhoneNumber> {
+        let stored = self["signIn"]?["phoneNumber"]?["testPhoneNumbers"]?.object ?? [:]
+        return Set(stored.keys.compactMap { PhoneNumber($0) })
+    }
+}

@@ -1,0 +1,77 @@
+import AccountAPI
+import AccountOperations
+import AccountTestSupport
+import HTTPTypes
+import JSON
+import Testing
+
+/// What clients ask about the project (`spec/01` §3.7–3.10).
+@Suite struct ClientConfigRoutesTests {
+    @Test(arguments: [
+        "/v1/projects", "/identitytoolkit.googleapis.com/v1/projects",
+        "/identitytoolkit/v3/relyingparty/getProjectConfig",
+        "/www.googleapis.com/identitytoolkit/v3/relyingparty/getProjectConfig",
+    ])
+    func `a client learns the project's number and the domains it may use`(path: String) async throws {
+        try await TestAPI.with { api in
+            let answer = try await api.send(.get, path)
+            #expect(answer.status == 200)
+            #expect(
+                answer.json == [
+                    "projectId": "424242",
+                    "authorizedDomains": ["localhost", "demo-test.firebaseapp.com", "demo-test.web.app"],
+                ]
+            )
+        }
+    }
+
+    @Test func `there are no dynamic links`() async throws {
+        try await TestAPI.with { api in
+            let answer = try await api.send(.get, "/v1/projects?returnDynamicLink=true")
+            #expect(answer.errorMessage == "DYNAMIC_LINK_NOT_ACTIVATED")
+        }
+    }
+
+    @Test func `without a key nothing is told`() async throws {
+        try await TestAPI.with { api async throws in
+            for path in ["/v1/projects", "/v1/recaptchaParams", "/v2/recaptchaConfig", "/v2/passwordPolicy"] {
+                #expect(try await api.send(.get, path, key: nil).status == 403, "\(path)")
+            }
+        }
+    }
+
+    @Test func `the proof of being human is off`() async throws {
+        try await TestAPI.with { api in
+            let config = try await api.send(.get, "/v2/recaptchaConfig?clientType=CLIENT_TYPE_WEB")
+            #expect(config.status == 200)
+            #expect(config.text == "{}")
+            for path in ["/v1/recaptchaParams", "/identitytoolkit/v3/relyingparty/getRecaptchaParam"] {
+                let params = try await api.send(.get, path)
+                #expect(params.json["kind"] == "identitytoolkit#GetRecaptchaParamResponse")
+                #expect(params.json["recaptchaSiteKey"]?.string?.isEmpty == false)
+                #expect(params.json["recaptchaStoken"]?.string?.isEmpty == false)
+            }
+        }
+    }
+
+    @Test func `the password policy is told in the form that web clients insist on`() async throws {
+        try await TestAPI.with { api in
+            let policy = try await api.send(.get, "/v2/passwordPolicy").json
+            #expect(policy["customStrengthOptions"] == ["minPasswordLength": 6, "maxPasswordLength": 4096])
+            #expect(policy["enforcementState"] == "OFF")
+            #expect(policy["forceUpgradeOnSignin"] == false)
+            #expect(policy["schemaVersion"] == 1)
+            #expect(policy["allowedNonAlphanumericCharacters"]?.array?.contains("!") == true)
+        }
+    }
+
+    @Test func `no tenant is known`() async throws {
+        try await TestAPI.with { api in
+            for path in ["/v1/recaptchaParams", "/v2/recaptchaConfig", "/v2/passwordPolicy"] {
+                let answer = try await api.send(.get, path + "?tenantId=t1")
+                #expect(answer.status == 404, "\(path)")
+                #expect(answer.errorMessage == "TENANT_NOT_FOUND", "\(path)")
+            }
+        }
+    }
+}

@@ -1,0 +1,384 @@
+import AccountAPI
+import AccountLinking
+import AccountOperations
+import AccountTestSupport
+import HTTPTypes
+import IdentityProviders
+import JSON
+import Logging
+import Postgres
+import Testing
+
+/// Registrations of identity providers, as Admin SDKs make them (`spec/01` §7).
+@Suite struct ProviderConfigRoutesTests {
+    private static let oauth = "/v2/projects/\(TestService.projectID)/oauthIdpConfigs"
+    private static let supported = "/v2/projects/\(TestService.projectID)/defaultSupportedIdpConfigs"
+
+    private static let demo: JSONValue = [
+        "displayName": "Demo", "enabled": true, "clientId": "client-1", "clientSecret": "s3cret-of-oidc",
+        "issuer": "https://issuer.example", "responseType": ["idToken": true],
+    ]
+
+    // MARK: One registration
+
+    @Test func `what is registered can be read, changed by mask and removed`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let created = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", Self.demo)
+            #expect(created.status == 200)
+            var expected: JSONValue = [
+                "name": "projects/demo-test/oauthIdpConfigs/oidc.demo", "enabled": true, "displayName": "Demo",
+                "clientId": "client-1", "clientSecret": "s3cret-of-oidc", "issuer": "https://issuer.example",
+                "responseType": ["idToken": true, "code": false],
+            ]
+            #expect(created.json == expected)
+            #expect(try await api.asAdministrator(.get, Self.oauth + "/oidc.demo").json == expected)
+
+            let changed = try await api.asAdministrator(
+                .patch,
+                Self.oauth + "/oidc.demo?updateMask=enabled,display_name",
+                ["enabled": false, "displayName": "Other", "clientId": "not named by the mask"]
+            )
+            expected = expected.setting(false, at: ["enabled"]).setting("Other", at: ["displayName"])
+            #expect(changed.json == expected)
+
+            let removed = try await api.asAdministrator(.delete, Self.oauth + "/oidc.demo")
+            #expect(removed.text == "{}")
+            #expect(try await api.asAdministrator(.get, Self.oauth + "/oidc.demo").status == 404)
+        }
+    }
+
+    @Test func `without a mask a change replaces every field`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            _ = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", Self.demo)
+            let changed = try await api.asAdministrator(
+                .patch,
+                Self.oauth + "/oidc.demo",
+                ["clientId": "client-2", "issuer": "https://issuer.example"]
+            )
+            #expect(changed.json["clientId"] == "client-2")
+            #expect(changed.json["enabled"] == false)
+            #expect(changed.json["displayName"] == nil)
+            #expect(changed.json["clientSecret"] == nil)
+        }
+    }
+
+    @Test func `a provider with an API of its own has its own collection`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let body: JSONValue = ["enabled": true, "clientId": "g", "clientSecret": "s3cret-of-google"]
+            let google = try await api.asAdministrator(.post, Self.supported + "?idpId=google.com", body)
+            #expect(google.json["name"] == "projects/demo-test/defaultSupportedIdpConfigs/google.com")
+            #expect(google.json["issuer"] == nil)
+            let apple = try await api.asAdministrator(
+                .post,
+                Self.supported + "?idpId=apple.com",
+                [
+                    "enabled": true, "clientId": "services-id",
+                    "appleSignInConfig": [
+                        "bundleIds": ["com.example.app"],
+                        "codeFlowConfig": ["teamId": "T1", "keyId": "K1", "privateKey": "s3cret-of-apple"],
+                    ],
+                ]
+            )
+            #expect(apple.json["appleSignInConfig"]?["bundleIds"] == ["com.example.app"])
+            #expect(apple.json["appleSignInConfig"]?["codeFlowConfig"]?["keyId"] == "K1")
+            #expect(try await api.asAdministrator(.get, Self.oauth + "/google.com").status == 404)
+            #expect(try await api.asAdministrator(.get, Self.supported + "/oidc.demo").status == 404)
+        }
+    }
+
+    // MARK: Refusals
+
+    @Test(
+        arguments: [
+            ("", [:], 400, "MISSING_CONFIG_ID"),
+            ("?oauthIdpConfigId=", [:], 400, "MISSING_CONFIG_ID"),
+            ("?oauthIdpConfigId=google.com", [:], 400, "INVALID_CONFIG_ID"),
+            ("?oauthIdpConfigId=oidc.", [:], 400, "INVALID_CONFIG_ID"),
+            ("?oauthIdpConfigId=oidc.x", ["clientId": "c"], 400, "MISSING_ISSUER"),
+            ("?oauthIdpConfigId=oidc.x", ["issuer": "https://issuer.example"], 400, "MISSING_OAUTH_CLIENT_ID"),
+            ("?oauthIdpConfigId=oidc.x", ["issuer": "nonsense", "clientId": "c"], 400, "INVALID_CONFIG"),
+            ("?oauthIdpConfigId=oidc.x", ["issuer": "http://issuer.example", "clientId": "c"], 400, "INVALID_CONFIG"),
+            ("?oauthIdpConfigId=oidc.x", ["issuer": "https://i.example/?a=b", "clientId": "c"], 400, "INVALID_CONFIG"),
+            ("?oauthIdpConfigId=oidc.x", ["issuer": "https://u@i.example", "clientId": "c"], 400, "INVALID_CONFIG"),
+            ("?oauthIdpConfigId=oidc.x", ["enabled": "perhaps"], 400, "Invalid value at 'enabled'"),
+        ] as [(String, JSONValue, Int, String)]
+    )
+    func `what cannot be registered is refused and leaves nothing`(
+        query: String,
+        body: JSONValue,
+        status: Int,
+        message: String
+    ) async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let answer = try await api.asAdministrator(.post, Self.oauth + query, body)
+            #expect(answer.status == status)
+            #expect(answer.errorMessage?.hasPrefix(message) == true, "\(answer.text)")
+            #expect(try await api.service.database.count("SELECT count(*) FROM provider_configs") == 0)
+        }
+    }
+
+    @Test func `a second registration of one provider is a conflict`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let path = Self.oauth + "?oauthIdpConfigId=oidc.demo"
+            #expect(try await api.asAdministrator(.post, path, Self.demo).status == 200)
+            let second = try await api.asAdministrator(.post, path, Self.demo)
+            #expect(second.status == 409)
+            #expect(second.errorMessage == "CONFIGURATION_EXISTS")
+        }
+    }
+
+    @Test func `what is not registered is not found`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            for method in [HTTPRequest.Method.get, .patch, .delete] {
+                let answer = try await api.asAdministrator(method, Self.oauth + "/oidc.demo", Self.demo)
+                #expect(answer.status == 404)
+                #expect(answer.errorMessage == "CONFIGURATION_NOT_FOUND")
+            }
+        }
+    }
+
+    @Test func `an unknown field in a mask is refused`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            _ = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", Self.demo)
+            let answer = try await api.asAdministrator(.patch, Self.oauth + "/oidc.demo?updateMask=luck", [:])
+            #expect(answer.status == 400)
+        }
+    }
+
+    @Test func `only administrators get there`() async throws {
+        try await TestAPI.with { api async throws in
+            for path in [Self.oauth, Self.supported] {
+                #expect(try await api.send(.get, path, key: nil).status == 401)
+                #expect(try await api.send(.get, path, key: nil, bearer: "owner").status == 401)
+            }
+        }
+    }
+
+    // MARK: Lists
+
+    @Test func `a list comes in pages`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            #expect(try await api.asAdministrator(.get, Self.oauth).text == "{}")
+            for number in 1...5 {
+                _ = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.p\(number)", Self.demo)
+            }
+            _ = try await api.asAdministrator(.post, Self.supported + "?idpId=google.com", ["clientId": "g"])
+            var ids: [String] = []
+            var token: String?
+            var pages = 0
+            repeat {
+                let query = "?pageSize=2" + (token.map { "&pageToken=\($0)" } ?? "")
+                let page = try await api.asAdministrator(.get, Self.oauth + query).json
+                ids += (page["oauthIdpConfigs"]?.array ?? []).compactMap { config in
+                    config["name"]?.string?.split(separator: "/").last.map(String.init)
+                }
+                token = page["nextPageToken"]?.string
+                pages += 1
+            } while token != nil && pages < 10
+            #expect(ids == (1...5).map { "oidc.p\($0)" })
+            #expect(pages == 3)
+            for size in ["0", "101", "x"] {
+                #expect(try await api.asAdministrator(.get, Self.oauth + "?pageSize=\(size)").status == 400)
+            }
+        }
+    }
+
+    // MARK: Secrets
+
+    @Test func `no secret stands in the database as it was sent`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            _ = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", Self.demo)
+            _ = try await api.asAdministrator(
+                .post,
+                Self.supported + "?idpId=apple.com",
+                ["appleSignInConfig": ["codeFlowConfig": ["keyId": "K1", "privateKey": "s3cret-of-apple"]]]
+            )
+            let sealed = try await api.service.database.count(
+                """
+                SELECT count(*) FROM provider_configs
+                WHERE sealed_client_secret IS NOT NULL OR sealed_apple_key IS NOT NULL
+                """
+            )
+            #expect(sealed == 2)
+            // A row as text shows bytes in hexadecimal.
+            let open = try await api.service.database.count(
+                """
+                SELECT count(*) FROM provider_configs p
+                WHERE p::text LIKE '%s3cret%' OR p::text LIKE '%' || encode('s3cret', 'hex') || '%'
+                """
+            )
+            #expect(open == 0)
+            let read = try await api.asAdministrator(.get, Self.supported + "/apple.com").json
+            #expect(read["appleSignInConfig"]?["codeFlowConfig"]?["privateKey"] == "s3cret-of-apple")
+        }
+    }
+
+    // MARK: The issuer
+
+    @Test func `the issuer of a provider in use stays, everything else may change`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            _ = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", Self.demo)
+            let mask = Self.oauth + "/oidc.demo?updateMask=issuer"
+            let other: JSONValue = ["issuer": "https://other.example"]
+            #expect(try await api.asAdministrator(.patch, mask, other).status == 200)
+            let back: JSONValue = ["issuer": "https://issuer.example"]
+            #expect(try await api.asAdministrator(.patch, mask, back).status == 200)
+
+            let signedIn = try await api.signInWithDemo(issuer: "https://issuer.example")
+            #expect(signedIn.json["idToken"] != nil, "\(signedIn.text)")
+            let refused = try await api.asAdministrator(.patch, mask, other)
+            #expect(refused.status == 400)
+            #expect(refused.errorMessage?.hasPrefix("INVALID_CONFIG : ") == true)
+            let rest: JSONValue = [
+                "clientId": "client-2", "displayName": "Renamed", "issuer": "https://issuer.example",
+            ]
+            #expect(try await api.asAdministrator(.patch, Self.oauth + "/oidc.demo", rest).status == 200)
+            let stored = try await api.service.database.count(
+                "SELECT count(*) FROM provider_configs WHERE issuer = 'https://issuer.example' AND client_id = 'client-2'"
+            )
+            #expect(stored == 1)
+        }
+    }
+
+    @Test func `an issuer without TLS is for development, and for this machine only`() async throws {
+        try await TestService.with { service async throws in
+            func answer(_ issuer: String, _ operations: AccountOperations) async throws -> ProviderConfigDenial? {
+                var config = ProviderConfig(provider: try #require(.init("oidc.demo")))
+                config.clientID = "c"
+                config.issuer = issuer
+                let denial = try await operations.addProviderConfig(config)
+                if denial == nil { _ = try await operations.removeProviderConfig(config.provider) }
+                return denial
+            }
+            let development = service.operations
+            let production = AccountOperations(
+                store: development.store,
+                project: development.project,
+                tokens: development.tokens,
+                passwords: development.passwords,
+                providers: ProviderRegistry(
+                    keys: JWKSCache(
+                        http: IssuerHTTPClient(policy: NetworkPolicy()),
+                        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+                    )
+                ),
+                sealer: development.sealer,
+                actionLinks: development.actionLinks,
+                effects: development.effects
+            )
+            for issuer in ["http://127.0.0.1:9100", "http://localhost:9100", "http://issuer.example"] {
+                #expect(try await answer(issuer, production) == .invalidIssuer)
+            }
+            #expect(try await answer("https://issuer.example", production) == nil)
+            #expect(try await answer("http://127.0.0.1:9100", development) == nil)
+            #expect(try await answer("http://localhost:9100", development) == nil)
+            #expect(try await answer("http://issuer.example", development) == .invalidIssuer)
+        }
+    }
+
+    @Test func `a provider works from the moment it is registered until it is removed`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            #expect(try await api.signInWithDemo(issuer: "https://issuer.example").status == 400)
+            _ = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", Self.demo)
+            #expect(try await api.signInWithDemo(issuer: "https://issuer.example").status == 200)
+            let off: JSONValue = ["enabled": false]
+            _ = try await api.asAdministrator(.patch, Self.oauth + "/oidc.demo?updateMask=enabled", off)
+            let refused = try await api.signInWithDemo(issuer: "https://issuer.example")
+            #expect(refused.errorMessage?.hasPrefix("OPERATION_NOT_ALLOWED") == true)
+            _ = try await api.asAdministrator(.delete, Self.oauth + "/oidc.demo")
+            #expect(try await api.signInWithDemo(issuer: "https://issuer.example").status == 400)
+        }
+    }
+
+    // MARK: Races
+
+    @Test func `of many who register one provider at once, one does, whatever the server`() async throws {
+        try await TestAPI.with { api in
+            let services = try await api.twoServices()
+            let denials = try await withThrowingTaskGroup(of: ProviderConfigDenial?.self) { group in
+                for caller in 0..<64 {
+                    var config = ProviderConfig(provider: try #require(.init("oidc.demo")))
+                    config.clientID = "client-\(caller)"
+                    config.issuer = "https://issuer.example"
+                    let (operations, registration) = (services[caller % 2].operations, config)
+                    group.addTask { try await operations.addProviderConfig(registration) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(denials.count { $0 == nil } == 1)
+            #expect(denials.count { $0 == .alreadyRegistered } == 63)
+            #expect(try await api.service.database.count("SELECT count(*) FROM provider_configs") == 1)
+            await services[1].operations.passwords.shutDown()
+        }
+    }
+
+    @Test func `changes of different fields at once all survive, whatever the server`() async throws {
+        try await TestAPI.with { api in
+            let services = try await api.twoServices()
+            let provider = try #require(ProviderID("oidc.demo"))
+            var config = ProviderConfig(provider: provider)
+            config.clientID = "client"
+            config.issuer = "https://issuer.example"
+            #expect(try await services[0].operations.addProviderConfig(config) == nil)
+            let changes: [@Sendable (inout ProviderConfig) -> Void] = [
+                { $0.displayName = "Demo" }, { $0.isEnabled = true }, { $0.clientSecret = "s3cret" },
+                { $0.acceptsAuthorizationCodes = true },
+            ]
+            try await withThrowingTaskGroup { group in
+                for caller in 0..<64 {
+                    let (operations, change) = (services[caller % 2].operations, changes[caller / 2 % changes.count])
+                    group.addTask {
+                        guard case .success = try await operations.updateProviderConfig(provider, change) else {
+                            Issue.record("a change was denied")
+                            return
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let whole = try await api.service.database.count(
+                """
+                SELECT count(*) FROM provider_configs WHERE display_name = 'Demo' AND enabled AND accepts_code
+                    AND sealed_client_secret IS NOT NULL AND client_id = 'client'
+                """
+            )
+            #expect(whole == 1)
+            await services[1].operations.passwords.shutDown()
+        }
+    }
+}
+
+extension TestAPI {
+    fileprivate func asAdministrator(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ body: JSONValue = [:]
+    ) async throws -> Answer {
+        try await send(method, path, method == .get ? [] : Array(body.text.utf8), key: nil, bearer: "owner")
+    }
+
+    /// A sign-in with a token as development takes it.
+    fileprivate func signInWithDemo(issuer: String) async throws -> Answer {
+        let token: JSONValue = [
+            "sub": "s-1", "iss": .string(issuer), "aud": "client-1", "email": "s@example.com", "email_verified": false,
+        ]
+        let encoded = token.text.utf8.map { byte in "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        return try await post(
+            "/v1/accounts:signInWithIdp",
+            [
+                "requestUri": "http://localhost", "returnSecureToken": true,
+                "postBody": .string("providerId=oidc.demo&id_token=\(encoded)"),
+            ]
+        )
+    }
+
+    /// This server and another one on the same database.
+    fileprivate func twoServices() async throws -> [TestService] {
+        let other = try await TestService.make(
+            database: service.database,
+            client: service.client,
+            settings: ProjectSettings.developmentDefaults
+        )
+        return [service, other]
+    }
+}
