@@ -165,6 +165,15 @@ CREATE TABLE public.schema_migrations (
     CONSTRAINT schema_migrations_version_check CHECK (((version >= 1) AND (version <= 9999)))
 );
 
+CREATE TABLE public.service_accounts (
+    key_id text NOT NULL COLLATE pg_catalog."C",
+    email text NOT NULL COLLATE pg_catalog."C",
+    public_key bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT service_accounts_email_check CHECK (((length(email) >= 3) AND (length(email) <= 255))),
+    CONSTRAINT service_accounts_key_id_check CHECK (((length(key_id) >= 8) AND (length(key_id) <= 128)))
+);
+
 CREATE TABLE public.sessions (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -279,6 +288,9 @@ ALTER TABLE ONLY public.provider_configs
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY public.service_accounts
+    ADD CONSTRAINT service_accounts_pkey PRIMARY KEY (key_id);
+
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, user_id, session_id);
 
@@ -303,6 +315,8 @@ CREATE INDEX linked_providers_by_email ON public.linked_providers USING btree (t
 CREATE INDEX one_time_codes_by_user ON public.one_time_codes USING btree (tenant_id, user_id) WHERE (user_id IS NOT NULL);
 
 CREATE INDEX outbox_due ON public.outbox USING btree (next_attempt_at) WHERE (state = 'pending'::text);
+
+CREATE INDEX users_by_initial_email ON public.users USING btree (tenant_id, lower((initial_email COLLATE "C"))) WHERE (initial_email IS NOT NULL);
 
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;

@@ -23,6 +23,10 @@ package struct API: Sendable {
     let callers: any CallerAuthentication
     let development: DevelopmentRoutes?
     let limits: Limits
+    /// Where the service is reached, as configured; no slash at the end.
+    let publicURL: String?
+    /// What to call the service by where `publicURL` says nothing: `http` or `https`.
+    let scheme: String
     let logger: Logger
 
     /// `development`: routes that only development has; `nil` in production, where nothing answers to them.
@@ -31,12 +35,16 @@ package struct API: Sendable {
         callers: any CallerAuthentication,
         development: DevelopmentRoutes?,
         limits: Limits,
+        publicURL: String? = nil,
+        scheme: String = "http",
         logger: Logger
     ) {
         self.service = service
         self.callers = callers
         self.development = development
         self.limits = limits
+        self.publicURL = publicURL
+        self.scheme = scheme
         self.logger = logger
     }
 
@@ -46,8 +54,16 @@ package struct API: Sendable {
             .signUp,
             .signInWithPassword,
             .signInWithIdp,
+            .signInWithCustomToken,
+            .createAuthURI,
             .lookUp,
+            .update,
             .delete,
+            .batchGet,
+            .downloadAccount,
+            .batchDelete,
+            .query,
+            .createSessionCookie,
             .token,
             .sendOobCode,
             .sendOobCodeAsAdministrator,
@@ -56,6 +72,11 @@ package struct API: Sendable {
             .signInWithEmailLink,
             .certificates,
             .jsonWebKeySet,
+            .sessionCookieCertificates,
+            .sessionCookieKeySet,
+            .openIDConfiguration,
+            .projectOpenIDConfiguration,
+            .serviceAccountToken,
             .clientConfig,
             .recaptchaParams,
             .recaptchaConfig,

@@ -8,7 +8,7 @@ package protocol CallerAuthentication: Sendable {
     func isAdministrator(bearer token: String, operations: AccountOperations) async throws -> Bool
 }
 
-/// What production accepts: registered API keys. No bearer token is an administrator's yet.
+/// What production accepts: registered API keys, and bearer tokens of registered service accounts.
 package struct RegisteredCallers: CallerAuthentication {
     package init() {}
 
@@ -16,10 +16,12 @@ package struct RegisteredCallers: CallerAuthentication {
         operations.project.holds(apiKey: apiKey)
     }
 
-    package func isAdministrator(bearer token: String, operations: AccountOperations) async throws -> Bool { false }
+    package func isAdministrator(bearer token: String, operations: AccountOperations) async throws -> Bool {
+        try await operations.isServiceAccount(accessToken: token)
+    }
 }
 
-/// What `concord dev` accepts: any API key, and `owner` as administrator.
+/// What `concord dev` accepts: any API key, `owner` as administrator, and service accounts as in production.
 ///
 /// INVARIANT: constructed by the `dev` command only; `serve` has no way to reach it.
 package struct DevelopmentCallers: CallerAuthentication {
@@ -28,6 +30,7 @@ package struct DevelopmentCallers: CallerAuthentication {
     package func accepts(apiKey: String, operations: AccountOperations) -> Bool { !apiKey.isEmpty }
 
     package func isAdministrator(bearer token: String, operations: AccountOperations) async throws -> Bool {
-        token == "owner"
+        if token == "owner" { return true }
+        return try await operations.isServiceAccount(accessToken: token)
     }
 }

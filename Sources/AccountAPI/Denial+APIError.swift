@@ -22,6 +22,15 @@ extension Denial {
         case .invalidCredential(let reason): reason.apiError
         case .emailCode(let denial): denial.apiError
         case .tenantMismatch: .code(.tenantIDMismatch)
+        case .invalidEmail: .code(.invalidEmail)
+        case .invalidPhoneNumber: .code(.invalidPhoneNumber, "Invalid format.")
+        case .secondFactorsUnavailable: .code(.unsupportedSecondFactor, "Second factors cannot be enrolled yet.")
+        case .claimsTooLarge: .code(.claimsTooLarge)
+        case .invalidClaims: .code(.invalidClaims)
+        case .forbiddenClaim(let name): .code(.forbiddenClaim, name)
+        case .invalidCustomToken(let reason): .code(.invalidCustomToken, reason)
+        case .credentialMismatch: .code(.credentialMismatch)
+        case .missingIdentifier: .code(.missingIdentifier)
         case .passwordPolicy(let missing):
             .code(
                 .passwordDoesNotMeetRequirements,

@@ -9,6 +9,7 @@ package struct DevelopmentRoutes: Sendable {
         .emulator,
         .emulatorConfig,
         .changeEmulatorConfig,
+        .deleteAllAccounts,
         // The next one goes here.
     ]
 

@@ -14,13 +14,13 @@ struct Endpoint: Sendable {
     func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
         guard case .ready(let operations, _) = api.service.state else { throw APIError.unavailable }
         let query = Self.parameters(request.uri.query)
-        let caller = try await caller(of: request, query: query, operations: operations)
         let captures = Dictionary(
             context.parameters.map { (String($0.key), String($0.value)) },
             uniquingKeysWith: { first, _ in first }
         )
+        let caller = try await caller(of: request, captures: captures, query: query, operations: operations)
         let body = try await body(of: request)
-        try checkProject(captures, body, caller: caller, operations: operations)
+        try checkProject(captures, query: query, body, caller: caller, operations: operations)
         let answer = try await route.handle(
             APIRequest(
                 operations: operations,
@@ -29,6 +29,8 @@ struct Endpoint: Sendable {
                 captures: captures,
                 query: query,
                 body: body,
+                baseURL: api.publicURL ?? "\(api.scheme)://\(request.head.authority ?? "localhost")",
+                publicURL: api.publicURL,
                 locale: request.headers[.firebaseLocale]
             )
         )
@@ -45,10 +47,13 @@ struct Endpoint: Sendable {
 
     private func caller(
         of request: Request,
+        captures: [String: String],
         query: [String: String],
         operations: AccountOperations
     ) async throws -> Caller {
-        if case .anyone = route.access { return .client }
+        if route.access == .anyone { return .client }
+        // Only administrators name the project.
+        let needsAdministrator = route.access == .administrator || captures["project"] != nil
         // Other schemes than Bearer are ignored; with both a key and a bearer token the bearer wins.
         if let authorization = request.headers[.authorization], let token = Self.bearerToken(authorization) {
             guard try await api.callers.isAdministrator(bearer: token, operations: operations) else {
@@ -57,29 +62,29 @@ struct Endpoint: Sendable {
             return .administrator
         }
         guard let apiKey = query["key"] ?? request.headers[.googAPIKey], !apiKey.isEmpty else {
-            if case .administrator = route.access { throw APIError.missingCredentials }
+            if needsAdministrator { throw APIError.missingCredentials }
             throw APIError.missingAPIKey
         }
         guard api.callers.accepts(apiKey: apiKey, operations: operations) else { throw APIError.invalidAPIKey }
-        if case .administrator = route.access { throw APIError.onlyAdministratorsNameAProject }
+        if needsAdministrator { throw APIError.onlyAdministratorsNameAProject }
         return .client
     }
 
     /// One project per database, no tenants yet (`spec/01` §1.3; docs/differences.md).
     private func checkProject(
         _ captures: [String: String],
+        query: [String: String],
         _ body: RequestBody,
         caller: Caller,
         operations: AccountOperations
     ) throws(APIError) {
         let target = try body.nonEmptyString("targetProjectId")
-        if target != nil, caller == .client { throw .onlyAdministratorsNameAProject }
+        if target != nil, caller == .client, route.access != .anyone { throw .onlyAdministratorsNameAProject }
         for named in [captures["project"], target] {
             if let named, named != operations.project.settings.projectID { throw .code(.projectNotFound) }
         }
-        for named in [captures["tenant"], try body.nonEmptyString("tenantId")] where named != nil {
-            throw .code(.tenantNotFound)
-        }
+        let tenants = [captures["tenant"], query["tenantId"], try body.nonEmptyString("tenantId")]
+        if tenants.contains(where: { $0?.isEmpty == false }) { throw .code(.tenantNotFound) }
     }
 
     private static func bearerToken(_ authorization: String) -> String? {

@@ -2,6 +2,9 @@ import AccountLinking
 import AccountOperations
 import JSON
 
+/// Stands for a hash that is not shown: "REDACTED".
+let redactedPasswordHash = "UkVEQUNURUQ="
+
 extension JSONWriter {
     /// The token fields every sign-in answer has; `expiresIn` is a string (`spec/01` §2).
     mutating func tokens(_ tokens: IssuedTokens) {
@@ -10,8 +13,10 @@ extension JSONWriter {
         field("expiresIn", decimalString: tokens.expiresInSeconds)
     }
 
-    /// A `UserInfo` (`spec/02` §1). Hashes are never shown; their place says that there is one.
-    mutating func user(_ user: UserRecord) {
+    /// A `UserInfo` (`spec/02` §1).
+    ///
+    /// `passwordHash`: what an export shows; anybody else is only told that there is one.
+    mutating func user(_ user: UserRecord, passwordHash: String = redactedPasswordHash) {
         object { writer in
             writer.field("localId", user.id.rawValue)
             if let email = user.email {
@@ -26,7 +31,7 @@ extension JSONWriter {
             writer.field("dateOfBirth", user.profile.dateOfBirth)
             writer.field("screenName", user.profile.screenName)
             if let passwordUpdatedAt = user.passwordUpdatedAt {
-                writer.field("passwordHash", "UkVEQUNURUQ=")
+                writer.field("passwordHash", passwordHash)
                 writer.field("passwordUpdatedAt", passwordUpdatedAt.millisecondsSinceEpoch)
             }
             let account = user.account

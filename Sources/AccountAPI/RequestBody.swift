@@ -98,6 +98,52 @@ struct RequestBody: Sendable {
         return strings
     }
 
+    /// A member of an enumeration, by its name or by its number, which is its place in `names` (`spec/01` §1.2).
+    func enumeration(_ name: String, _ names: [String]) throws(APIError) -> String? {
+        guard let value = value(name) else { return nil }
+        return try Self.member(value, of: names, field: name)
+    }
+
+    /// A list of members of an enumeration.
+    func enumerations(_ name: String, _ names: [String]) throws(APIError) -> [String] {
+        guard let value = value(name) else { return [] }
+        var members: [String] = []
+        for element in value.array ?? [value] { members.append(try Self.member(element, of: names, field: name)) }
+        return members
+    }
+
+    private static func member(
+        _ value: JSONValue,
+        of names: [String],
+        field: String
+    ) throws(APIError) -> String {
+        if let text = value.string, names.contains(text) { return text }
+        let number = value.integer ?? value.string.flatMap { Int64($0) }
+        if let number, let index = Int(exactly: number), names.indices.contains(index) { return names[index] }
+        throw .invalidValue(at: field, expected: "TYPE_ENUM")
+    }
+
+    /// A list of objects, each read by the same rules.
+    func objects(_ name: String) throws(APIError) -> [RequestBody] {
+        guard let value = value(name) else { return [] }
+        guard let elements = value.array else { throw .invalidValue(at: name, expected: "TYPE_MESSAGE") }
+        var objects: [RequestBody] = []
+        for element in elements {
+            guard let members = element.object else { throw .invalidValue(at: name, expected: "TYPE_MESSAGE") }
+            objects.append(RequestBody(members: members))
+        }
+        return objects
+    }
+
+    /// A text of at most `lengthMax` characters.
+    func string(_ name: String, lengthMax: Int) throws(APIError) -> String? {
+        guard let text = try string(name) else { return nil }
+        guard text.unicodeScalars.count <= lengthMax else {
+            throw .invalidValue(at: name, expected: "at most \(lengthMax) characters")
+        }
+        return text
+    }
+
     /// `localId` → `local_id`; acronyms are single words in the declared names (`iOSBundleId` → `i_o_s_bundle_id`).
     private static func snakeCase(_ name: String) -> String {
         var snake: [UInt8] = []

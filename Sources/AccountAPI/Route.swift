@@ -36,6 +36,8 @@ struct Route: Sendable {
     let path: String
     /// The name under `/identitytoolkit/v3/relyingparty/`, where there is one.
     let legacyName: String?
+    /// Other paths of the same endpoint, such as the one that names the project.
+    let aliases: [String]
     let service: Service
     let access: Access
     let handle: @Sendable (APIRequest) async throws -> APIResponse
@@ -44,6 +46,7 @@ struct Route: Sendable {
         _ method: HTTPRequest.Method,
         _ path: String,
         legacyName: String? = nil,
+        aliases: [String] = [],
         service: Service = .identityToolkit,
         access: Access,
         handle: @escaping @Sendable (APIRequest) async throws -> APIResponse
@@ -51,6 +54,7 @@ struct Route: Sendable {
         self.method = method
         self.path = path
         self.legacyName = legacyName
+        self.aliases = aliases
         self.service = service
         self.access = access
         self.handle = handle
@@ -58,13 +62,20 @@ struct Route: Sendable {
 
     /// Every path the route answers at.
     var paths: [String] {
-        var paths = [path]
-        if let prefix = service.hostPrefix { paths.append(prefix + path) }
+        var paths = [path] + aliases
+        if let prefix = service.hostPrefix { paths += paths.map { prefix + $0 } }
         if let legacyName {
             let legacy = "/identitytoolkit/v3/relyingparty/\(legacyName)"
             paths += [legacy, "/www.googleapis.com" + legacy]
         }
         return paths
+    }
+}
+
+extension Route {
+    /// The paths at which administrators reach `name`, with the project in them.
+    static func projectPaths(_ name: String) -> [String] {
+        ["/v1/projects/{project}/\(name)", "/v1/projects/{project}/tenants/{tenant}/\(name)"]
     }
 }
 
@@ -83,8 +94,26 @@ struct APIRequest: Sendable {
     let captures: [String: String]
     let query: [String: String]
     let body: RequestBody
+    /// Where this service is reached, as configured or else as the client called it; no slash at the end.
+    let baseURL: String
+    /// The configured part of `baseURL`; `nil` when it is taken from the request.
+    let publicURL: String?
     /// The language the client asks for in mails and messages: a BCP 47 tag, as sent.
     let locale: String?
+
+    /// Whether an administrator asks about an account of their choice, not about a session.
+    func actsOnAnyAccount(sessionFields: [String]) -> Bool {
+        guard caller == .administrator else { return false }
+        return body.value("localId") != nil || sessionFields.allSatisfy { body.value($0) == nil }
+    }
+
+    /// The account an administrator names.
+    func requiredLocalID() throws(APIError) -> UserID {
+        guard let text = try body.nonEmptyString("localId") else { throw .code(.missingLocalID) }
+        // What cannot be an id is the id of nobody.
+        guard let id = UserID(text) else { throw .code(.userNotFound) }
+        return id
+    }
 
     /// The ID token of the session the request speaks for.
     func requiredIDToken() throws(APIError) -> String {

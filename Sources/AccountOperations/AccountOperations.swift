@@ -10,6 +10,8 @@ package struct AccountOperations: Sendable {
     package let store: AccountStore
     package let project: ProjectCache
     package let tokens: TokenAuthority
+    package let cookies: SessionCookieAuthority
+    package let customTokens: any CustomTokenVerifier
     package let passwords: PasswordHasher
     package let providers: ProviderRegistry
     package let sealer: Sealer
@@ -20,6 +22,8 @@ package struct AccountOperations: Sendable {
         store: AccountStore,
         project: ProjectCache,
         tokens: TokenAuthority,
+        cookies: SessionCookieAuthority,
+        customTokens: any CustomTokenVerifier,
         passwords: PasswordHasher,
         providers: ProviderRegistry,
         sealer: Sealer,
@@ -29,6 +33,8 @@ package struct AccountOperations: Sendable {
         self.store = store
         self.project = project
         self.tokens = tokens
+        self.cookies = cookies
+        self.customTokens = customTokens
         self.passwords = passwords
         self.providers = providers
         self.sealer = sealer
@@ -56,6 +62,20 @@ package enum Denial: Error, Sendable, Hashable {
     /// The provider's credential proves nothing.
     case invalidCredential(InvalidCredential)
     case tenantMismatch
+    case invalidEmail
+    case invalidPhoneNumber
+    /// Second factors cannot be enrolled yet, by an administrator either.
+    case secondFactorsUnavailable
+    case claimsTooLarge
+    case invalidClaims
+    /// A claim has a name that only the service itself may set.
+    case forbiddenClaim(String)
+    /// `reason` is for developers and quotes nothing that was sent.
+    case invalidCustomToken(reason: String)
+    /// The custom token is of another project.
+    case credentialMismatch
+    /// The custom token names no user.
+    case missingIdentifier
     /// The password does not meet the project's policy.
     case passwordPolicy(missing: [PasswordPolicy.Requirement])
     /// The password is shorter than `WeakPassword.lengthMin`.

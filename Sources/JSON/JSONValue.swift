@@ -27,7 +27,10 @@ package enum JSONValue: Sendable, Hashable {
     /// `depthMax`: how many arrays and objects may stand inside each other.
     package init(parsing bytes: [UInt8], depthMax: Int = 64) throws(ParseFailure) {
         // Cheaper than a decoder's error, and independent of how a decoder treats what it cannot read.
-        guard JSONValue.nesting(of: bytes) <= depthMax else { throw .tooDeep }
+        let outline = JSONValue.outline(of: bytes)
+        guard outline.depth <= depthMax else { throw .tooDeep }
+        // Foundation's decoder lets it pass, the standard does not (RFC 8259 §4, §5).
+        guard !outline.hasTrailingComma else { throw .malformed }
         guard String(validating: bytes, as: UTF8.self) != nil else { throw .malformed }
         do {
             self = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
@@ -37,10 +40,13 @@ package enum JSONValue: Sendable, Hashable {
         if bytes.contains(UInt8(ascii: "\\")) || bytes.contains(0), containsNUL { throw .containsNUL }
     }
 
-    /// The greatest number of brackets open at once, strings left out. Malformed text gives some number, never a trap.
-    private static func nesting(of bytes: [UInt8]) -> Int {
+    /// The greatest number of brackets open at once, strings left out, and whether a comma stands before a closing one.
+    /// Malformed text gives some answer, never a trap.
+    private static func outline(of bytes: [UInt8]) -> (depth: Int, hasTrailingComma: Bool) {
         var depth = 0
         var deepest = 0
+        var isAfterComma = false
+        var hasTrailingComma = false
         var isInString = false
         var isEscaped = false
         for byte in bytes {
@@ -55,15 +61,22 @@ package enum JSONValue: Sendable, Hashable {
                 continue
             }
             switch byte {
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): continue
+            case UInt8(ascii: ","):
+                isAfterComma = true
+                continue
             case UInt8(ascii: "\""): isInString = true
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
                 deepest = max(deepest, depth)
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                if isAfterComma { hasTrailingComma = true }
             default: break
             }
+            isAfterComma = false
         }
-        return deepest
+        return (deepest, hasTrailingComma)
     }
 
     private var containsNUL: Bool {

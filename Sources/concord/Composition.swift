@@ -22,6 +22,8 @@ struct Composition {
     /// What differs between `serve` and `dev`.
     struct Mode {
         var callers: any CallerAuthentication
+        /// Judges custom tokens, given what judges those of registered service accounts.
+        var customTokens: @Sendable (ServiceAccountTokens) -> any CustomTokenVerifier
         var trust: EmailTrust
         var providers: ProviderRegistry
         /// Routes that only development has; `nil` in production.
@@ -59,6 +61,8 @@ struct Composition {
             callers: mode.callers,
             development: mode.development,
             limits: API.Limits(bodyBytesMax: limits.bodyBytesMax, batchBodyBytesMax: limits.batchBodyBytesMax),
+            publicURL: listen.publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 },
+            scheme: listen.transport.scheme,
             logger: logger
         )
         let address = BoundAddress()
@@ -129,6 +133,15 @@ struct StartupFailure: Error, CustomStringConvertible {
     init(_ description: String, _ exitCode: ExitCode) {
         self.description = description
         self.exitCode = exitCode
+    }
+}
+
+extension ListenConfiguration.Transport {
+    fileprivate var scheme: String {
+        switch self {
+        case .plain: "http"
+        case .tls: "https"
+        }
     }
 }
 

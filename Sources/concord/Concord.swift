@@ -17,6 +17,7 @@ struct Concord: AsyncParsableCommand {
             MigrateCommand.self,
             ConfigCommand.self,
             ProjectCommand.self,
+            ServiceAccountCommand.self,
                 // The next one goes here.
         ]
     )

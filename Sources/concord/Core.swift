@@ -93,7 +93,10 @@ struct Core: Service {
             algorithm: composition.algorithm,
             projectID: project.settings.projectID
         )
-        let tokens = TokenAuthority(projectID: project.settings.projectID, keys: try await keys.load(.idToken))
+        let projectID = project.settings.projectID
+        let tokens = TokenAuthority(projectID: projectID, keys: try await keys.load(.idToken))
+        let cookies = SessionCookieAuthority(projectID: projectID, keys: try await keys.load(.sessionCookie))
+        let serviceAccounts = ServiceAccountTokens(store: store, projectID: projectID)
         let passwords = try PasswordHasher(
             threadCount: composition.limits.passwordHashingThreads,
             queueMax: composition.limits.passwordHashingQueueLengthMax,
@@ -103,6 +106,8 @@ struct Core: Service {
             store: store,
             project: project,
             tokens: tokens,
+            cookies: cookies,
+            customTokens: composition.mode.customTokens(serviceAccounts),
             passwords: passwords,
             providers: composition.mode.providers,
             sealer: composition.sealer,

@@ -10,7 +10,7 @@ struct Step: Sendable {
 
     /// The story, in order.
     static let all: [Step] = [
-        registration, signUp, conflict, nothingChanged, proof, link, eitherWay, handleUsedUp, shorterWindow,
+        registration, signUp, conflict, nothingChanged, waysIn, proof, link, eitherWay, handleUsedUp, shorterWindow,
         tooOld, reauthentication, deletion, gone, addressIsFree, tidyingUp,
     ]
 

@@ -18,7 +18,7 @@ struct BadInputTests {
         "localId": "nobody", "sessionInfo": "nonsense", "code": "123456", "phoneNumber": "+16505550100",
         "requestUri": "http://localhost", "postBody": "id_token=nonsense&providerId=google.com",
         "mfaPendingCredential": "nonsense", "requestType": "nonsense", "identifier": "nobody@example.com",
-        "continueUri": "http://localhost",
+        "continueUri": "nonsense", "limit": -1,
     ]
 
     private static func request(_ changes: [String: JSONValue]) -> [UInt8] {

@@ -255,6 +255,8 @@ import Testing
                 store: development.store,
                 project: development.project,
                 tokens: development.tokens,
+                cookies: development.cookies,
+                customTokens: development.customTokens,
                 passwords: development.passwords,
                 providers: ProviderRegistry(
                     keys: JWKSCache(

@@ -22,7 +22,9 @@ struct TransportTests {
         let api = try TestAPI.shared
         for route in API.routes where route.method == .post {
             let answers = try await route.concretePaths.asyncMap { try await api.wire.post($0, [:]) }
-            for (path, answer) in zip(route.paths, answers) where route.access == .client {
+            // Where the path names the project, only administrators are let in.
+            let isForClients = { (path: String) in route.access == .client && !path.contains("{project}") }
+            for (path, answer) in zip(route.paths, answers) where isForClients(path) {
                 // An empty sign-up is an anonymous one: equal but for what is random.
                 #expect(masked(answer.text) == masked(answers[0].text), "\(path)")
                 #expect(answer.status != 404, "\(path)")

@@ -92,6 +92,16 @@ struct OutcomeCoverage {
             )
             all.append((verdict.rule, verdict.decision.refusal))
         }
+        for account in [account, disabled] {
+            for name in [nil, "Ann"] {
+                let verdict = decideEditProfile(
+                    account: account,
+                    current: Profile(),
+                    edited: Profile(displayName: name)
+                )
+                all.append((verdict.rule, verdict.decision.refusal))
+            }
+        }
         return all
     }()
 

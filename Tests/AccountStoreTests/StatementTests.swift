@@ -80,6 +80,12 @@ private let statements: [Statement] = {
         expiresAt: later
     )
     let config = ProviderConfigRecord(provider: .google, isEnabled: true)
+    let serviceAccount = ServiceAccountRecord(
+        keyID: "key",
+        email: "backend@demo-test.example.com",
+        publicKey: [8],
+        createdAt: origin
+    )
     let project = ProjectRecord(projectID: "demo-test", projectNumber: 1, settings: .object([:]))
     return [
         Statement(name: "AccountEventRow.insert", sql: AccountEventRow.insert(event, of: fixed, tenant: tenant)),
@@ -123,6 +129,11 @@ private let statements: [Statement] = {
             )
             .sql
         ),
+        Statement(
+            name: "IdentifierRow.releaseOrphans",
+            sql: IdentifierRow.releaseOrphans(tenant: tenant),
+            isHot: false
+        ),
         Statement(name: "IdentifierRow.release", sql: IdentifierRow.release(email, of: fixed, tenant: tenant)),
         Statement(name: "LinkedProviderRow.delete", sql: LinkedProviderRow.delete(.google, of: fixed, tenant: tenant)),
         Statement(name: "LinkedProviderRow.put", sql: LinkedProviderRow.put(provider, for: fixed, tenant: tenant)),
@@ -133,6 +144,11 @@ private let statements: [Statement] = {
         Statement(name: "OneTimeCodeRow.assertUsed", sql: OneTimeCodeRow.assertUsed([1], tenant: tenant, by: use)),
         Statement(name: "OneTimeCodeRow.countAttempt", sql: OneTimeCodeRow.countAttempt([1], tenant: tenant)),
         Statement(name: "OneTimeCodeRow.deleteAll", sql: OneTimeCodeRow.deleteAll(of: fixed, tenant: tenant)),
+        Statement(
+            name: "OneTimeCodeRow.deleteOrphans",
+            sql: OneTimeCodeRow.deleteOrphans(tenant: tenant),
+            isHot: false
+        ),
         Statement(name: "OneTimeCodeRow.insert", sql: OneTimeCodeRow.insert(code)),
         Statement(
             name: "OneTimeCodeRow.usable",
@@ -161,6 +177,7 @@ private let statements: [Statement] = {
             name: "PasswordCredentialRow.put",
             sql: PasswordCredentialRow.put("hash", for: fixed, tenant: tenant, at: origin)
         ),
+        Statement(name: "PasswordHashRow.withIDs", sql: PasswordHashRow.withIDs([fixed], tenant: tenant).sql),
         Statement(name: "ProjectConfigRow.insertIfAbsent", sql: ProjectConfigRow.insertIfAbsent(project), isHot: false),
         Statement(name: "ProjectConfigRow.locked", sql: ProjectConfigRow.locked.sql, isHot: false),
         Statement(name: "ProjectConfigRow.only", sql: ProjectConfigRow.only.sql, isHot: false),
@@ -190,6 +207,10 @@ private let statements: [Statement] = {
             sql: ProviderConfigRow.update(config, tenant: tenant, at: origin),
             isHot: false
         ),
+        Statement(name: "ServiceAccountRow.all", sql: ServiceAccountRow.all.sql, isHot: false),
+        Statement(name: "ServiceAccountRow.delete", sql: ServiceAccountRow.delete("key"), isHot: false),
+        Statement(name: "ServiceAccountRow.insert", sql: ServiceAccountRow.insert(serviceAccount), isHot: false),
+        Statement(name: "ServiceAccountRow.withKeyID", sql: ServiceAccountRow.withKeyID("key").sql, isHot: false),
         Statement(
             name: "SessionRow.deleteEnded",
             sql: SessionRow.deleteEnded(of: fixed, tenant: tenant, epoch: 1)
@@ -214,9 +235,32 @@ private let statements: [Statement] = {
         ),
         Statement(name: "SigningKeyRow.all", sql: SigningKeyRow.all.sql, isHot: false),
         Statement(name: "SigningKeyRow.insertIfAbsent", sql: SigningKeyRow.insertIfAbsent(key), isHot: false),
+        Statement(
+            name: "UserIDRow.linkedWithEmail",
+            sql: UserIDRow.linkedWithEmail(address("user7@example.com"), tenant: tenant).sql
+        ),
+        Statement(
+            name: "UserIDRow.withInitialEmails",
+            sql: UserIDRow.withInitialEmails(["User7@example.com"], tenant: tenant).sql
+        ),
+        Statement(name: "UserRow.after", sql: UserRow.after(fixed, limit: 21, tenant: tenant).sql),
         Statement(name: "UserRow.assertVersion", sql: UserRow.assertVersion(1, of: fixed, tenant: tenant)),
+        Statement(name: "UserRow.count", sql: UserRow.count(tenant: tenant).sql, isHot: false),
+        Statement(name: "UserRow.deleteAll", sql: UserRow.deleteAll(tenant: tenant, at: origin), isHot: false),
         Statement(name: "UserRow.delete", sql: UserRow.delete(fixed, tenant: tenant)),
         Statement(name: "UserRow.insert", sql: UserRow.insert(user)),
+        Statement(
+            name: "UserRow.page",
+            sql: UserRow.page(
+                by: UserOrder(key: .createdAt, isDescending: true),
+                limit: 20,
+                offset: 40,
+                tenant: tenant
+            )
+            .sql,
+            isHot: false
+        ),
+        Statement(name: "UserRow.setLastLogin", sql: UserRow.setLastLogin(origin, of: fixed, tenant: tenant)),
         Statement(name: "UserRow.lock", sql: UserRow.lock(fixed, tenant: tenant, version: 1)),
         Statement(
             name: "UserRow.touch",

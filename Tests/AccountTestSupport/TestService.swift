@@ -95,6 +95,8 @@ package struct TestService: Sendable {
             store: store,
             project: cache,
             tokens: TokenAuthority(projectID: projectID, keys: try await keys.load(.idToken)),
+            cookies: SessionCookieAuthority(projectID: projectID, keys: try await keys.load(.sessionCookie)),
+            customTokens: DevelopmentCustomTokens(signed: ServiceAccountTokens(store: store, projectID: projectID)),
             passwords: try PasswordHasher(threadCount: 2, queueMax: 512, randomBytes: effects.randomBytes),
             providers: ProviderRegistry(
                 keys: JWKSCache(

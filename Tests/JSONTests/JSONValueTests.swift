@@ -10,7 +10,7 @@ import Testing
         #expect(try JSONValue(parsing: Array(value.text.utf8)) == value)
     }
 
-    @Test(arguments: ["", "{", "{]", "nul", #"{"a":}"#, "\u{FEFF}{}x"])
+    @Test(arguments: ["", "{", "{]", "nul", #"{"a":}"#, #"{"a":1,}"#, "[1 , ]", "\u{FEFF}{}x"])
     func `malformed text is refused`(text: String) {
         #expect(throws: JSONValue.ParseFailure.malformed) { try JSONValue(parsing: Array(text.utf8)) }
     }

@@ -4,11 +4,23 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:delete` with an ID token (`spec/01` §3.3).
-    static let delete = Route(.post, "/v1/accounts:delete", legacyName: "deleteAccount", access: .client) { request in
-        _ = try await request.operations
-            .deleteAccount(idToken: request.requiredIDToken(), tenant: request.tenant)
-            .value()
+    /// `accounts:delete` (`spec/01` §3.3), with an ID token or by an administrator.
+    static let delete = Route(
+        .post,
+        "/v1/accounts:delete",
+        legacyName: "deleteAccount",
+        aliases: projectPaths("accounts:delete"),
+        access: .client
+    ) { request in
+        if request.actsOnAnyAccount(sessionFields: ["idToken"]) {
+            _ = try await request.operations
+                .deleteAccount(request.requiredLocalID(), tenant: request.tenant)
+                .value()
+        } else {
+            _ = try await request.operations
+                .deleteAccount(idToken: request.requiredIDToken(), tenant: request.tenant)
+                .value()
+        }
         return .object { writer in writer.field("kind", "identitytoolkit#DeleteAccountResponse") }
     }
 }

@@ -4,14 +4,58 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:lookup` with an ID token (`spec/01` §3.1): exactly one user.
-    static let lookUp = Route(.post, "/v1/accounts:lookup", legacyName: "getAccountInfo", access: .client) { request in
-        let user = try await request.operations
-            .lookUp(idToken: request.requiredIDToken(), tenant: request.tenant)
-            .value()
+    /// `accounts:lookup` (`spec/01` §3.1): exactly one user with an ID token, any number for an administrator.
+    static let lookUp = Route(
+        .post,
+        "/v1/accounts:lookup",
+        legacyName: "getAccountInfo",
+        aliases: projectPaths("accounts:lookup"),
+        access: .client
+    ) { request in
+        let users: [UserRecord]
+        if request.actsOnAnyAccount(sessionFields: ["idToken"]) {
+            users = try await request.operations.lookUp(try search(request.body), tenant: request.tenant)
+        } else {
+            let user = try await request.operations
+                .lookUp(idToken: request.requiredIDToken(), tenant: request.tenant)
+                .value()
+            users = [user]
+        }
         return .object { writer in
             writer.field("kind", "identitytoolkit#GetAccountInfoResponse")
-            writer.field("users", array: [user]) { writer, user in writer.user(user) }
+            if !users.isEmpty { writer.field("users", array: users) { writer, user in writer.user(user) } }
         }
+    }
+
+    /// SDKs ask for at most 100 at once.
+    private static let identifiersMax = 1000
+
+    /// What cannot be an identifier names nobody and is left out.
+    private static func search(_ body: RequestBody) throws(APIError) -> UserSearch {
+        var search = UserSearch()
+        search.ids = try body.strings("localId").compactMap(UserID.init)
+        search.emails = try body.strings("email").compactMap(EmailAddress.init)
+        search.phoneNumbers = try body.strings("phoneNumber").compactMap(PhoneNumber.init)
+        search.initialEmails = try body.strings("initialEmail")
+        for info in try body.objects("federatedUserId") {
+            guard let name = try info.nonEmptyString("providerId"), let subject = try info.nonEmptyString("rawId")
+            else { continue }
+            switch name {
+            case "phone": search.phoneNumbers += [PhoneNumber(subject)].compactMap(\.self)
+            case "email", "password": search.emails += [EmailAddress(subject)].compactMap(\.self)
+            default:
+                guard let provider = ProviderID(name),
+                    let identity = ProviderIdentity(provider: provider, subject: subject)
+                else { continue }
+                search.identities.append(identity)
+            }
+        }
+        let count =
+            search.ids.count + search.emails.count + search.phoneNumbers.count + search.identities.count
+            + search.initialEmails.count
+        guard count <= identifiersMax else {
+            throw .invalidValue(at: "localId", expected: "at most \(identifiersMax) identifiers in one request")
+        }
+        return search
     }
 }

@@ -23,5 +23,18 @@ extension Route {
     }
 
     /// Short against the hour a key is published before it signs.
-    private static let keysMaxAgeSeconds = 900
+    fileprivate static let keysMaxAgeSeconds = 900
+}
+
+extension Route {
+    /// The certificates that verify session cookies, by key id (`spec/01` §8).
+    static let sessionCookieCertificates = Route(.get, "/v1/publicKeys", legacyName: "publicKeys", access: .anyone) {
+        request in
+        APIResponse(json: request.operations.cookies.certificates(), maxAgeSeconds: keysMaxAgeSeconds)
+    }
+
+    /// The same keys as a JSON Web Key Set.
+    static let sessionCookieKeySet = Route(.get, "/v1/sessionCookiePublicKeys", access: .anyone) { request in
+        APIResponse(json: try request.operations.cookies.jsonWebKeySet(), maxAgeSeconds: keysMaxAgeSeconds)
+    }
 }

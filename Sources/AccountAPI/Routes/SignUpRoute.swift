@@ -4,8 +4,16 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:signUp` for clients (`spec/01` §2.1): with a password, anonymously, or to link a password.
-    static let signUp = Route(.post, "/v1/accounts:signUp", legacyName: "signupNewUser", access: .client) { request in
+    /// `accounts:signUp` (`spec/01` §2.1): with a password, anonymously, to link a password, or by an administrator, who
+    /// gets no tokens.
+    static let signUp = Route(
+        .post,
+        "/v1/accounts:signUp",
+        legacyName: "signupNewUser",
+        aliases: projectPaths("accounts"),
+        access: .client
+    ) { request in
+        if request.actsOnAnyAccount(sessionFields: ["idToken"]) { return try await createByAdmin(request) }
         let result = try await request.operations.signUp(signUpRequest(request), tenant: request.tenant).value()
         return .object { writer in
             writer.field("kind", "identitytoolkit#SignupNewUserResponse")
@@ -13,6 +21,33 @@ extension Route {
             writer.field("email", result.user.email?.address.lowercased)
             writer.field("displayName", result.user.profile.displayName)
             writer.tokens(result.tokens)
+        }
+    }
+
+    private static func createByAdmin(_ request: APIRequest) async throws -> APIResponse {
+        let body = request.body
+        if try body.nonEmptyString("idToken") != nil { throw APIError.code(.unexpectedParameter, "User ID") }
+        var account = CreateAccount()
+        if let text = try body.nonEmptyString("localId") {
+            guard let id = UserID(text) else {
+                throw APIError.invalidValue(at: "localId", expected: "1 to 128 characters")
+            }
+            account.id = id
+        }
+        account.email = try body.nonEmptyString("email")
+        account.isEmailVerified = try body.bool("emailVerified") ?? false
+        account.password = try body.nonEmptyString("password")
+        account.phoneNumber = try body.nonEmptyString("phoneNumber")
+        account.displayName = try body.string("displayName", lengthMax: ProfileEdit.displayNameLengthMax)
+        account.photoURL = try body.string("photoUrl", lengthMax: ProfileEdit.photoURLLengthMax)
+        account.isDisabled = try body.bool("disabled") ?? false
+        account.enrollsSecondFactors = try !body.objects("mfaInfo").isEmpty
+        let user = try await request.operations.createAccount(account, tenant: request.tenant).value()
+        return .object { writer in
+            writer.field("kind", "identitytoolkit#SignupNewUserResponse")
+            writer.field("localId", user.id.rawValue)
+            writer.field("email", user.email?.address.lowercased)
+            writer.field("displayName", user.profile.displayName)
         }
     }
 

@@ -123,6 +123,11 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case k4 = "K4"
     case k5 = "K5"
 
+    // Editing the profile (`decideEditProfile`).
+    case f1 = "F1"
+    case f2 = "F2"
+    case f3 = "F3"
+
     // Deleting an account (`decideDelete`).
     case d1 = "D1"
     case d2 = "D2"

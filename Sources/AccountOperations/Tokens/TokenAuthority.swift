@@ -94,35 +94,63 @@ package final class TokenAuthority: Sendable {
     }
 
     private func checkSignature(of token: String, digest: SHA256Digest) throws(Rejection) -> VerifiedIDToken {
-        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
-            let signature = Base64URL.decode(parts[2])
-        else { throw .invalid }
-        let keys = state.withLock { $0.keys.published }
-        // The header is compared, not interpreted: an algorithm the key was not made for is never tried.
-        guard let key = keys.first(where: { $0.header == header }) else { throw .invalid }
-        let signingInput = token.utf8.dropLast(parts[2].utf8.count + 1)
-        guard key.verifies(signature, over: signingInput),
+        guard let payload = verifiedPayload(of: token),
             let verified = IDTokenClaims.decode(payload, issuer: issuer, audience: audience)
         else { throw .invalid }
         state.withLock { $0.remember(verified, for: digest) }
         return verified
     }
 
-    /// The published keys as a JSON Web Key Set (RFC 7517 §5).
-    package func jsonWebKeySet() throws -> [UInt8] {
+    /// The payload of a token that one of the keys signed, whatever it says; `nil` for any other.
+    private func verifiedPayload(of token: String) -> [UInt8]? {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
+            let signature = Base64URL.decode(parts[2])
+        else { return nil }
         let keys = state.withLock { $0.keys.published }
-        let members = try keys.map { try $0.publicJWK() }
+        // The header is compared, not interpreted: an algorithm the key was not made for is never tried.
+        guard let key = keys.first(where: { $0.header == header }) else { return nil }
+        let signingInput = token.utf8.dropLast(parts[2].utf8.count + 1)
+        return key.verifies(signature, over: signingInput) ? payload : nil
+    }
+
+    /// A token that lets a service account act as administrator until it expires or the account's key is taken away.
+    package func mintAccessToken(_ claims: AccessTokenClaims) throws -> String {
+        let key = state.withLock { $0.keys.signing }
+        return try key.sign(claims.payload(project: audience))
+    }
+
+    /// Reads back an access token of this project that has not expired at `now`; `nil` for anything else.
+    package func verifyAccessToken(_ token: String, at now: Timestamp) -> AccessTokenClaims? {
+        guard token.utf8.count <= Self.tokenBytesMax, let payload = verifiedPayload(of: token),
+            let claims = AccessTokenClaims(payload: payload, project: audience), now < claims.expiresAt
+        else { return nil }
+        return claims
+    }
+
+    /// The published keys as a JSON Web Key Set (RFC 7517 §5).
+    package func jsonWebKeySet() throws -> [UInt8] { try state.withLock { $0.keys }.jsonWebKeySet() }
+
+    /// The published certificates by key id, the form Admin SDKs fetch (`spec/01` §8).
+    package func certificates() -> [UInt8] { state.withLock { $0.keys }.certificates() }
+
+    /// The algorithms of the published keys, each once, in a fixed order.
+    package var algorithms: [String] {
+        Set(state.withLock { $0.keys.published }.map(\.algorithm.rawValue)).sorted()
+    }
+}
+
+extension TokenAuthority.KeySet {
+    func jsonWebKeySet() throws -> [UInt8] {
+        let members = try published.map { try $0.publicJWK() }
         return JSONWriter.object { writer in
             writer.field("keys", array: members) { writer, member in writer.value(member) }
         }
     }
 
-    /// The published certificates by key id, the form Admin SDKs fetch (`spec/01` §8).
-    package func certificates() -> [UInt8] {
-        let keys = state.withLock { $0.keys.published }
-        return JSONWriter.object { writer in
-            for key in keys { writer.field(key.id, key.certificatePEM) }
+    func certificates() -> [UInt8] {
+        JSONWriter.object { writer in
+            for key in published { writer.field(key.id, key.certificatePEM) }
         }
     }
 }

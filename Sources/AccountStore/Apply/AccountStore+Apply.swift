@@ -23,16 +23,29 @@ extension AccountStore {
 
     /// Deletes an account with everything that hangs off it, and frees its identifiers.
     package func delete(_ user: UserRecord, event: AccountEvent) async throws(PostgresError) -> Applied {
+        try await delete([(user, event)])
+    }
+
+    /// Deletes several accounts of one tenant as one decision: all of them, or none when a fact of any has moved.
+    ///
+    /// Name them in the order of their ids, so that two such calls never wait for each other in a circle.
+    package func delete(
+        _ deletions: [(user: UserRecord, event: AccountEvent)]
+    ) async throws(PostgresError) -> Applied {
+        guard let first = deletions.first else { return .applied }
         var batch = WriteBatch("account-delete")
-        batch.append(UserRow.lock(user.id, tenant: user.tenant, version: user.version))
-        batch.append(UserRow.assertVersion(user.version + 1, of: user.id, tenant: user.tenant))
-        for identifier in user.identifiers {
-            batch.append(IdentifierRow.release(identifier, of: user.id, tenant: user.tenant))
+        for (user, event) in deletions {
+            batch.append(UserRow.lock(user.id, tenant: user.tenant, version: user.version))
+            batch.append(UserRow.assertVersion(user.version + 1, of: user.id, tenant: user.tenant))
+            for identifier in user.identifiers {
+                batch.append(IdentifierRow.release(identifier, of: user.id, tenant: user.tenant))
+            }
+            batch.append(OneTimeCodeRow.deleteAll(of: user.id, tenant: user.tenant))
+            batch.append(UserRow.delete(user.id, tenant: user.tenant))
+            batch.append(AccountEventRow.insert(event, of: user.id, tenant: user.tenant))
         }
-        batch.append(OneTimeCodeRow.deleteAll(of: user.id, tenant: user.tenant))
-        batch.append(UserRow.delete(user.id, tenant: user.tenant))
-        batch.append(AccountEventRow.insert(event, of: user.id, tenant: user.tenant))
-        return try await run(batch, event: event, of: user.id, tenant: user.tenant)
+        // All or nothing, so one event tells of all.
+        return try await run(batch, event: first.event, of: first.user.id, tenant: first.user.tenant)
     }
 
     private func run(

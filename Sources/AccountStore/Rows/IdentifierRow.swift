@@ -72,6 +72,16 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
+    /// Frees what deleted accounts claimed.
+    static func releaseOrphans(tenant: TenantID) -> SQL {
+        """
+        DELETE FROM identifiers WHERE tenant_id = \(tenant.rawValue) AND NOT EXISTS (
+            SELECT FROM users
+            WHERE users.tenant_id = identifiers.tenant_id AND users.user_id = identifiers.user_id
+        )
+        """
+    }
+
     static func release(_ identifier: Identifier, of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers

@@ -111,6 +111,16 @@ struct OneTimeCodeRow: RowDecodable {
         """
     }
 
+    /// Drops the codes of deleted accounts.
+    static func deleteOrphans(tenant: TenantID) -> SQL {
+        """
+        DELETE FROM one_time_codes WHERE tenant_id = \(tenant.rawValue) AND user_id IS NOT NULL AND NOT EXISTS (
+            SELECT FROM users
+            WHERE users.tenant_id = one_time_codes.tenant_id AND users.user_id = one_time_codes.user_id
+        )
+        """
+    }
+
     static func deleteAll(of user: UserID, tenant: TenantID) -> SQL {
         "DELETE FROM one_time_codes WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)"
     }

@@ -30,3 +30,23 @@ struct PasswordCredentialRow: RowDecodable {
         "DELETE FROM password_credentials WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)"
     }
 }
+
+/// A hash with the user it belongs to.
+struct PasswordHashRow: RowDecodable {
+    let id: UserID
+    let hash: String
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        id = try row.parsed("password_credentials.user_id", UserID.init)
+        hash = try row.next(String.self)
+    }
+
+    static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<PasswordHashRow> {
+        Query(
+            """
+            SELECT user_id, hash FROM password_credentials
+            WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+            """
+        )
+    }
+}

@@ -1,4 +1,4 @@
-import AccountLinking
+package import AccountLinking
 import Postgres
 
 /// One row of `users` with everything that hangs off it and that answers or decisions need, in one statement.
@@ -208,5 +208,74 @@ extension UserRow {
             AS touched (tenant_id, user_id, signed_in_at, refreshed_at)
         WHERE users.tenant_id = touched.tenant_id AND users.user_id = touched.user_id
         """
+    }
+}
+
+extension UserRow {
+    /// In the order of their ids.
+    static func after(_ id: UserID?, limit: Int64, tenant: TenantID) -> Query<UserRow> {
+        // No id is empty, so every id comes after the empty text.
+        Query(
+            """
+            \(select) WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id > \(id?.rawValue ?? "")
+            ORDER BY users.user_id LIMIT \(limit)
+            """
+        )
+    }
+
+    static func page(by order: UserOrder, limit: Int64, offset: Int64, tenant: TenantID) -> Query<UserRow> {
+        Query(
+            """
+            \(select) WHERE users.tenant_id = \(tenant.rawValue)
+            ORDER BY \(order.clause) LIMIT \(limit) OFFSET \(offset)
+            """
+        )
+    }
+
+    static func count(tenant: TenantID) -> Query<Int64?> {
+        Query("SELECT count(*) FROM users WHERE tenant_id = \(tenant.rawValue)")
+    }
+
+    /// Deletes every account of the tenant, with one event each. Crosses users, which a distributed database would not do.
+    static func deleteAll(tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        WITH deleted AS (DELETE FROM users WHERE tenant_id = \(tenant.rawValue) RETURNING tenant_id, user_id)
+        INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule)
+        SELECT tenant_id, user_id, gen_random_uuid(), \(now.stored), \(AccountEvent.Kind.userDeleted.rawValue),
+            \(Rule.d5.rawValue)
+        FROM deleted
+        """
+    }
+
+    /// Sets the time of the last sign-in to whatever an administrator says, also to an earlier one.
+    static func setLastLogin(_ instant: Timestamp, of id: UserID, tenant: TenantID) -> SQL {
+        """
+        UPDATE users SET last_login_at = \(instant.stored)
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)
+        """
+    }
+}
+
+extension AccountWrite.Companion {
+    /// The time of the last sign-in, which is otherwise written behind.
+    package static func lastLogin(_ instant: Timestamp, of id: UserID, tenant: TenantID) -> Self {
+        Self([UserRow.setLastLogin(instant, of: id, tenant: tenant)])
+    }
+}
+
+extension UserOrder {
+    fileprivate var clause: SQL {
+        switch (key, isDescending) {
+        case (.id, false): "users.user_id"
+        case (.id, true): "users.user_id DESC"
+        case (.displayName, false): "users.display_name, users.user_id"
+        case (.displayName, true): "users.display_name DESC NULLS LAST, users.user_id"
+        case (.createdAt, false): "users.created_at, users.user_id"
+        case (.createdAt, true): "users.created_at DESC, users.user_id"
+        case (.lastLoginAt, false): "users.last_login_at, users.user_id"
+        case (.lastLoginAt, true): "users.last_login_at DESC NULLS LAST, users.user_id"
+        case (.email, false): "users.email, users.user_id"
+        case (.email, true): "users.email DESC NULLS LAST, users.user_id"
+        }
     }
 }

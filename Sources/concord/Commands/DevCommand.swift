@@ -89,6 +89,7 @@ struct DevCommand: AsyncParsableCommand {
                 algorithm: .es256,
                 mode: Composition.Mode(
                     callers: DevelopmentCallers(),
+                    customTokens: { DevelopmentCustomTokens(signed: $0) },
                     trust: trustAssertedEmails ? .asserted : .declared,
                     providers: ProviderRegistry(
                         keys: JWKSCache(

@@ -30,6 +30,7 @@ struct ServeCommand: AsyncParsableCommand {
                 algorithm: configuration.tokens.signingAlgorithm.algorithm,
                 mode: Composition.Mode(
                     callers: RegisteredCallers(),
+                    customTokens: { $0 },
                     trust: .declared,
                     providers: ProviderRegistry(
                         keys: JWKSCache(http: IssuerHTTPClient(policy: NetworkPolicy()), logger: logger)

@@ -1,0 +1,17 @@
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// Deletes every account, for test suites that start afresh (`spec/01` §9).
+    static let deleteAllAccounts = Route(
+        .delete,
+        "/emulator/v1/projects/{project}/accounts",
+        aliases: ["/emulator/v1/projects/{project}/tenants/{tenant}/accounts"],
+        service: .none,
+        access: .anyone
+    ) { request in
+        try await request.operations.deleteAllAccounts(tenant: request.tenant)
+        return .object { _ in }
+    }
+}

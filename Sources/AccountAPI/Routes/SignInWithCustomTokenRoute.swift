@@ -1,0 +1,21 @@
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// `accounts:signInWithCustomToken` (`spec/01` §2.8). The answer has no `localId`; clients read it from the token.
+    static let signInWithCustomToken = Route(
+        .post,
+        "/v1/accounts:signInWithCustomToken",
+        legacyName: "verifyCustomToken",
+        access: .client
+    ) { request in
+        guard let token = try request.body.nonEmptyString("token") else { throw APIError.code(.missingCustomToken) }
+        let result = try await request.operations.signInWithCustomToken(token, tenant: request.tenant).value()
+        return .object { writer in
+            writer.field("kind", "identitytoolkit#VerifyCustomTokenResponse")
+            writer.field("isNewUser", result.isNewUser)
+            writer.tokens(result.tokens)
+        }
+    }
+}

@@ -1,0 +1,14 @@
+/// Decides an edit of the profile by the user's own session (`spec/04` §5). Nobody gains or loses a way in; sessions
+/// stay.
+///
+/// Total and pure; the first matching rule wins.
+///
+/// - `current`: the account's profile.
+/// - `edited`: the profile as it is to be.
+package func decideEditProfile(account: Account, current: Profile, edited: Profile) -> Verdict<UpdateDecision> {
+    if account.isDisabled { return Verdict(.f1, .refuse(.userDisabled)) }
+    if current == edited { return Verdict(.f2, .unchanged(account.id)) }
+    var change = AccountChange()
+    change.profile = .replace(edited)
+    return Verdict(.f3, .apply(account.id, change, issuesTokens: false))
+}

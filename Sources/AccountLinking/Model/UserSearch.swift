@@ -1,0 +1,30 @@
+/// What an administrator looks accounts up by; an account matches when any of it names it (`spec/01` §3.1).
+package struct UserSearch: Sendable {
+    package var ids: [UserID] = []
+    package var emails: [EmailAddress] = []
+    package var phoneNumbers: [PhoneNumber] = []
+    package var identities: [ProviderIdentity] = []
+    /// First addresses, compared without regard to ASCII case.
+    package var initialEmails: [String] = []
+
+    package init() {}
+}
+
+/// How a list of accounts is sorted; accounts that are equal in it are sorted by id.
+package struct UserOrder: Sendable, Hashable {
+    package enum Key: Sendable, Hashable {
+        case id
+        case displayName
+        case createdAt
+        case lastLoginAt
+        case email
+    }
+
+    package var key: Key
+    package var isDescending: Bool
+
+    package init(key: Key, isDescending: Bool) {
+        self.key = key
+        self.isDescending = isDescending
+    }
+}

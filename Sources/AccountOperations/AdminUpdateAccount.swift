@@ -1,0 +1,176 @@
+package import AccountLinking
+import AccountStore
+
+/// What an administrator asks to change about an account (`accounts:update` with `localId`; `spec/01` §3.2).
+package struct AdminUpdateAccount: Sendable {
+    /// A provider identity to link (`linkProviderUserInfo`).
+    package struct Link: Sendable {
+        package var identity: ProviderIdentity
+        package var email: EmailAddress?
+        package var displayName: String?
+        package var photoURL: String?
+        package var screenName: String?
+
+        package init(identity: ProviderIdentity) {
+            self.identity = identity
+        }
+    }
+
+    /// As it was sent; judged after the account is found.
+    package var email: String?
+    package var isEmailVerified: Bool?
+    package var password: String?
+    /// As it was sent; judged last.
+    package var phoneNumber: String?
+    package var profile = ProfileEdit()
+    package var isDisabled: Bool?
+    /// The text of a JSON object that was found free of defects; the empty one clears.
+    package var customAttributes: String?
+    /// Stored as given; every session ends.
+    package var validSince: Timestamp?
+    package var createdAt: Timestamp?
+    package var lastLoginAt: Timestamp?
+    package var link: Link?
+    package var removal = Removal()
+    /// Whether second factors are to be enrolled, which is refused for now.
+    package var enrollsSecondFactors = false
+
+    package init() {}
+}
+
+extension AccountOperations {
+    /// Changes an account on an administrator's word: all that is asked, or nothing.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    package func updateAccount(
+        _ request: AdminUpdateAccount,
+        of id: UserID,
+        tenant: TenantID
+    ) async throws -> Outcome<Updated> {
+        // A look first, in the order of the answers: hashing for what will be refused would be work for nothing.
+        guard let found = try await store.user(id, tenant: tenant) else { return .denied(.refusal(.userNotFound)) }
+        var email: EmailAddress?
+        if let raw = request.email {
+            guard let address = EmailAddress(raw) else { return .denied(.invalidEmail) }
+            let owner = try await store.user(owning: .email(address), tenant: tenant)
+            if let owner, owner.id != found.id { return .denied(.refusal(.emailExists)) }
+            email = address
+        }
+        if let password = request.password, let objection = objection(toNew: password) { return .denied(objection) }
+        if request.enrollsSecondFactors { return .denied(.secondFactorsUnavailable) }
+        var phoneNumber: PhoneNumber?
+        if let raw = request.phoneNumber {
+            guard let number = PhoneNumber(raw) else { return .denied(.invalidPhoneNumber) }
+            phoneNumber = number
+        }
+
+        var hash: String?
+        if let password = request.password { hash = try await passwords.hash(password) }
+        var attempt = UpdateAttempt(effects: effects, methodProof: .administrator, passwordHash: hash)
+        if let link = request.link {
+            attempt = UpdateAttempt(
+                effects: effects,
+                methodProof: .administrator,
+                linkedProvider: link.row(at: attempt.now),
+                passwordHash: hash
+            )
+        }
+        let update = AdminUpdate(
+            email: email,
+            isEmailVerified: request.isEmailVerified,
+            setsPassword: hash != nil,
+            phoneNumber: phoneNumber,
+            isDisabled: request.isDisabled,
+            identity: request.link?.identity,
+            revokesSessions: request.validSince != nil
+        )
+        return try await decideAndApply { [attempt] in
+            try await attemptUpdate(request, update, of: id, tenant: tenant, attempt)
+        }
+    }
+
+    private func attemptUpdate(
+        _ request: AdminUpdateAccount,
+        _ update: AdminUpdate,
+        of id: UserID,
+        tenant: TenantID,
+        _ attempt: UpdateAttempt
+    ) async throws -> Outcome<Updated>? {
+        guard let user = try await store.user(id, tenant: tenant) else { return .denied(.refusal(.userNotFound)) }
+        let verdict = decideUpdateByAdmin(
+            account: user.account,
+            update: update,
+            emailOwner: try await owner(of: update.email.map(Identifier.email), tenant: tenant),
+            phoneOwner: try await owner(of: update.phoneNumber.map(Identifier.phone), tenant: tenant),
+            identityOwner: try await owner(of: update.identity.map(Identifier.federated), tenant: tenant)
+        )
+        var plan = UpdatePlan(user.account)
+        if let refusal = plan.add(verdict) { return .denied(.refusal(refusal)) }
+        let unlinking = decideUnlink(
+            policy: policy,
+            account: plan.account,
+            removal: request.removal,
+            request: .administrator,
+            alwaysKeepsLastMethod: false
+        )
+        if let refusal = plan.add(unlinking) { return .denied(.refusal(refusal)) }
+        var changed = user.applying(plan.change, attempt.context)
+        request.edit(&changed, linkedBefore: user.linkedProviders, at: attempt.now)
+        var companions: [AccountWrite.Companion] = []
+        if let lastLoginAt = request.lastLoginAt {
+            companions.append(.lastLogin(lastLoginAt, of: id, tenant: tenant))
+        }
+        let updated = try await apply(
+            changed,
+            previous: user,
+            plan: plan,
+            otherwise: verdict.rule,
+            attempt,
+            companions: companions
+        )
+        return updated.map { .success($0) }
+    }
+
+    private func owner(of identifier: Identifier?, tenant: TenantID) async throws -> Account? {
+        guard let identifier else { return nil }
+        return try await store.user(owning: identifier, tenant: tenant)?.account
+    }
+}
+
+extension AdminUpdateAccount {
+    /// What is no fact to any decision: stored as the administrator says.
+    fileprivate func edit(
+        _ user: inout UserRecord,
+        linkedBefore: [ProviderID: UserRecord.LinkedProvider],
+        at now: Timestamp
+    ) {
+        user.profile = profile.applied(to: user.profile)
+        if let customAttributes { user.customAttributes = CustomClaims.stored(customAttributes) }
+        if let validSince { user.validSince = Timestamp(secondsSinceEpoch: validSince.secondsSinceEpoch) }
+        if let createdAt { user.createdAt = createdAt }
+        if let lastLoginAt { user.lastLoginAt = lastLoginAt }
+        // The identity was linked before; its row is described anew.
+        if let link, let before = linkedBefore[link.identity.provider], before.identity == link.identity,
+            user.linkedProviders[link.identity.provider] == before
+        {
+            var row = link.row(at: now)
+            row.linkedAt = before.linkedAt
+            row.issuer = before.issuer
+            user.linkedProviders[link.identity.provider] = row
+        }
+    }
+}
+
+extension AdminUpdateAccount.Link {
+    fileprivate func row(at now: Timestamp) -> UserRecord.LinkedProvider {
+        UserRecord.LinkedProvider(
+            identity: identity,
+            issuer: nil,
+            email: email,
+            displayName: displayName,
+            photoURL: photoURL,
+            screenName: screenName,
+            linkedAt: now,
+            updatedAt: now
+        )
+    }
+}

@@ -1,0 +1,92 @@
+package import AccountLinking
+import AccountStore
+
+/// An account that an administrator asks for (`spec/01` §2.1).
+package struct CreateAccount: Sendable {
+    /// Random unless given.
+    package var id: UserID?
+    /// As it was sent; judged in the documented order.
+    package var email: String?
+    package var isEmailVerified = false
+    package var password: String?
+    /// As it was sent; judged in the documented order.
+    package var phoneNumber: String?
+    package var displayName: String?
+    package var photoURL: String?
+    package var isDisabled = false
+    /// Whether second factors are to be enrolled, which is refused for now.
+    package var enrollsSecondFactors = false
+
+    package init() {}
+}
+
+extension AccountOperations {
+    /// A new account on an administrator's word; nobody is signed in to it.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    package func createAccount(_ request: CreateAccount, tenant: TenantID) async throws -> Outcome<UserRecord> {
+        guard let id = request.id ?? UserID(effects.newLocalID()) else { throw UnexpectedDecision(.p12) }
+        // In the order of the answers: the id, the number, the address, the password (`spec/01` §2.1).
+        if let given = request.id, try await store.user(given, tenant: tenant) != nil {
+            return .denied(.refusal(.duplicateLocalID))
+        }
+        var phoneNumber: PhoneNumber?
+        if let raw = request.phoneNumber {
+            guard let number = PhoneNumber(raw) else { return .denied(.invalidPhoneNumber) }
+            if try await store.user(owning: .phone(number), tenant: tenant) != nil {
+                return .denied(.refusal(.phoneNumberExists))
+            }
+            phoneNumber = number
+        }
+        var email: EmailAddress?
+        if let raw = request.email {
+            guard let address = EmailAddress(raw) else { return .denied(.invalidEmail) }
+            if try await store.user(owning: .email(address), tenant: tenant) != nil {
+                return .denied(.refusal(.emailExists))
+            }
+            email = address
+        }
+        if let password = request.password, let objection = objection(toNew: password) { return .denied(objection) }
+        if request.enrollsSecondFactors { return .denied(.secondFactorsUnavailable) }
+
+        var hash: String?
+        if let password = request.password { hash = try await passwords.hash(password) }
+        let facts = NewAccount(
+            email: email,
+            isEmailVerified: request.isEmailVerified,
+            hasPassword: hash != nil,
+            phoneNumber: phoneNumber,
+            isDisabled: request.isDisabled
+        )
+        let now = effects.now()
+        let event = effects.newEventID()
+        let epoch = effects.newSessionEpoch()
+        return try await decideAndApply {
+            let verdict = decideCreateByAdmin(
+                request: facts,
+                isIDTaken: try await store.user(id, tenant: tenant) != nil,
+                isPhoneNumberTaken: try await isTaken(phoneNumber.map(Identifier.phone), tenant: tenant),
+                isEmailTaken: try await isTaken(email.map(Identifier.email), tenant: tenant)
+            )
+            switch verdict.decision {
+            case .refuse(let refusal): return .denied(.refusal(refusal))
+            case .create(let change):
+                let blank = UserRecord(tenant: tenant, id: id, sessionEpoch: epoch, createdAt: now)
+                var user = blank.applying(change, ChangeContext(now: now, methodProof: .administrator))
+                user.profile.displayName = request.displayName
+                user.profile.photoURL = request.photoURL
+                let write = AccountWrite(
+                    previous: nil,
+                    user: user,
+                    passwordHash: hash,
+                    event: AccountEvent(id: event, occurredAt: now, kind: .userCreated, rule: verdict.rule)
+                )
+                return try await store.apply(write) == .applied ? .success(user) : nil
+            }
+        }
+    }
+
+    private func isTaken(_ identifier: Identifier?, tenant: TenantID) async throws -> Bool {
+        guard let identifier else { return false }
+        return try await store.user(owning: identifier, tenant: tenant) != nil
+    }
+}

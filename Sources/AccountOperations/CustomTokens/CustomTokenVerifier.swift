@@ -1,0 +1,45 @@
+package import AccountLinking
+package import JSON
+
+/// What a verified custom token says (`spec/04` §4).
+package struct CustomToken: Sendable, Hashable {
+    package var user: UserID
+    package var tenant: TenantID
+    /// Claims of the session it starts; an object, or `nil` when there are none.
+    package var claims: JSONValue?
+}
+
+/// Tells whether a backend that this project trusts signed a custom token.
+///
+/// Production knows registered service accounts only; development also takes unsigned tokens.
+package protocol CustomTokenVerifier: Sendable {
+    /// The token's contents, or why it is not accepted: `invalidCustomToken`, `credentialMismatch`, `missingIdentifier`,
+    /// `invalidClaims`, `forbiddenClaim`, `claimsTooLarge`.
+    func verify(_ token: String, at now: Timestamp) async throws -> Outcome<CustomToken>
+}
+
+extension CustomToken {
+    /// Longer text is no token.
+    static let bytesMax = 16_384
+
+    /// Reads the payload of a token whose origin has been judged.
+    static func read(_ payload: JSONValue) -> Outcome<CustomToken> {
+        guard let name = payload["uid"]?.string ?? payload["user_id"]?.string, !name.isEmpty else {
+            return .denied(.missingIdentifier)
+        }
+        guard let user = UserID(name) else {
+            return .denied(.invalidCustomToken(reason: "The uid must have 1 to 128 characters"))
+        }
+        var token = CustomToken(user: user, tenant: TenantID(payload["tenant_id"]?.string ?? ""), claims: nil)
+        switch payload["claims"] {
+        case nil, .null: break
+        case .object(let claims):
+            if let defect = CustomClaims.defect(of: claims) { return .denied(defect.denial) }
+            let value = JSONValue.object(claims)
+            guard value.text.unicodeScalars.count <= CustomClaims.lengthMax else { return .denied(.claimsTooLarge) }
+            token.claims = claims.isEmpty ? nil : value
+        default: return .denied(.invalidClaims)
+        }
+        return .success(token)
+    }
+}

@@ -1,0 +1,67 @@
+package import AccountLinking
+import AccountStore
+
+extension AccountOperations {
+    /// Deletes an account on an administrator's word.
+    package func deleteAccount(_ id: UserID, tenant: TenantID) async throws -> Outcome<UserID> {
+        let now = effects.now()
+        let event = effects.newEventID()
+        return try await decideAndApply {
+            let user = try await store.user(id, tenant: tenant)
+            let verdict = decideDelete(policy: policy, account: user?.account, request: .administrator)
+            switch verdict.decision {
+            case .refuse(let refusal): return .denied(.refusal(refusal))
+            case .delete(let id):
+                guard let user else { throw UnexpectedDecision(verdict.rule) }
+                let record = AccountEvent(id: event, occurredAt: now, kind: .userDeleted, rule: verdict.rule)
+                return try await store.delete(user, event: record) == .applied ? .success(id) : nil
+            }
+        }
+    }
+
+    /// Accounts deleted in one transaction. A statement each for lock, guard, claims, row and event has to fit.
+    private static let deletionsPerTransaction = 50
+
+    /// Deletes many accounts (`accounts:batchDelete`), some at a time: each some is deleted as a whole or not at all.
+    /// Unknown ids are skipped.
+    ///
+    /// `force`: also those that are not disabled.
+    /// - Returns: the positions in `ids` of accounts that were kept because they are not disabled, in order.
+    package func deleteAccounts(_ ids: [UserID], force: Bool, tenant: TenantID) async throws -> [Int] {
+        let now = effects.now()
+        var kept: Set<UserID> = []
+        let sorted = Set(ids).sorted { $0.rawValue < $1.rawValue }
+        var start = 0
+        while start < sorted.count {
+            let some = Array(sorted[start..<min(start + Self.deletionsPerTransaction, sorted.count)])
+            start += some.count
+            let events = Dictionary(uniqueKeysWithValues: some.map { ($0, effects.newEventID()) })
+            let outcome: Outcome<Set<UserID>> = try await decideAndApply {
+                var deletions: [(user: UserRecord, event: AccountEvent)] = []
+                var refused: Set<UserID> = []
+                let users = try await store.users(some, tenant: tenant).sorted { $0.id.rawValue < $1.id.rawValue }
+                for user in users {
+                    guard force || user.isDisabled else {
+                        refused.insert(user.id)
+                        continue
+                    }
+                    let verdict = decideDelete(policy: policy, account: user.account, request: .administrator)
+                    guard case .delete = verdict.decision, let event = events[user.id] else {
+                        throw UnexpectedDecision(verdict.rule)
+                    }
+                    deletions.append(
+                        (user, AccountEvent(id: event, occurredAt: now, kind: .userDeleted, rule: verdict.rule))
+                    )
+                }
+                return try await store.delete(deletions) == .applied ? .success(refused) : nil
+            }
+            if case .success(let refused) = outcome { kept.formUnion(refused) }
+        }
+        return ids.indices.filter { kept.contains(ids[$0]) }
+    }
+
+    /// Deletes every account. For development only.
+    package func deleteAllAccounts(tenant: TenantID) async throws {
+        try await store.deleteAllUsers(tenant: tenant, at: effects.now())
+    }
+}

@@ -1,0 +1,52 @@
+package import AccountLinking
+import AccountStore
+
+/// One page of all accounts, with the hashes of their passwords.
+package struct AccountPage: Sendable {
+    package let users: [UserRecord]
+    /// By account; those without a password are left out.
+    package let passwordHashes: [UserID: String]
+    /// The id after which the next page begins; `nil` on the last one.
+    package let lastID: UserID?
+}
+
+extension AccountOperations {
+    /// The accounts that an administrator looks up, each once.
+    package func lookUp(_ search: UserSearch, tenant: TenantID) async throws -> [UserRecord] {
+        try await store.users(search, tenant: tenant)
+    }
+
+    /// The accounts after `id`, in the order of their ids (`accounts:batchGet`). Two round trips.
+    ///
+    /// A walk through all pages sees every account that exists throughout, once.
+    /// `limit`: at least 1.
+    package func listAccounts(after id: UserID?, limit: Int, tenant: TenantID) async throws -> AccountPage {
+        // One more than asked says whether another page follows.
+        let found = try await store.users(after: id, limit: Int64(limit) + 1, tenant: tenant)
+        let users = Array(found.prefix(limit))
+        let hashes = try await store.passwordHashes(
+            users.filter { $0.passwordUpdatedAt != nil }.map(\.id),
+            tenant: tenant
+        )
+        return AccountPage(
+            users: users,
+            passwordHashes: hashes,
+            lastID: found.count > users.count ? users.last?.id : nil
+        )
+    }
+
+    /// One page of all accounts in an order of the caller's choice (`accounts:query`).
+    package func queryAccounts(
+        by order: UserOrder,
+        limit: Int64,
+        offset: Int64,
+        tenant: TenantID
+    ) async throws -> [UserRecord] {
+        try await store.users(by: order, limit: limit, offset: offset, tenant: tenant)
+    }
+
+    /// How many accounts there are.
+    package func countAccounts(tenant: TenantID) async throws -> Int64 {
+        try await store.userCount(tenant: tenant)
+    }
+}

@@ -1,0 +1,36 @@
+import AccountLinking
+
+/// What a request does with one field of a profile.
+package enum FieldEdit: Sendable, Hashable {
+    case keep
+    case set(String)
+    case clear
+
+    func applied(to value: String?) -> String? {
+        switch self {
+        case .keep: value
+        case .set(let new): new
+        case .clear: nil
+        }
+    }
+}
+
+/// What a request does with a profile.
+package struct ProfileEdit: Sendable, Hashable {
+    /// At most 256 characters.
+    package var displayName = FieldEdit.keep
+    /// At most 2,048 characters.
+    package var photoURL = FieldEdit.keep
+
+    package static let displayNameLengthMax = 256
+    package static let photoURLLengthMax = 2048
+
+    package init() {}
+
+    func applied(to profile: Profile) -> Profile {
+        var profile = profile
+        profile.displayName = displayName.applied(to: profile.displayName)
+        profile.photoURL = photoURL.applied(to: profile.photoURL)
+        return profile
+    }
+}

@@ -1,0 +1,89 @@
+import AccountLinking
+import AccountStore
+import Crypto
+import CryptoExtras
+import FoundationEssentials
+import JSON
+
+/// A new service account, with the only copy of its private key.
+package struct NewServiceAccount: Sendable {
+    package let keyID: String
+    package let email: String
+    /// PKCS #8, PEM.
+    package let privateKeyPEM: String
+    /// SubjectPublicKeyInfo, DER.
+    package let publicKey: [UInt8]
+
+    /// `name`: the part of the account's name before the `@`.
+    package init(name: String, projectID: String, effects: Effects) throws {
+        let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        keyID = effects.randomBytes(20).map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined()
+        email = "\(name)@\(projectID).iam.gserviceaccount.com"
+        privateKeyPEM = key.pkcs8PEMRepresentation
+        publicKey = Array(key.publicKey.derRepresentation)
+    }
+
+    /// The credentials file, in the form that Google's client libraries read.
+    ///
+    /// `baseURL`: where Concord is reached, without a slash at the end.
+    package func credentialsFile(projectID: String, baseURL: String) -> String {
+        JSONValue.object([
+            "type": .string("service_account"), "project_id": .string(projectID),
+            "private_key_id": .string(keyID), "private_key": .string(privateKeyPEM),
+            "client_email": .string(email), "client_id": .string(keyID),
+            "token_uri": .string(baseURL + AccountOperations.tokenPath),
+        ]).text
+    }
+}
+
+/// A bearer token, and the seconds it is good for.
+package struct IssuedAccessToken: Sendable {
+    package let token: String
+    package let expiresInSeconds: Int64
+}
+
+extension AccountOperations {
+    /// The path of the endpoint that gives service accounts their bearer tokens.
+    package static let tokenPath = "/oauth2/token"
+
+    /// What some of Google's client libraries name as audience whatever the credentials file says. Harmless: the key is
+    /// registered nowhere but here, so an assertion for Google is good for nothing there.
+    private static let fixedAudience = "https://oauth2.googleapis.com/token"
+
+    /// Gives a service account a bearer token for an assertion it signed (RFC 7523 §2.1).
+    ///
+    /// `publicURL`: the audience is this with `tokenPath`; while it is `nil`, any address that ends so.
+    /// - Returns: `nil` for an assertion that does not hold; which part does not is nobody's business.
+    package func issueAccessToken(assertion: String, publicURL: String?) async throws -> IssuedAccessToken? {
+        let now = effects.now()
+        let accounts = ServiceAccountTokens(store: store, projectID: project.settings.projectID)
+        let outcome = try await accounts.verifyAssertion(
+            assertion,
+            at: now,
+            isAudience: { audience in
+                if audience == Self.fixedAudience { return true }
+                guard let publicURL else { return audience.hasSuffix(Self.tokenPath) }
+                return audience == publicURL + Self.tokenPath
+            }
+        )
+        guard case .success(let verified) = outcome else { return nil }
+        let claims = AccessTokenClaims(
+            email: verified.account.email,
+            keyID: verified.account.keyID,
+            expiresAt: now.adding(seconds: AccessTokenClaims.lifetimeSeconds)
+        )
+        return IssuedAccessToken(
+            token: try tokens.mintAccessToken(claims),
+            expiresInSeconds: AccessTokenClaims.lifetimeSeconds
+        )
+    }
+
+    /// Whether `token` is the bearer token of an account that is still registered. One round trip.
+    package func isServiceAccount(accessToken token: String) async throws -> Bool {
+        guard let claims = tokens.verifyAccessToken(token, at: effects.now()) else { return false }
+        return try await store.serviceAccount(keyID: claims.keyID) != nil
+    }
+}

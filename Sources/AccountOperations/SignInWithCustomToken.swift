@@ -1,0 +1,27 @@
+package import AccountLinking
+import AccountStore
+
+extension AccountOperations {
+    /// A sign-in by a token that a trusted backend made (`accounts:signInWithCustomToken`). Creates the account when
+    /// there is none with that id: also where there once was one, under another epoch, so that nothing old revives.
+    package func signInWithCustomToken(_ text: String, tenant: TenantID) async throws -> Outcome<SignedIn> {
+        let token: CustomToken
+        switch try await customTokens.verify(text, at: effects.now()) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let verified): token = verified
+        }
+        guard token.tenant == tenant else { return .denied(.tenantMismatch) }
+        let attempt = SignInAttempt(
+            effects: effects,
+            tenant: tenant,
+            session: NewSession(effects: effects, signInProvider: "custom", claims: token.claims),
+            methodProof: .session,
+            newUserID: token.user
+        )
+        return try await decideAndApply {
+            let existing = try await store.user(token.user, tenant: tenant)
+            let verdict = decideSignInWithCustomToken(existing: existing?.account)
+            return try await complete(verdict, loaded: [existing], attempt)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package import AccountLinking
+import JSON
+
+/// What the bearer token of a service account says (RFC 6750). Opaque to whoever holds it.
+///
+/// Issuer and audience are not those of ID tokens, so that neither is ever taken for the other.
+package struct AccessTokenClaims: Sendable, Hashable {
+    package static let lifetimeSeconds: Int64 = 3600
+
+    /// The account's name.
+    package var email: String
+    /// The key that asked; the token is good while it is registered.
+    package var keyID: String
+    package var expiresAt: Timestamp
+
+    package init(email: String, keyID: String, expiresAt: Timestamp) {
+        self.email = email
+        self.keyID = keyID
+        self.expiresAt = expiresAt
+    }
+
+    private static let audience = "urn:concord:administration"
+
+    private static func issuer(of project: String) -> String { "urn:concord:service-accounts:\(project)" }
+
+    func payload(project: String) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("iss", Self.issuer(of: project))
+            writer.field("aud", Self.audience)
+            writer.field("sub", email)
+            writer.field("key", keyID)
+            writer.field("exp", expiresAt.secondsSinceEpoch)
+        }
+    }
+
+    init?(payload: [UInt8], project: String) {
+        guard let claims = try? JSONValue(parsing: payload),
+            claims["iss"]?.string == Self.issuer(of: project), claims["aud"]?.string == Self.audience,
+            let email = claims["sub"]?.string, let keyID = claims["key"]?.string,
+            let seconds = claims["exp"]?.integer
+        else { return nil }
+        self.init(email: email, keyID: keyID, expiresAt: Timestamp(secondsSinceEpoch: seconds))
+    }
+}

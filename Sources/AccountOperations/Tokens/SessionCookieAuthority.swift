@@ -1,0 +1,46 @@
+import AccountLinking
+import JSON
+import Synchronization
+
+/// Mints session cookies, with keys of their own, and publishes the public halves (`spec/04` §7).
+///
+/// Safe to use from any task. The key set is replaced as a whole when keys are rotated.
+package final class SessionCookieAuthority: Sendable {
+    /// How long a cookie may live, in seconds.
+    package static let lifetimeSeconds: ClosedRange<Int64> = 300...1_209_600
+
+    private let issuer: String
+    private let keys: Mutex<TokenAuthority.KeySet>
+
+    package init(projectID: String, keys: TokenAuthority.KeySet) {
+        self.issuer = "https://session.firebase.google.com/\(projectID)"
+        self.keys = Mutex(keys)
+    }
+
+    /// Puts another key set into use.
+    package func replaceKeys(_ newKeys: TokenAuthority.KeySet) {
+        keys.withLock { $0 = newKeys }
+    }
+
+    /// A cookie with every claim of an ID token but its issuer and its times.
+    ///
+    /// `idToken`: verified before.
+    /// - Returns: `nil` when the text is no token at all.
+    func mint(fromVerified idToken: String, lifetimeSeconds: Int64, at now: Timestamp) throws -> String? {
+        let parts = idToken.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let payload = Base64URL.decode(parts[1]),
+            var claims = try JSONValue(parsing: payload).object
+        else { return nil }
+        claims["iss"] = .string(issuer)
+        claims["iat"] = .integer(now.secondsSinceEpoch)
+        claims["exp"] = .integer(now.secondsSinceEpoch + lifetimeSeconds)
+        let key = keys.withLock { $0.signing }
+        return try key.sign(Array(JSONValue.object(claims).text.utf8))
+    }
+
+    /// The published keys as a JSON Web Key Set (RFC 7517 §5).
+    package func jsonWebKeySet() throws -> [UInt8] { try keys.withLock { $0 }.jsonWebKeySet() }
+
+    /// The published certificates by key id, the form Admin SDKs fetch (`spec/01` §8).
+    package func certificates() -> [UInt8] { keys.withLock { $0 }.certificates() }
+}

@@ -1,0 +1,159 @@
+package import AccountLinking
+import AccountStore
+
+/// What the user's own session asks to change (`accounts:update` with an ID token; `spec/01` §3.2).
+package struct UpdateAccount: Sendable {
+    /// As it was sent; judged after the session is.
+    package var email: String?
+    package var password: String?
+    package var profile = ProfileEdit()
+    package var removal = Removal()
+
+    package init() {}
+}
+
+extension AccountOperations {
+    /// Changes the account of a session: all that is asked, or nothing.
+    ///
+    /// What ends sessions (a new password or address) answers with tokens of a new one. `locale` is the language for the
+    /// mail to a replaced address, as sent.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    package func updateAccount(
+        _ request: UpdateAccount,
+        idToken: String,
+        tenant: TenantID,
+        locale: String? = nil
+    ) async throws -> Outcome<Updated> {
+        let caller: AuthenticatedSession
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let session): caller = session
+        }
+        var email: EmailAddress?
+        if let raw = request.email {
+            guard let address = EmailAddress(raw) else { return .denied(.invalidEmail) }
+            email = address
+        }
+        // A look first: hashing for what will be refused would be work for nothing, and the order of answers wants it.
+        let owner = try await self.owner(of: email, tenant: tenant)
+        let start = effects.now()
+        let outlook = try plan(request, caller.user, email: email, owner: owner?.account, caller: caller, at: start)
+        if case .denied(let denial) = outlook { return .denied(denial) }
+        if let password = request.password, let objection = objection(toNew: password) { return .denied(objection) }
+
+        var hash: String?
+        if let password = request.password { hash = try await passwords.hash(password) }
+        let attempt = UpdateAttempt(
+            effects: effects,
+            methodProof: .session,
+            passwordHash: hash,
+            session: NewSession(
+                effects: effects,
+                signInProvider: request.password == nil ? caller.token.signInProvider : "password",
+                secondFactor: caller.token.secondFactor
+            )
+        )
+        let recovery = ActionCode(effects: effects)
+        return try await decideAndApply {
+            guard let user = try await store.user(caller.user.id, tenant: tenant) else {
+                return .denied(.refusal(.userNotFound))
+            }
+            // What ended the session since it was looked at also ends what the session asked for.
+            guard user.sessionEpoch == caller.token.sessionEpoch else { return .denied(.refusal(.tokenExpired)) }
+            let owner = try await self.owner(of: email, tenant: tenant)
+            let planned = try plan(request, user, email: email, owner: owner?.account, caller: caller, at: attempt.now)
+            guard case .success(let plan) = planned else {
+                guard case .denied(let denial) = planned else { return nil }
+                return .denied(denial)
+            }
+            let changed = user.applying(plan.change, attempt.context)
+            // Whoever had the account's first address must be able to take it back from a stolen session.
+            let isMoved = changed.email?.address != user.email?.address
+            let updated = try await apply(
+                changed,
+                previous: user,
+                plan: plan,
+                otherwise: .f2,
+                attempt,
+                companions: isMoved ? recoveryMail(recovery, for: changed, locale: locale, at: attempt.now) : []
+            )
+            return updated.map { .success($0) }
+        }
+    }
+
+    private func owner(of email: EmailAddress?, tenant: TenantID) async throws -> UserRecord? {
+        guard let email else { return nil }
+        return try await store.user(owning: .email(email), tenant: tenant)
+    }
+
+    /// The verdicts on the parts of the request, in the order their effects take place.
+    private func plan(
+        _ request: UpdateAccount,
+        _ user: UserRecord,
+        email: EmailAddress?,
+        owner: Account?,
+        caller: AuthenticatedSession,
+        at now: Timestamp
+    ) throws -> Outcome<UpdatePlan> {
+        let policy = policy
+        func isRecent(for operation: SensitiveOperation) -> Bool {
+            reauthentication(policy: policy, operation: operation, account: user.account)
+                .isMet(authTime: caller.token.authTime, now: now)
+        }
+        var plan = UpdatePlan(user.account)
+        var refusal: Refusal?
+        if let email, request.password != nil, user.email == nil || user.email?.address == email {
+            // Address and password for an account that has no other address: a sign-up in place (`spec/02` §5).
+            refusal = try plan.add(
+                linking: decideSignUp(
+                    policy: policy,
+                    request: .linkPassword(email, to: plan.account, isSessionRecent: isRecent(for: .changePassword)),
+                    emailOwner: owner
+                )
+            )
+        } else {
+            if let email {
+                refusal = plan.add(
+                    decideChangeEmail(
+                        policy: policy,
+                        account: plan.account,
+                        newAddress: email,
+                        owner: owner,
+                        isSessionRecent: isRecent(for: .changeEmail)
+                    )
+                )
+            }
+            if refusal == nil, request.password != nil {
+                refusal = plan.add(
+                    decideChangePassword(
+                        policy: policy,
+                        account: plan.account,
+                        isSessionRecent: isRecent(for: .changePassword)
+                    )
+                )
+            }
+        }
+        if refusal == nil {
+            refusal = plan.add(
+                decideEditProfile(
+                    account: plan.account,
+                    current: user.profile,
+                    edited: request.profile.applied(to: user.profile)
+                )
+            )
+        }
+        if refusal == nil {
+            refusal = plan.add(
+                decideUnlink(
+                    policy: policy,
+                    account: plan.account,
+                    removal: request.removal,
+                    request: .client(isSessionRecent: isRecent(for: .changeEmail)),
+                    alwaysKeepsLastMethod: false
+                )
+            )
+        }
+        if let refusal { return .denied(.refusal(refusal)) }
+        return .success(plan)
+    }
+}

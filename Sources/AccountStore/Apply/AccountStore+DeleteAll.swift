@@ -1,0 +1,14 @@
+package import AccountLinking
+package import Postgres
+
+extension AccountStore {
+    /// Deletes every account of the tenant with its codes and frees every identifier. For development only.
+    package func deleteAllUsers(tenant: TenantID, at now: Timestamp) async throws(PostgresError) {
+        var batch = WriteBatch("delete-all-users")
+        batch.append(UserRow.deleteAll(tenant: tenant, at: now))
+        // An account made while the first statement ran keeps its codes and what it claimed.
+        batch.append(OneTimeCodeRow.deleteOrphans(tenant: tenant))
+        batch.append(IdentifierRow.releaseOrphans(tenant: tenant))
+        _ = try await client.write(batch)
+    }
+}

@@ -1,0 +1,79 @@
+package import AccountLinking
+package import Postgres
+
+/// A backend that acts as an administrator: the public half of its key.
+package struct ServiceAccountRecord: Sendable, Hashable {
+    /// Names the key in the header of what it signs (`kid`).
+    package var keyID: String
+    /// The account's name, in the form of an address.
+    package var email: String
+    /// SubjectPublicKeyInfo, DER.
+    package var publicKey: [UInt8]
+    package var createdAt: Timestamp
+
+    package init(keyID: String, email: String, publicKey: [UInt8], createdAt: Timestamp) {
+        self.keyID = keyID
+        self.email = email
+        self.publicKey = publicKey
+        self.createdAt = createdAt
+    }
+}
+
+struct ServiceAccountRow: RowDecodable {
+    let record: ServiceAccountRecord
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        record = ServiceAccountRecord(
+            keyID: try row.next(String.self),
+            email: try row.next(String.self),
+            publicKey: try row.next([UInt8].self),
+            createdAt: try row.timestamp()
+        )
+    }
+
+    static func withKeyID(_ keyID: String) -> Query<ServiceAccountRow> {
+        Query("SELECT key_id, email, public_key, created_at FROM service_accounts WHERE key_id = \(keyID)")
+    }
+
+    static let all: Query<ServiceAccountRow> =
+        "SELECT key_id, email, public_key, created_at FROM service_accounts ORDER BY created_at, key_id"
+
+    /// Raises 23505 when the key is there already.
+    static func insert(_ account: ServiceAccountRecord) -> SQL {
+        """
+        INSERT INTO service_accounts (key_id, email, public_key, created_at)
+        VALUES (\(account.keyID), \(account.email), \(account.publicKey), \(account.createdAt.stored))
+        """
+    }
+
+    static func delete(_ keyID: String) -> SQL {
+        "DELETE FROM service_accounts WHERE key_id = \(keyID)"
+    }
+}
+
+extension AccountStore {
+    /// The account whose key is `keyID`; `nil` when there is none (any more). One round trip.
+    package func serviceAccount(keyID: String) async throws(PostgresError) -> ServiceAccountRecord? {
+        try await client.read(ServiceAccountRow.withKeyID(keyID)).first?.record
+    }
+
+    /// Every account, the oldest first.
+    package func serviceAccounts() async throws(PostgresError) -> [ServiceAccountRecord] {
+        try await client.read(ServiceAccountRow.all).map(\.record)
+    }
+
+    /// Registers a key. It is good from the moment this returns.
+    package func addServiceAccount(_ account: ServiceAccountRecord) async throws(PostgresError) {
+        var batch = WriteBatch("service-account-add")
+        batch.append(ServiceAccountRow.insert(account))
+        _ = try await client.write(batch)
+    }
+
+    /// Takes a key away; what it has signed is good for nothing from then on.
+    /// - Returns: whether there was one.
+    package func removeServiceAccount(keyID: String) async throws(PostgresError) -> Bool {
+        var batch = WriteBatch("service-account-remove")
+        batch.append(ServiceAccountRow.delete(keyID))
+        return try await client.write(batch).affectedRows(0) == 1
+    }
+}

@@ -1,0 +1,41 @@
+import AccountLinking
+import Postgres
+
+/// The ids of accounts, found by what no identifier holds.
+struct UserIDRow: RowDecodable {
+    let id: UserID
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        id = try row.parsed("users.user_id", UserID.init)
+    }
+
+    /// The accounts whose first address is one of `emails`.
+    static func withInitialEmails(_ emails: [String], tenant: TenantID) -> Query<UserIDRow> {
+        Query(
+            """
+            SELECT user_id FROM users
+            WHERE tenant_id = \(tenant.rawValue) AND initial_email IS NOT NULL
+                AND lower(initial_email COLLATE "C") = ANY(\(emails.map(asciiLowercased)))
+            """
+        )
+    }
+
+    /// The accounts with a provider row that shows `email`.
+    static func linkedWithEmail(_ email: EmailAddress, tenant: TenantID) -> Query<UserIDRow> {
+        Query(
+            """
+            SELECT DISTINCT user_id FROM linked_providers
+            WHERE tenant_id = \(tenant.rawValue) AND email_key = \(email.canonical)
+            ORDER BY user_id LIMIT 100
+            """
+        )
+    }
+
+    /// What `lower` does under the collation "C".
+    private static func asciiLowercased(_ text: String) -> String {
+        String(
+            decoding: text.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 },
+            as: UTF8.self
+        )
+    }
+}

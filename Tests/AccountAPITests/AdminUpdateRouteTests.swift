@@ -1,0 +1,200 @@
+import AccountAPI
+import AccountLinking
+import AccountTestSupport
+import JSON
+import Testing
+
+struct AdminUpdateRouteTests {
+    @Test func `every field an administrator may set is stored and shown`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let id = try await api.create(["email": "ann@example.com"])
+            let answer = try await api.admin(
+                "accounts:update",
+                [
+                    "localId": .string(id), "email": "ann@example.org", "emailVerified": true,
+                    "phoneNumber": "+15550001111", "displayName": "Ann", "photoUrl": "https://example.com/a.png",
+                    "customAttributes": "{\"role\":\"admin\"}", "validSince": "1750000100",
+                    "createdAt": 1_600_000_000_123, "lastLoginAt": "1600000000456", "password": "correct horse",
+                    "linkProviderUserInfo": ["providerId": "google.com", "rawId": "g1", "email": "ann@gmail.com"],
+                ]
+            )
+            #expect(answer.status == 200)
+            #expect(answer.json["idToken"] == nil)
+            let user = try #require(try await api.user(id))
+            #expect(user["email"]?.string == "ann@example.org")
+            #expect(user["emailVerified"]?.bool == true)
+            #expect(user["phoneNumber"]?.string == "+15550001111")
+            #expect(user["displayName"]?.string == "Ann")
+            #expect(user["customAttributes"]?.string == "{\"role\":\"admin\"}")
+            #expect(user["validSince"]?.string == "1750000100")
+            #expect(user["createdAt"]?.string == "1600000000123")
+            #expect(user["lastLoginAt"]?.string == "1600000000456")
+            #expect(user.providers == ["password", "google.com", "phone"])
+        }
+    }
+
+    @Test func `the unprefixed path serves an administrator too`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let id = try await api.create(["email": "ann@example.com"])
+            let answer = try await api.post(
+                "/v1/accounts:update",
+                ["localId": .string(id), "displayName": "Ann"],
+                key: nil,
+                bearer: "owner"
+            )
+            #expect(answer.json["displayName"]?.string == "Ann")
+            let nobody = try await api.post("/v1/accounts:update", ["displayName": "A"], key: nil, bearer: "owner")
+            #expect(nobody.errorMessage == "MISSING_LOCAL_ID")
+            let unknown = try await api.admin("accounts:update", ["localId": "nobody"])
+            #expect(unknown.errorMessage == "USER_NOT_FOUND")
+        }
+    }
+
+    @Test func `a client with a key is no administrator, nor is a bearer nobody gave`() async throws {
+        try await TestAPI.with { api in
+            let path = "\(TestAPI.projectPath)/accounts:update"
+            let client = try await api.post(path, ["localId": "x"])
+            #expect(client.status == 400)
+            #expect(client.errorMessage?.hasPrefix("INSUFFICIENT_PERMISSION") == true)
+            #expect(try await api.post(path, ["localId": "x"], key: nil).status == 401)
+            #expect(try await api.post(path, ["localId": "x"], key: nil, bearer: "owner").status == 401)
+            let user = try await api.signUp("ann@example.com")
+            let idToken = user["idToken"]?.string
+            #expect(try await api.post(path, ["localId": "x"], key: nil, bearer: idToken).status == 401)
+        }
+    }
+
+    @Test func `another project and any tenant are not found`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let other = try await api.post("/v1/projects/other/accounts:lookup", [:], key: nil, bearer: "owner")
+            #expect(other.status == 404)
+            #expect(other.errorMessage == "PROJECT_NOT_FOUND")
+            let tenant = try await api.admin("tenants/t1/accounts:lookup")
+            #expect(tenant.errorMessage == "TENANT_NOT_FOUND")
+        }
+    }
+
+    @Test func `identifiers of others are refused in the documented order`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let id = try await api.create(["email": "ann@example.com"])
+            let bob = try await api.create(["email": "bob@example.com", "phoneNumber": "+15550002222"])
+            _ = try await api.admin(
+                "accounts:update",
+                ["localId": .string(bob), "linkProviderUserInfo": ["providerId": "google.com", "rawId": "g2"]]
+            )
+            let cases: [(JSONValue, String)] = [
+                (["email": "bob@example.com", "password": "x"], "EMAIL_EXISTS"),
+                (["email": "nonsense", "password": "x"], "INVALID_EMAIL"),
+                (
+                    ["password": "x", "phoneNumber": "1"],
+                    "WEAK_PASSWORD : Password should be at least 6 characters"
+                ),
+                (["phoneNumber": "1"], "INVALID_PHONE_NUMBER : Invalid format."),
+                (["phoneNumber": "+15550002222"], "PHONE_NUMBER_EXISTS"),
+                (
+                    ["linkProviderUserInfo": ["providerId": "google.com", "rawId": "g2"]],
+                    "FEDERATED_USER_ID_ALREADY_LINKED"
+                ),
+                (["linkProviderUserInfo": ["rawId": "g2"]], "MISSING_PROVIDER_ID"),
+                (["linkProviderUserInfo": ["providerId": "google.com"]], "MISSING_RAW_ID"),
+                (["linkProviderUserInfo": ["providerId": "password", "rawId": "x"]], "INVALID_PROVIDER_ID"),
+                (["customAttributes": "[]"], "INVALID_CLAIMS"), (["customAttributes": "{"], "INVALID_CLAIMS"),
+                (["customAttributes": "{\"sub\":1}"], "FORBIDDEN_CLAIM : sub"),
+                (
+                    ["customAttributes": .string("{\"a\":\"" + String(repeating: "x", count: 1000) + "\"}")],
+                    "CLAIMS_TOO_LARGE"
+                ),
+                (
+                    ["mfa": ["enrollments": [["phoneInfo": "+15550003333"]]]],
+                    "UNSUPPORTED_SECOND_FACTOR : Second factors cannot be enrolled yet."
+                ),
+            ]
+            for (fields, error) in cases {
+                var body = fields.object ?? [:]
+                body["localId"] = .string(id)
+                let answer = try await api.admin("accounts:update", .object(body))
+                #expect(answer.errorMessage == error)
+            }
+            #expect(try await api.user(id)?.providers == [])
+        }
+    }
+
+    @Test func `empty second factors, empty claims and providers that are not there are no error`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let id = try await api.create(["email": "ann@example.com", "phoneNumber": "+15550001111"])
+            _ = try await api.admin(
+                "accounts:update",
+                ["localId": .string(id), "customAttributes": "{\"a\":1}"]
+            )
+            let answer = try await api.admin(
+                "accounts:update",
+                [
+                    "localId": .string(id), "mfa": [:], "customAttributes": "{}",
+                    "deleteProvider": ["phone", "github.com"],
+                ]
+            )
+            #expect(answer.status == 200)
+            let user = try #require(try await api.user(id))
+            #expect(user["customAttributes"] == nil)
+            #expect(user["phoneNumber"] == nil)
+        }
+    }
+
+    @Test func `disabling refuses every session and enabling does not revive it`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let user = try await api.signUp("ann@example.com")
+            let id = user["localId"] ?? .null
+            _ = try await api.admin("accounts:update", ["localId": id, "disableUser": true])
+            let signIn = try await api.post(
+                "/v1/accounts:signInWithPassword",
+                ["email": "ann@example.com", "password": "correct horse"]
+            )
+            #expect(signIn.errorMessage == "USER_DISABLED")
+            // An administrator still works on it.
+            let unlinked = try await api.admin("accounts:update", ["localId": id, "deleteProvider": ["password"]])
+            #expect(unlinked.status == 200)
+            _ = try await api.admin("accounts:update", ["localId": id, "disableUser": false])
+            let old = try await api.post("/v1/accounts:lookup", ["idToken": user["idToken"] ?? .null])
+            #expect(old.errorMessage == "TOKEN_EXPIRED")
+        }
+    }
+
+    @Test func `revoking ends sessions of the same second too`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let user = try await api.signUp("ann@example.com")
+            let seconds = api.service.clock.now.secondsSinceEpoch
+            let answer = try await api.admin(
+                "accounts:update",
+                ["localId": user["localId"] ?? .null, "validSince": .integer(seconds)]
+            )
+            #expect(answer.status == 200)
+            let old = try await api.post("/v1/accounts:lookup", ["idToken": user["idToken"] ?? .null])
+            #expect(old.errorMessage == "TOKEN_EXPIRED")
+            let signIn = try await api.post(
+                "/v1/accounts:signInWithPassword",
+                ["email": "ann@example.com", "password": "correct horse"]
+            )
+            #expect(signIn.status == 200)
+        }
+    }
+
+    @Test func `custom claims are in the next token, never over the reserved ones`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let user = try await api.signUp("ann@example.com")
+            _ = try await api.admin(
+                "accounts:update",
+                [
+                    "localId": user["localId"] ?? .null,
+                    "customAttributes": "{\"role\":\"admin\",\"user_id\":\"somebody\"}",
+                ]
+            )
+            let refreshed = try await api.post(
+                "/v1/token",
+                ["grantType": "refresh_token", "refreshToken": user["refreshToken"] ?? .null]
+            )
+            let claims = try payload(of: refreshed.json["id_token"]?.string)
+            #expect(claims["role"]?.string == "admin")
+            #expect(claims["user_id"] == user["localId"])
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import AccountLinking
+import Testing
+
+struct EditProfileRows {
+    private let named = Profile(displayName: "Ann")
+
+    @Test func `F1: a disabled account's profile stays`() {
+        let account = Account.fixture("a", disabled: true)
+        #expect(
+            decideEditProfile(account: account, current: Profile(), edited: named)
+                == Verdict(.f1, .refuse(.userDisabled))
+        )
+    }
+
+    @Test func `F2: an edit that changes nothing writes nothing`() {
+        let account = Account.fixture("a")
+        #expect(
+            decideEditProfile(account: account, current: named, edited: named) == Verdict(.f2, .unchanged(user("a")))
+        )
+    }
+
+    @Test func `F3: an edit replaces the profile and ends no session`() {
+        let account = Account.fixture("a")
+        #expect(
+            decideEditProfile(account: account, current: named, edited: Profile())
+                == Verdict(.f3, .apply(user("a"), .only { $0.profile = .replace(Profile()) }, issuesTokens: false))
+        )
+    }
+}

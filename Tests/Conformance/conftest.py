@@ -1,0 +1,117 @@
+"""A development server of the test run's own, and what every test uses to talk to it."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import threading
+import urllib.error
+import urllib.request
+import uuid
+
+import pytest
+
+PROJECT = "demo-conformance"
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Server:
+    """The wire, without an SDK."""
+
+    def __init__(self, host):
+        self.host = host
+        self.base = f"http://{host}"
+
+    def get(self, path):
+        with urllib.request.urlopen(self.base + path, timeout=20) as answer:
+            return json.load(answer)
+
+    def post(self, path, body, bearer=None):
+        """The status and the answer."""
+        headers = {"Content-Type": "application/json"}
+        if bearer:
+            headers["Authorization"] = f"Bearer {bearer}"
+        data = json.dumps(body).encode()
+        request = urllib.request.Request(self.base + path, data=data, headers=headers, method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+    def client(self, method, body):
+        """Calls `accounts:METHOD` as an app with an API key does."""
+        return self.post(f"/identitytoolkit.googleapis.com/v1/accounts:{method}?key=any", body)
+
+    def refresh(self, refresh_token):
+        body = {"grantType": "refresh_token", "refreshToken": refresh_token}
+        return self.post("/securetoken.googleapis.com/v1/token?key=any", body)
+
+    def sign_up(self, email=None, password="correct horse"):
+        """Signs a new person up and returns the answer."""
+        body = {"email": email or address(), "password": password, "returnSecureToken": True}
+        status, answer = self.client("signUp", body)
+        assert status == 200, answer
+        return answer
+
+
+def address():
+    """An address nobody else has."""
+    return f"{uuid.uuid4().hex}@example.com"
+
+
+def serve(binary, directory):
+    process = subprocess.Popen(
+        [binary, "dev", "--port", "0", "--project", PROJECT, "--data-dir", directory,
+         "--migrations", str(REPOSITORY / "migrations")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    # A server that never says it is ready is ended, which ends the loop below.
+    timer = threading.Timer(120, process.kill)
+    timer.start()
+    said = []
+    for line in process.stdout:
+        said.append(line)
+        found = re.search(r"FIREBASE_AUTH_EMULATOR_HOST=(\S+)", line)
+        if found:
+            timer.cancel()
+            # Nobody reads the rest, and a full pipe would stop the server.
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            return process, found[1]
+    timer.cancel()
+    process.wait()
+    pytest.exit("the server did not start:\n" + "".join(said), returncode=1)
+
+
+@pytest.fixture(scope="session")
+def server():
+    with tempfile.TemporaryDirectory(prefix="concord-conformance-") as directory:
+        process, host = serve(os.environ["CONCORD"], directory)
+        try:
+            yield Server(host)
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
+
+
+@pytest.fixture(scope="session")
+def app(server):
+    """The Admin SDK, redirected by its emulator switch."""
+    os.environ["FIREBASE_AUTH_EMULATOR_HOST"] = server.host
+    import firebase_admin
+
+    yield firebase_admin.initialize_app(options={"projectId": PROJECT})
+
+
+@pytest.fixture
+def empty(server):
+    """No account exists when the test begins."""
+    request = urllib.request.Request(
+        f"{server.base}/emulator/v1/projects/{PROJECT}/accounts", method="DELETE"
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        assert json.load(answer) == {}

@@ -1,0 +1,191 @@
+"""What a backend does with the Admin SDK, as it stands."""
+
+import time
+import urllib.parse
+
+import pytest
+from firebase_admin import auth, exceptions
+
+from conftest import address
+
+
+def test_a_user_is_created_and_found_by_every_identifier(app):
+    email, phone = address(), f"+1555{time.time_ns() % 10**7:07d}"
+    user = auth.create_user(
+        email=email, email_verified=True, phone_number=phone, display_name="Ann", photo_url="https://example.com/a.png",
+        password="correct horse",
+    )
+    for found in (auth.get_user(user.uid), auth.get_user_by_email(email), auth.get_user_by_phone_number(phone)):
+        assert found.uid == user.uid
+        assert (found.email, found.phone_number, found.display_name) == (email, phone, "Ann")
+        assert found.email_verified and not found.disabled
+        assert found.user_metadata.last_sign_in_timestamp is None
+        assert abs(found.user_metadata.creation_timestamp - time.time() * 1000) < 60_000
+        assert {row.provider_id for row in found.provider_data} == {"password", "phone"}
+        assert found.custom_claims is None
+
+
+def test_a_user_with_nothing_and_one_with_a_chosen_id(app):
+    assert len(auth.create_user().uid) == 28
+    uid = f"chosen-{time.time_ns()}"
+    assert auth.create_user(uid=uid).uid == uid
+    with pytest.raises(auth.UidAlreadyExistsError):
+        auth.create_user(uid=uid)
+
+
+def test_taken_identifiers_are_told_apart(app):
+    email, phone = address(), f"+1556{time.time_ns() % 10**7:07d}"
+    auth.create_user(email=email, phone_number=phone)
+    with pytest.raises(auth.EmailAlreadyExistsError):
+        auth.create_user(email=email.upper())
+    with pytest.raises(auth.PhoneNumberAlreadyExistsError):
+        auth.create_user(phone_number=phone)
+    other = auth.create_user()
+    with pytest.raises(auth.EmailAlreadyExistsError):
+        auth.update_user(other.uid, email=email)
+
+
+def test_nobody_is_not_found(app):
+    for call in (
+        lambda: auth.get_user("nobody"), lambda: auth.get_user_by_email(address()),
+        lambda: auth.update_user("nobody", display_name="A"), lambda: auth.delete_user("nobody"),
+    ):
+        with pytest.raises(auth.UserNotFoundError):
+            call()
+
+
+def test_many_users_are_fetched_at_once(app):
+    users = [auth.create_user(email=address()) for _ in range(3)]
+    found = auth.get_users([
+        auth.UidIdentifier(users[0].uid), auth.EmailIdentifier(users[1].email), auth.UidIdentifier(users[2].uid),
+        auth.UidIdentifier("nobody"), auth.ProviderIdentifier("google.com", "nobody"),
+    ])
+    assert {user.uid for user in found.users} == {user.uid for user in users}
+    assert len(found.not_found) == 2
+
+
+def test_users_are_listed_page_by_page(app, empty):
+    uids = {auth.create_user(uid=f"user-{number:03d}").uid for number in range(25)}
+    page = auth.list_users(max_results=10)
+    assert len(page.users) == 10 and page.has_next_page
+    assert [user.uid for user in auth.list_users(max_results=10).iterate_all()] == sorted(uids)
+    assert len(auth.list_users().users) == 25
+
+
+def test_an_update_changes_and_clears(app):
+    user = auth.create_user(email=address(), display_name="Ann", photo_url="https://example.com/a.png",
+                            phone_number=f"+1557{time.time_ns() % 10**7:07d}")
+    email = address()
+    changed = auth.update_user(user.uid, email=email, email_verified=True, display_name="Anne")
+    assert (changed.email, changed.email_verified, changed.display_name) == (email, True, "Anne")
+    gone = auth.DELETE_ATTRIBUTE
+    cleared = auth.update_user(user.uid, display_name=gone, photo_url=gone, phone_number=gone)
+    assert cleared.display_name is None and cleared.photo_url is None and cleared.phone_number is None
+
+
+def test_custom_claims_come_with_the_next_token(app, server):
+    person = server.sign_up()
+    auth.set_custom_user_claims(person["localId"], {"role": "admin"})
+    assert auth.get_user(person["localId"]).custom_claims == {"role": "admin"}
+    _, refreshed = server.refresh(person["refreshToken"])
+    assert auth.verify_id_token(refreshed["id_token"])["role"] == "admin"
+    auth.set_custom_user_claims(person["localId"], None)
+    assert not auth.get_user(person["localId"]).custom_claims
+
+
+def test_users_are_deleted_one_by_one_and_many_at_once(app):
+    user = auth.create_user(email=address())
+    auth.delete_user(user.uid)
+    with pytest.raises(auth.UserNotFoundError):
+        auth.get_user(user.uid)
+    uids = [auth.create_user().uid for _ in range(5)]
+    result = auth.delete_users(uids + ["nobody"])
+    assert (result.success_count, result.failure_count) == (6, 0)
+    assert auth.get_users([auth.UidIdentifier(uid) for uid in uids]).users == []
+
+
+def test_an_id_token_is_verified(app, server):
+    person = server.sign_up()
+    claims = auth.verify_id_token(person["idToken"], check_revoked=True)
+    assert claims["uid"] == person["localId"]
+    assert claims["firebase"]["sign_in_provider"] == "password"
+
+
+def test_a_custom_token_signs_in_with_its_claims(app, server):
+    uid = f"custom-{time.time_ns()}"
+    token = auth.create_custom_token(uid, {"tier": "gold"}).decode()
+    status, answer = server.client("signInWithCustomToken", {"token": token, "returnSecureToken": True})
+    assert status == 200 and answer["isNewUser"] is True
+    claims = auth.verify_id_token(answer["idToken"])
+    assert (claims["uid"], claims["tier"]) == (uid, "gold")
+    assert claims["firebase"]["sign_in_provider"] == "custom"
+    _, again = server.client("signInWithCustomToken", {"token": token})
+    assert again["isNewUser"] is False
+
+
+def test_a_session_cookie_is_made_and_verified(app, server):
+    person = server.sign_up()
+    cookie = auth.create_session_cookie(person["idToken"], expires_in=3600)
+    claims = auth.verify_session_cookie(cookie, check_revoked=True)
+    assert claims["uid"] == person["localId"]
+    assert claims["exp"] - claims["iat"] == 3600
+    with pytest.raises(exceptions.InvalidArgumentError):
+        auth.create_session_cookie("nonsense", expires_in=3600)
+
+
+def test_revoking_ends_sessions_and_shows_in_tokens(app, server):
+    person = server.sign_up()
+    cookie = auth.create_session_cookie(person["idToken"], expires_in=3600)
+    # Third parties compare whole seconds.
+    time.sleep(1.1)
+    auth.revoke_refresh_tokens(person["localId"])
+    with pytest.raises(auth.RevokedIdTokenError):
+        auth.verify_id_token(person["idToken"], check_revoked=True)
+    with pytest.raises(auth.RevokedSessionCookieError):
+        auth.verify_session_cookie(cookie, check_revoked=True)
+    status, answer = server.refresh(person["refreshToken"])
+    assert (status, answer["error"]["message"]) == (400, "TOKEN_EXPIRED")
+
+
+def test_a_disabled_user_is_refused_everywhere(app, server):
+    email = address()
+    person = server.sign_up(email)
+    assert auth.update_user(person["localId"], disabled=True).disabled
+    with pytest.raises(auth.UserDisabledError):
+        auth.verify_id_token(person["idToken"], check_revoked=True)
+    status, answer = server.client("signInWithPassword", {"email": email, "password": "correct horse"})
+    assert (status, answer["error"]["message"]) == (400, "USER_DISABLED")
+    auth.update_user(person["localId"], disabled=False)
+    assert server.client("signInWithPassword", {"email": email, "password": "correct horse"})[0] == 200
+
+
+def code_in(link):
+    return urllib.parse.parse_qs(urllib.parse.urlsplit(link).query)["oobCode"][0]
+
+
+def test_a_reset_link_sets_a_password(app, server):
+    email = address()
+    auth.create_user(email=email)
+    code = code_in(auth.generate_password_reset_link(email))
+    assert server.client("resetPassword", {"oobCode": code})[1]["email"] == email
+    assert server.client("resetPassword", {"oobCode": code, "newPassword": "another horse"})[0] == 200
+    assert server.client("signInWithPassword", {"email": email, "password": "another horse"})[0] == 200
+    status, answer = server.client("resetPassword", {"oobCode": code, "newPassword": "a third horse"})
+    assert (status, answer["error"]["message"]) == (400, "INVALID_OOB_CODE")
+
+
+def test_a_verification_link_verifies_the_address(app, server):
+    user = auth.create_user(email=address())
+    code = code_in(auth.generate_email_verification_link(user.email))
+    assert not auth.get_user(user.uid).email_verified
+    assert server.client("update", {"oobCode": code})[0] == 200
+    assert auth.get_user(user.uid).email_verified
+
+
+def test_a_sign_in_link_signs_in(app, server):
+    email = address()
+    settings = auth.ActionCodeSettings(url="http://localhost/done", handle_code_in_app=True)
+    code = code_in(auth.generate_sign_in_with_email_link(email, settings))
+    status, answer = server.client("signInWithEmailLink", {"email": email, "oobCode": code})
+    assert status == 200 and answer["isNewUser"] is True
+    assert auth.verify_id_token(answer["idToken"])["email_verified"] is True

@@ -1,0 +1,87 @@
+"""Tokens and cookies, verified by libraries that know nothing of us."""
+
+import jwt
+import pytest
+from cryptography import x509
+from firebase_admin import auth
+
+from conftest import PROJECT
+
+ALGORITHMS = ["ES256", "RS256"]
+ID_TOKEN_ISSUER = f"https://securetoken.google.com/{PROJECT}"
+COOKIE_ISSUER = f"https://session.firebase.google.com/{PROJECT}"
+ACCOUNT = "securetoken@system.gserviceaccount.com"
+
+
+@pytest.fixture
+def id_token(server):
+    return server.sign_up()["idToken"]
+
+
+@pytest.fixture
+def cookie(app, id_token):
+    return auth.create_session_cookie(id_token, expires_in=600)
+
+
+def key_of(keys, token):
+    """The key of a JSON Web Key Set that a token names."""
+    return jwt.PyJWKSet.from_dict(keys)[jwt.get_unverified_header(token)["kid"]].key
+
+
+def certified_key(certificates, token):
+    """The public key of the certificate that a token names."""
+    pem = certificates[jwt.get_unverified_header(token)["kid"]]
+    return x509.load_pem_x509_certificate(pem.encode()).public_key()
+
+
+def verify(token, key, issuer):
+    options = {"require": ["iss", "aud", "sub", "iat", "exp", "auth_time"]}
+    return jwt.decode(token, key, algorithms=ALGORITHMS, audience=PROJECT, issuer=issuer, options=options)
+
+
+def with_one_bit_flipped(token, part):
+    """The token with one bit changed in the middle of one of its parts."""
+    parts = token.split(".")
+    raw = bytearray(jwt.utils.base64url_decode(parts[part]))
+    raw[len(raw) // 2] ^= 1
+    parts[part] = jwt.utils.base64url_encode(bytes(raw)).decode()
+    return ".".join(parts)
+
+
+def test_an_id_token_verifies_with_the_published_keys_and_certificates(server, id_token):
+    keys = server.get(f"/service_accounts/v1/jwk/{ACCOUNT}")
+    certificates = server.get(f"/robot/v1/metadata/x509/{ACCOUNT}")
+    for key in (key_of(keys, id_token), certified_key(certificates, id_token)):
+        claims = verify(id_token, key, ID_TOKEN_ISSUER)
+        assert claims["sub"] == claims["user_id"]
+
+
+def test_a_cookie_verifies_with_keys_of_its_own(server, cookie):
+    keys = server.get("/identitytoolkit.googleapis.com/v1/sessionCookiePublicKeys")
+    certificates = server.get("/www.googleapis.com/identitytoolkit/v3/relyingparty/publicKeys")
+    for key in (key_of(keys, cookie), certified_key(certificates, cookie)):
+        verify(cookie, key, COOKIE_ISSUER)
+    id_keys = server.get(f"/service_accounts/v1/jwk/{ACCOUNT}")
+    assert {key["kid"] for key in keys["keys"]}.isdisjoint(key["kid"] for key in id_keys["keys"])
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_one_flipped_bit_is_refused(server, id_token, cookie, part):
+    id_key = key_of(server.get(f"/service_accounts/v1/jwk/{ACCOUNT}"), id_token)
+    cookie_key = key_of(server.get("/v1/sessionCookiePublicKeys"), cookie)
+    for token, key, issuer in ((id_token, id_key, ID_TOKEN_ISSUER), (cookie, cookie_key, COOKIE_ISSUER)):
+        verify(token, key, issuer)
+        with pytest.raises(jwt.InvalidTokenError):
+            verify(with_one_bit_flipped(token, part), key, issuer)
+    status, answer = server.client("lookup", {"idToken": with_one_bit_flipped(id_token, part)})
+    assert (status, answer["error"]["message"]) == (400, "INVALID_ID_TOKEN")
+
+
+def test_discovery_leads_to_the_keys(server, id_token):
+    document = server.get(f"/{PROJECT}/.well-known/openid-configuration")
+    assert document["issuer"] == ID_TOKEN_ISSUER
+    header = jwt.get_unverified_header(id_token)
+    assert header["alg"] in document["id_token_signing_alg_values_supported"]
+    assert document["jwks_uri"].startswith(server.base)
+    keys = server.get(document["jwks_uri"][len(server.base):])
+    verify(id_token, key_of(keys, id_token), document["issuer"])
