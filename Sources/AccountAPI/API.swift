@@ -19,7 +19,17 @@ package struct API: Sendable {
         }
     }
 
+    /// Who can reach the listener the API stands behind.
+    package enum Audience: Sendable {
+        /// Whoever finds the way, web pages included.
+        case everyone
+        /// Programs of this host. A browser is a program of this host that does what strangers say, so whatever looks
+        /// like one is refused: an `Origin`, or a `Host` that is no name of this host (DNS rebinding).
+        case operators
+    }
+
     let service: ServiceHandle
+    let audience: Audience
     let callers: any CallerAuthentication
     let development: DevelopmentRoutes?
     let limits: Limits
@@ -32,6 +42,7 @@ package struct API: Sendable {
     /// `development`: routes that only development has; `nil` in production, where nothing answers to them.
     package init(
         service: ServiceHandle,
+        audience: Audience = .everyone,
         callers: any CallerAuthentication,
         development: DevelopmentRoutes?,
         limits: Limits,
@@ -40,6 +51,7 @@ package struct API: Sendable {
         logger: Logger
     ) {
         self.service = service
+        self.audience = audience
         self.callers = callers
         self.development = development
         self.limits = limits
@@ -104,7 +116,7 @@ package struct API: Sendable {
         }
         // Added last, so that it stands in front of nothing but the router's own answer to an unknown path or method.
         router.add(middleware: NothingThere())
-        return Edge(next: router.buildResponder(), service: service)
+        return Edge(next: router.buildResponder(), service: service, audience: audience)
     }
 }
 

@@ -158,6 +158,13 @@ struct APIError: Error, Sendable {
         )
     }
 
+    static let notForBrowsers = APIError(
+        .forbidden,
+        "The administrators' listener answers programs of its own host only.",
+        canonicalStatus: "PERMISSION_DENIED",
+        reason: "forbidden"
+    )
+
     static let bodyTooLarge = APIError(
         .contentTooLarge,
         "Request payload size exceeds the limit.",

@@ -21,6 +21,21 @@ package struct RegisteredCallers: CallerAuthentication {
     }
 }
 
+/// What the administrators' listener accepts: as production, and `owner` as administrator, because reaching the listener
+/// is the credential.
+package struct OperatorCallers: CallerAuthentication {
+    package init() {}
+
+    package func accepts(apiKey: String, operations: AccountOperations) -> Bool {
+        operations.project.holds(apiKey: apiKey)
+    }
+
+    package func isAdministrator(bearer token: String, operations: AccountOperations) async throws -> Bool {
+        if token == "owner" { return true }
+        return try await operations.isServiceAccount(accessToken: token)
+    }
+}
+
 /// What `concord dev` accepts: any API key, `owner` as administrator, and service accounts as in production.
 ///
 /// INVARIANT: constructed by the `dev` command only; `serve` has no way to reach it.

@@ -10,9 +10,13 @@ import NIOCore
 struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == BasicRequestContext {
     let next: Next
     let service: ServiceHandle
+    let audience: API.Audience
 
     func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
         let origin = request.headers[.origin]
+        if audience == .operators, origin != nil || !API.isThisHost(request.head.authority) {
+            return answer(.notForBrowsers, to: request)
+        }
         if request.method == .options { return preflight(request, origin: origin) }
         var response: Response
         do {
@@ -68,6 +72,17 @@ struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == BasicReque
             : Response.json(error.body, status: error.status)
         response.headers[.retryAfter] = "1"
         return response
+    }
+}
+
+extension API {
+    /// Whether the name a client called the service by is one of this host's own.
+    static func isThisHost(_ authority: String?) -> Bool {
+        guard let authority else { return false }
+        let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" }.dropFirst() : authority.prefix { $0 != ":" }
+        // All of 127/8 is this host (RFC 1122 §3.2.1.3); digits and dots alone are no name anybody can register.
+        let isIPv4 = host.hasPrefix("127.") && host.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
+        return isIPv4 || host == "::1" || host.lowercased() == "localhost"
     }
 }
 

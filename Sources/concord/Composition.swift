@@ -56,21 +56,12 @@ struct Composition {
     /// - Throws: `StartupFailure` when the service cannot start, or what a part of it threw while it ran.
     func run() async throws {
         let service = ServiceHandle()
-        let api = API(
-            service: service,
-            callers: mode.callers,
-            development: mode.development,
-            limits: API.Limits(bodyBytesMax: limits.bodyBytesMax, batchBodyBytesMax: limits.batchBodyBytesMax),
-            publicURL: listen.publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 },
-            scheme: listen.transport.scheme,
-            logger: logger
-        )
         let address = BoundAddress()
         // Two threads move bytes; more would only take turns with the database on a small machine.
         let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let application = Application(
-            responder: api.responder(),
-            server: try server(),
+            responder: api(service, .everyone, mode.callers).responder(),
+            server: try server(listen.transport),
             configuration: ApplicationConfiguration(
                 address: .hostname(listen.host, port: listen.port),
                 serverName: nil,
@@ -80,14 +71,25 @@ struct Composition {
             eventLoopGroupProvider: .shared(eventLoops),
             logger: logger
         )
+        var listeners: [any Service] = [application]
+        if let adminListener = listen.adminListener {
+            listeners.append(
+                Application(
+                    responder: api(service, .operators, OperatorCallers()).responder(),
+                    server: try server(.plain),
+                    configuration: ApplicationConfiguration(address: adminListener.bindAddress(), serverName: nil),
+                    eventLoopGroupProvider: .shared(eventLoops),
+                    logger: logger
+                )
+            )
+        }
         let core = Core(composition: self, service: service, address: address)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 // Stopped from the last to the first: no new requests, then the last writes, then the database.
                 services: [
-                    .init(service: core, failureTerminationBehavior: .gracefullyShutdownGroup),
-                    .init(service: application),
-                ],
+                    .init(service: core, failureTerminationBehavior: .gracefullyShutdownGroup)
+                ] + listeners.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger
             ).bounded(drain: limits.drainTimeout)
@@ -97,7 +99,24 @@ struct Composition {
         try outcome.get()
     }
 
-    private func server() throws -> HTTPServerBuilder {
+    private func api(
+        _ service: ServiceHandle,
+        _ audience: API.Audience,
+        _ callers: any CallerAuthentication
+    ) -> API {
+        API(
+            service: service,
+            audience: audience,
+            callers: callers,
+            development: mode.development,
+            limits: API.Limits(bodyBytesMax: limits.bodyBytesMax, batchBodyBytesMax: limits.batchBodyBytesMax),
+            publicURL: listen.publicURL,
+            scheme: listen.transport.scheme,
+            logger: logger
+        )
+    }
+
+    private func server(_ transport: ListenConfiguration.Transport) throws -> HTTPServerBuilder {
         // A client that sends nothing for this long, within a request or between two, is not coming back.
         let plain = HTTPServerBuilder.http1(
             configuration: .init(
@@ -109,7 +128,7 @@ struct Composition {
                 )
             )
         )
-        switch listen.transport {
+        switch transport {
         case .plain: return plain
         case .tls(let certificatePath, let keyPath):
             let certificates = try NIOSSLCertificate.fromPEMFile(certificatePath)
@@ -141,6 +160,18 @@ extension ListenConfiguration.Transport {
         switch self {
         case .plain: "http"
         case .tls: "https"
+        }
+    }
+}
+
+extension ListenConfiguration.AdminListener {
+    /// Where to bind. From here on, files that this process makes are its user's alone: the socket is one of them.
+    fileprivate func bindAddress() -> BindAddress {
+        switch self {
+        case .loopback(let address): return .hostname(address.host, port: address.port)
+        case .unixSocket(let path):
+            umask(0o077)
+            return .unixDomainSocket(path: path)
         }
     }
 }

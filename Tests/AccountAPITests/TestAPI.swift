@@ -98,6 +98,7 @@ struct Wire: Sendable {
 
     static func with(
         service: ServiceHandle,
+        audience: API.Audience = .everyone,
         callers: any CallerAuthentication = RegisteredCallers(),
         development: DevelopmentRoutes? = nil,
         log: RecordedLog = RecordedLog(),
@@ -105,6 +106,7 @@ struct Wire: Sendable {
     ) async throws {
         let api = API(
             service: service,
+            audience: audience,
             callers: callers,
             development: development,
             limits: API.Limits(bodyBytesMax: 1 << 20, batchBodyBytesMax: 16 << 20),
