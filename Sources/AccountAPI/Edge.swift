@@ -79,7 +79,8 @@ extension API {
     /// Whether the name a client called the service by is one of this host's own.
     static func isThisHost(_ authority: String?) -> Bool {
         guard let authority else { return false }
-        let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" }.dropFirst() : authority.prefix { $0 != ":" }
+        let host =
+            authority.hasPrefix("[") ? authority.prefix { $0 != "]" }.dropFirst() : authority.prefix { $0 != ":" }
         // All of 127/8 is this host (RFC 1122 §3.2.1.3); digits and dots alone are no name anybody can register.
         let isIPv4 = host.hasPrefix("127.") && host.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
         return isIPv4 || host == "::1" || host.lowercased() == "localhost"
