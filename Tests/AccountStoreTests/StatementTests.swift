@@ -38,7 +38,8 @@ private let statements: [Statement] = {
         kind: .signedIn,
         rule: .s6
     )
-    let email = Identifier.email(address("user7@example.com"))
+    let mailbox = address("user7@example.com")
+    let email = Identifier.email(mailbox)
     let key = SigningKeyRecord(
         id: "key",
         purpose: .idToken,
@@ -155,6 +156,13 @@ private let statements: [Statement] = {
             sql: OutboxRow.newest(.mail, countMax: 10, tenant: tenant).sql,
             isHot: false
         ),
+        Statement(
+            name: "PasswordAttemptRow.assertUnlocked",
+            sql: PasswordAttemptRow.assertUnlocked(mailbox, tenant: tenant, at: origin)
+        ),
+        Statement(name: "PasswordAttemptRow.clear", sql: PasswordAttemptRow.clear(mailbox, tenant: tenant)),
+        Statement(name: "PasswordAttemptRow.count", sql: PasswordAttemptRow.count(mailbox, tenant: tenant, at: origin)),
+        Statement(name: "PasswordAttemptRow.of", sql: PasswordAttemptRow.of(mailbox, tenant: tenant, at: origin).sql),
         Statement(name: "PasswordCredentialRow.delete", sql: PasswordCredentialRow.delete(of: fixed, tenant: tenant)),
         Statement(name: "PasswordCredentialRow.of", sql: PasswordCredentialRow.of(fixed, tenant: tenant).sql),
         Statement(
@@ -309,6 +317,9 @@ struct PlanTests {
         INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, created_at, expires_at)
             SELECT sha256(n::text::bytea), 'PASSWORD_RESET', 'user-' || n, 'user' || n || '@example.com',
                 'user' || n || '@example.com', now(), now() + interval '1 hour' FROM generate_series(1, 1000) AS n;
+        INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
+            SELECT sha256(convert_to('user' || n || '@example.com', 'UTF8')), 1, now(), now() + interval '1 day'
+            FROM generate_series(1, 1000) AS n;
         ANALYZE;
         """
 }
