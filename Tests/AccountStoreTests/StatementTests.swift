@@ -95,6 +95,11 @@ private let statements: [Statement] = {
             sql: ConflictRow.assertResolved(conflict.id, of: fixed, tenant: tenant)
         ),
         Statement(
+            name: "ConflictRow.deleteExpired",
+            sql: ConflictRow.deleteExpired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(
             name: "ConflictRow.open",
             sql: ConflictRow.open(carrying: conflict.tokenDigests, of: fixed, tenant: tenant).sql
         ),
@@ -134,6 +139,11 @@ private let statements: [Statement] = {
         Statement(name: "OneTimeCodeRow.assertUsed", sql: OneTimeCodeRow.assertUsed([1], tenant: tenant, by: use)),
         Statement(name: "OneTimeCodeRow.countAttempt", sql: OneTimeCodeRow.countAttempt([1], tenant: tenant)),
         Statement(name: "OneTimeCodeRow.deleteAll", sql: OneTimeCodeRow.deleteAll(of: fixed, tenant: tenant)),
+        Statement(
+            name: "OneTimeCodeRow.deleteExpired",
+            sql: OneTimeCodeRow.deleteExpired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
         Statement(name: "OneTimeCodeRow.insert", sql: OneTimeCodeRow.insert(code)),
         Statement(
             name: "OneTimeCodeRow.usable",
@@ -150,6 +160,16 @@ private let statements: [Statement] = {
             sql: OneTimeCodeRow.voidAllButRecovery(of: fixed, tenant: tenant, at: origin)
         ),
         Statement(name: "OneTimeCodeRow.withHash", sql: OneTimeCodeRow.withHash([1], tenant: tenant).sql),
+        Statement(
+            name: "OutboxRow.deleteExpired",
+            sql: OutboxRow.deleteExpired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(
+            name: "OutboxRow.deleteFinished",
+            sql: OutboxRow.deleteFinished(before: origin, rowsMax: 10),
+            isHot: false
+        ),
         Statement(name: "OutboxRow.insert", sql: OutboxRow.insert(message)),
         Statement(
             name: "OutboxRow.newest",
@@ -162,6 +182,11 @@ private let statements: [Statement] = {
         ),
         Statement(name: "PasswordAttemptRow.clear", sql: PasswordAttemptRow.clear(mailbox, tenant: tenant)),
         Statement(name: "PasswordAttemptRow.count", sql: PasswordAttemptRow.count(mailbox, tenant: tenant, at: origin)),
+        Statement(
+            name: "PasswordAttemptRow.deleteForgotten",
+            sql: PasswordAttemptRow.deleteForgotten(before: origin, rowsMax: 10),
+            isHot: false
+        ),
         Statement(name: "PasswordAttemptRow.of", sql: PasswordAttemptRow.of(mailbox, tenant: tenant, at: origin).sql),
         Statement(name: "PasswordCredentialRow.delete", sql: PasswordCredentialRow.delete(of: fixed, tenant: tenant)),
         Statement(name: "PasswordCredentialRow.of", sql: PasswordCredentialRow.of(fixed, tenant: tenant).sql),
@@ -199,10 +224,20 @@ private let statements: [Statement] = {
             isHot: false
         ),
         Statement(
+            name: "SessionRow.deleteAllEnded",
+            sql: SessionRow.deleteAllEnded(at: [.beginning]),
+            isHot: false
+        ),
+        Statement(
             name: "SessionRow.deleteEnded",
             sql: SessionRow.deleteEnded(of: fixed, tenant: tenant, epoch: 1)
         ),
         Statement(name: "SessionRow.insert", sql: SessionRow.insert(user.session())),
+        Statement(
+            name: "SessionRow.page",
+            sql: SessionRow.page(after: .beginning, rowsMax: 10).sql,
+            isHot: false
+        ),
         Statement(
             name: "SessionRow.withID",
             sql: SessionRow.withID(user.session().id, of: fixed, tenant: tenant).sql
@@ -221,7 +256,17 @@ private let statements: [Statement] = {
             )
         ),
         Statement(name: "SigningKeyRow.all", sql: SigningKeyRow.all.sql, isHot: false),
+        Statement(
+            name: "SigningKeyRow.deleteRetired",
+            sql: SigningKeyRow.deleteRetired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
         Statement(name: "SigningKeyRow.insertIfAbsent", sql: SigningKeyRow.insertIfAbsent(key), isHot: false),
+        Statement(
+            name: "SigningKeyRow.retire",
+            sql: SigningKeyRow.retire(.idToken, generation: 1, publishedUntil: origin),
+            isHot: false
+        ),
         Statement(name: "UserRow.assertVersion", sql: UserRow.assertVersion(1, of: fixed, tenant: tenant)),
         Statement(name: "UserRow.delete", sql: UserRow.delete(fixed, tenant: tenant)),
         Statement(name: "UserRow.insert", sql: UserRow.insert(user)),

@@ -73,6 +73,15 @@ struct PasswordAttemptRow: RowDecodable {
         """
     }
 
+    static func deleteForgotten(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
+            SELECT tenant_id, address_digest FROM password_attempts WHERE forgotten_at <= \(cutoff.stored)
+            ORDER BY forgotten_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+
     private static func digest(of address: EmailAddress) -> SQL {
         "sha256(convert_to(\(address.canonical), 'UTF8'))"
     }
