@@ -44,6 +44,7 @@ struct Composition {
 
     var listen: ListenConfiguration
     var limits: LimitsConfiguration
+    var purge: PurgeConfiguration
     var database: Database
     var sealer: Sealer
     var algorithm: SigningKey.Algorithm

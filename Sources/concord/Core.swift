@@ -57,6 +57,7 @@ struct Core: Service {
             composition.mode.whenReady(address.value)
             await withTaskGroup { upkeep in
                 upkeep.addTask { await maintainKeys(keys, operations) }
+                upkeep.addTask { await purge(operations) }
                 await work(operations)
             }
             service.state = .draining
@@ -188,6 +189,24 @@ struct Core: Service {
                 operations.tokens.replaceKeys(try await keys.load(.idToken))
             } catch {
                 composition.logger.error("signing keys not read again", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    private func purge(_ operations: AccountOperations) async {
+        var purge = Purge(
+            store: operations.store,
+            effects: operations.effects,
+            keepSeconds: composition.purge.keep.components.seconds,
+            rowsMax: composition.purge.rowsMax
+        )
+        await periodically(every: composition.purge.interval) {
+            do {
+                let report = try await purge.run()
+                guard report.total > 0 else { return }
+                composition.logger.debug("expired rows deleted", metadata: ["rows": "\(report.total)"])
+            } catch {
+                composition.logger.warning("expired rows not deleted yet", metadata: ["error": "\(error)"])
             }
         }
     }

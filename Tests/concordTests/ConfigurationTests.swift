@@ -389,6 +389,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         _ = ListenConfiguration(reading: &reader)
         _ = DatabaseConfiguration.read(&reader)
         _ = LimitsConfiguration(reading: &reader)
+        _ = PurgeConfiguration(reading: &reader)
         _ = KeysConfiguration.read(&reader, isRequired: false)
         _ = TokensConfiguration(reading: &reader)
         _ = LogConfiguration(reading: &reader)

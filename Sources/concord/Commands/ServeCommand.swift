@@ -25,6 +25,7 @@ struct ServeCommand: AsyncParsableCommand {
             let composition = Composition(
                 listen: configuration.listen,
                 limits: configuration.limits,
+                purge: configuration.purge,
                 database: Composition.Database(prepare: { configuration.database.postgres }, release: {}),
                 sealer: try Sealer(configuration.keys),
                 algorithm: configuration.tokens.signingAlgorithm.algorithm,
