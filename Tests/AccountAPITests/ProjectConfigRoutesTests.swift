@@ -79,7 +79,8 @@ import Testing
             let mask = "client.permissions.disabledUserSignup"
             let off: JSONValue = ["client": ["permissions": ["disabledUserSignup": true]]]
             #expect(try await api.change(off, mask: mask).status == 200)
-            let refused = try await api.signUp("a@example.com")
+            let account: JSONValue = ["email": "a@example.com", "password": "correct horse"]
+            let refused = try await api.post("/v1/accounts:signUp", account).json
             #expect(refused["error"]?["message"] == "ADMIN_ONLY_OPERATION")
             #expect(try await api.change([:], mask: mask).status == 200)
             #expect(try await api.signUp("a@example.com")["idToken"] != nil)
@@ -285,7 +286,8 @@ import Testing
                 ]
             ]
             #expect(try await api.change(policy, mask: "passwordPolicyConfig").status == 200)
-            let refused = try await api.signUp("a@example.com", password: "simple")
+            let account: JSONValue = ["email": "a@example.com", "password": "simple"]
+            let refused = try await api.post("/v1/accounts:signUp", account).json
             #expect(
                 refused["error"]?["message"]
                     == """
