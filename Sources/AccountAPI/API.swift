@@ -12,10 +12,16 @@ package struct API: Sendable {
         package var bodyBytesMax: Int
         /// Bytes of a bulk request's body.
         package var batchBodyBytesMax: Int
+        /// Arrays and objects inside each other in a body.
+        package var jsonDepthMax: Int
+        /// From the head of a request to its answer.
+        package var requestTimeout: Duration
 
-        package init(bodyBytesMax: Int, batchBodyBytesMax: Int) {
+        package init(bodyBytesMax: Int, batchBodyBytesMax: Int, jsonDepthMax: Int, requestTimeout: Duration) {
             self.bodyBytesMax = bodyBytesMax
             self.batchBodyBytesMax = batchBodyBytesMax
+            self.jsonDepthMax = jsonDepthMax
+            self.requestTimeout = requestTimeout
         }
     }
 
@@ -23,20 +29,25 @@ package struct API: Sendable {
     let callers: any CallerAuthentication
     let development: DevelopmentRoutes?
     let limits: Limits
+    let trustedProxies: [IPNetwork]
     let logger: Logger
 
-    /// `development`: routes that only development has; `nil` in production, where nothing answers to them.
+    ///
+    /// - `development`: routes that only development has; `nil` in production, where nothing answers to them.
+    /// - `trustedProxies`: peers that are believed when they say whom they speak for.
     package init(
         service: ServiceHandle,
         callers: any CallerAuthentication,
         development: DevelopmentRoutes?,
         limits: Limits,
+        trustedProxies: [IPNetwork],
         logger: Logger
     ) {
         self.service = service
         self.callers = callers
         self.development = development
         self.limits = limits
+        self.trustedProxies = trustedProxies
         self.logger = logger
     }
 
@@ -64,8 +75,8 @@ package struct API: Sendable {
         ] + Route.providerConfigs + Route.projectConfig
 
     /// The server's responder: edge, then router, then one endpoint.
-    package func responder() -> some HTTPResponder<BasicRequestContext> {
-        let router = Router(context: BasicRequestContext.self, options: .autoGenerateHeadEndpoints)
+    package func responder() -> some HTTPResponder<APIContext> {
+        let router = Router(context: APIContext.self, options: .autoGenerateHeadEndpoints)
         for route in Self.routes + (development?.routes ?? []) {
             let endpoint = Endpoint(route: route, api: self)
             for path in route.paths {
@@ -83,7 +94,12 @@ package struct API: Sendable {
         }
         // Added last, so that it stands in front of nothing but the router's own answer to an unknown path or method.
         router.add(middleware: NothingThere())
-        return Edge(next: router.buildResponder(), service: service)
+        return Edge(
+            next: router.buildResponder(),
+            service: service,
+            timeout: limits.requestTimeout,
+            trustedProxies: trustedProxies
+        )
     }
 }
 
@@ -92,8 +108,8 @@ package struct API: Sendable {
 private struct NothingThere: RouterMiddleware {
     func handle(
         _ request: Request,
-        context: BasicRequestContext,
-        next: @concurrent (Request, BasicRequestContext) async throws -> Response
+        context: APIContext,
+        next: @concurrent (Request, APIContext) async throws -> Response
     ) async throws -> Response {
         throw APIError.notFound
     }

@@ -59,7 +59,13 @@ struct Composition {
             service: service,
             callers: mode.callers,
             development: mode.development,
-            limits: API.Limits(bodyBytesMax: limits.bodyBytesMax, batchBodyBytesMax: limits.batchBodyBytesMax),
+            limits: API.Limits(
+                bodyBytesMax: limits.bodyBytesMax,
+                batchBodyBytesMax: limits.batchBodyBytesMax,
+                jsonDepthMax: limits.jsonDepthMax,
+                requestTimeout: limits.requestTimeout
+            ),
+            trustedProxies: listen.trustedProxies,
             logger: logger
         )
         let address = BoundAddress()
@@ -95,10 +101,13 @@ struct Composition {
     }
 
     private func server() throws -> HTTPServerBuilder {
-        // A client that sends nothing for this long, within a request or between two, is not coming back.
+        // A client that sends nothing for this long, within a request or between two, is not coming back; one that sends
+        // a request in small pieces has as long for all of them.
+        let timeout = TimeAmount.nanoseconds(limits.requestTimeout.nanoseconds)
         let plain = HTTPServerBuilder.http1(
             configuration: .init(
-                idleTimeout: .nanoseconds(limits.requestTimeout.nanoseconds),
+                additionalChannelHandlers: [ArrivalGuard(timeout: timeout)],
+                idleTimeout: timeout,
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 32 << 10,
                     maxHeaderListSize: 64 << 10,

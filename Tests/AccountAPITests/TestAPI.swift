@@ -96,18 +96,28 @@ struct TestAPI: Sendable {
 struct Wire: Sendable {
     private let client: any TestClientProtocol
 
+    /// As in production, but for the time: a test machine may be slow.
+    static let limits = API.Limits(
+        bodyBytesMax: 1 << 20,
+        batchBodyBytesMax: 16 << 20,
+        jsonDepthMax: 64,
+        requestTimeout: .seconds(60)
+    )
+
     static func with(
         service: ServiceHandle,
         callers: any CallerAuthentication = RegisteredCallers(),
         development: DevelopmentRoutes? = nil,
         log: RecordedLog = RecordedLog(),
+        limits: API.Limits = Wire.limits,
         _ body: @Sendable (Wire) async throws -> Void
     ) async throws {
         let api = API(
             service: service,
             callers: callers,
             development: development,
-            limits: API.Limits(bodyBytesMax: 1 << 20, batchBodyBytesMax: 16 << 20),
+            limits: limits,
+            trustedProxies: [],
             logger: log.logger
         )
         let application = Application(responder: api.responder(), logger: log.logger)

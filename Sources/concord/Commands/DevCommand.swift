@@ -94,6 +94,7 @@ struct DevCommand: AsyncParsableCommand {
                     providers: ProviderRegistry(
                         keys: JWKSCache(
                             http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true)),
+                            defaults.limits,
                             logger: logger
                         ),
                         fakes: FakeProvider()

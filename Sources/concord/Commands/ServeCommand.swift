@@ -33,7 +33,11 @@ struct ServeCommand: AsyncParsableCommand {
                     callers: RegisteredCallers(),
                     trust: .declared,
                     providers: ProviderRegistry(
-                        keys: JWKSCache(http: IssuerHTTPClient(policy: NetworkPolicy()), logger: logger)
+                        keys: JWKSCache(
+                            http: IssuerHTTPClient(policy: NetworkPolicy()),
+                            configuration.limits,
+                            logger: logger
+                        )
                     ),
                     development: nil,
                     actionPage: .standard,
@@ -68,5 +72,14 @@ extension TokensConfiguration.SigningAlgorithm {
         case .ES256: .es256
         case .RS256: .rs256
         }
+    }
+}
+
+extension JWKSCache {
+    /// A cache that gives an issuer as long as the configuration says.
+    init(http: IssuerHTTPClient, _ configuration: LimitsConfiguration, logger: Logger) {
+        var limits = Limits()
+        limits.refreshTimeout = configuration.providerCallTimeout
+        self.init(http: http, limits: limits, logger: logger)
     }
 }
