@@ -6,7 +6,9 @@ import JSON
 extension Route {
     /// `accounts:signUp` for clients (`spec/01` §2.1): with a password, anonymously, or to link a password.
     static let signUp = Route(.post, "/v1/accounts:signUp", legacyName: "signupNewUser", access: .client) { request in
-        let result = try await request.operations.signUp(signUpRequest(request), tenant: request.tenant).value()
+        let result = try await request.operations
+            .signUp(signUpRequest(request), displayName: displayName(request), tenant: request.tenant)
+            .value()
         return .object { writer in
             writer.field("kind", "identitytoolkit#SignupNewUserResponse")
             writer.field("localId", result.user.id.rawValue)
@@ -14,6 +16,15 @@ extension Route {
             writer.field("displayName", result.user.profile.displayName)
             writer.tokens(result.tokens)
         }
+    }
+
+    /// Clients give a name; a picture is not theirs to give here.
+    private static func displayName(_ request: APIRequest) throws(APIError) -> String? {
+        guard let name = try request.body.nonEmptyString("displayName") else { return nil }
+        guard name.unicodeScalars.count <= Profile.displayNameLengthMax else {
+            throw .invalidArgument("displayName: at most \(Profile.displayNameLengthMax) characters")
+        }
+        return name
     }
 
     private static func signUpRequest(
