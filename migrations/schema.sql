@@ -107,6 +107,17 @@ CREATE TABLE public.outbox (
     CONSTRAINT outbox_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text, 'withheld'::text])))
 );
 
+CREATE TABLE public.password_attempts (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    address_digest bytea NOT NULL,
+    failures integer NOT NULL,
+    locked_until timestamp with time zone NOT NULL,
+    forgotten_at timestamp with time zone NOT NULL,
+    CONSTRAINT password_attempts_address_digest_check CHECK ((length(address_digest) = 32)),
+    CONSTRAINT password_attempts_check CHECK ((locked_until <= forgotten_at)),
+    CONSTRAINT password_attempts_failures_check CHECK (((failures >= 1) AND (failures <= 100)))
+);
+
 CREATE TABLE public.password_credentials (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -276,6 +287,9 @@ ALTER TABLE ONLY public.one_time_codes
 ALTER TABLE ONLY public.outbox
     ADD CONSTRAINT outbox_pkey PRIMARY KEY (tenant_id, message_id);
 
+ALTER TABLE ONLY public.password_attempts
+    ADD CONSTRAINT password_attempts_pkey PRIMARY KEY (tenant_id, address_digest);
+
 ALTER TABLE ONLY public.password_credentials
     ADD CONSTRAINT password_credentials_pkey PRIMARY KEY (tenant_id, user_id);
 
@@ -312,9 +326,17 @@ CREATE UNIQUE INDEX conflicts_open ON public.conflicts USING btree (tenant_id, u
 
 CREATE INDEX linked_providers_by_email ON public.linked_providers USING btree (tenant_id, email_key) WHERE (email_key IS NOT NULL);
 
+CREATE INDEX one_time_codes_by_expiry ON public.one_time_codes USING btree (expires_at);
+
 CREATE INDEX one_time_codes_by_user ON public.one_time_codes USING btree (tenant_id, user_id) WHERE (user_id IS NOT NULL);
 
+CREATE INDEX outbox_by_expiry ON public.outbox USING btree (expires_at);
+
+CREATE INDEX outbox_done ON public.outbox USING btree (created_at) WHERE (state <> 'pending'::text);
+
 CREATE INDEX outbox_due ON public.outbox USING btree (next_attempt_at) WHERE (state = 'pending'::text);
+
+CREATE INDEX password_attempts_by_end ON public.password_attempts USING btree (forgotten_at);
 
 CREATE INDEX users_by_initial_email ON public.users USING btree (tenant_id, lower((initial_email COLLATE "C"))) WHERE (initial_email IS NOT NULL);
 

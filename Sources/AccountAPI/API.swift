@@ -12,10 +12,16 @@ package struct API: Sendable {
         package var bodyBytesMax: Int
         /// Bytes of a bulk request's body.
         package var batchBodyBytesMax: Int
+        /// Arrays and objects inside each other in a body.
+        package var jsonDepthMax: Int
+        /// From the head of a request to its answer.
+        package var requestTimeout: Duration
 
-        package init(bodyBytesMax: Int, batchBodyBytesMax: Int) {
+        package init(bodyBytesMax: Int, batchBodyBytesMax: Int, jsonDepthMax: Int, requestTimeout: Duration) {
             self.bodyBytesMax = bodyBytesMax
             self.batchBodyBytesMax = batchBodyBytesMax
+            self.jsonDepthMax = jsonDepthMax
+            self.requestTimeout = requestTimeout
         }
     }
 
@@ -37,9 +43,12 @@ package struct API: Sendable {
     let publicURL: String?
     /// What to call the service by where `publicURL` says nothing: `http` or `https`.
     let scheme: String
+    let trustedProxies: [IPNetwork]
     let logger: Logger
 
-    /// `development`: routes that only development has; `nil` in production, where nothing answers to them.
+    ///
+    /// - `development`: routes that only development has; `nil` in production, where nothing answers to them.
+    /// - `trustedProxies`: peers that are believed when they say whom they speak for.
     package init(
         service: ServiceHandle,
         audience: Audience = .everyone,
@@ -48,6 +57,7 @@ package struct API: Sendable {
         limits: Limits,
         publicURL: String? = nil,
         scheme: String = "http",
+        trustedProxies: [IPNetwork],
         logger: Logger
     ) {
         self.service = service
@@ -57,6 +67,7 @@ package struct API: Sendable {
         self.limits = limits
         self.publicURL = publicURL
         self.scheme = scheme
+        self.trustedProxies = trustedProxies
         self.logger = logger
     }
 
@@ -97,8 +108,8 @@ package struct API: Sendable {
         ] + Route.providerConfigs + Route.projectConfig
 
     /// The server's responder: edge, then router, then one endpoint.
-    package func responder() -> some HTTPResponder<BasicRequestContext> {
-        let router = Router(context: BasicRequestContext.self, options: .autoGenerateHeadEndpoints)
+    package func responder() -> some HTTPResponder<APIContext> {
+        let router = Router(context: APIContext.self, options: .autoGenerateHeadEndpoints)
         for route in Self.routes + (development?.routes ?? []) {
             let endpoint = Endpoint(route: route, api: self)
             for path in route.paths {
@@ -116,7 +127,13 @@ package struct API: Sendable {
         }
         // Added last, so that it stands in front of nothing but the router's own answer to an unknown path or method.
         router.add(middleware: NothingThere())
-        return Edge(next: router.buildResponder(), service: service, audience: audience)
+        return Edge(
+            next: router.buildResponder(),
+            service: service,
+            audience: audience,
+            timeout: limits.requestTimeout,
+            trustedProxies: trustedProxies
+        )
     }
 }
 
@@ -125,8 +142,8 @@ package struct API: Sendable {
 private struct NothingThere: RouterMiddleware {
     func handle(
         _ request: Request,
-        context: BasicRequestContext,
-        next: @concurrent (Request, BasicRequestContext) async throws -> Response
+        context: APIContext,
+        next: @concurrent (Request, APIContext) async throws -> Response
     ) async throws -> Response {
         throw APIError.notFound
     }

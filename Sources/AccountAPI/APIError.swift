@@ -128,6 +128,9 @@ struct APIError: Error, Sendable {
         }
     }
 
+    /// Whether somebody tried too often.
+    var isThrottled: Bool { message.hasPrefix(ErrorCode.tooManyAttemptsTryLater.rawValue) }
+
     static func malformedJSON(_ explanation: String) -> APIError {
         APIError(
             .badRequest,

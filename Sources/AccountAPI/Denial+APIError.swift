@@ -77,6 +77,12 @@ extension Refusal {
             .code(.operationNotAllowed, "Please verify the new email before changing email.")
         case .tokenExpired: .code(.tokenExpired)
         case .lastSignInMethod: .code(.lastSignInMethod)
+        case .tooManyAttempts:
+            .code(
+                .tooManyAttemptsTryLater,
+                "Access to this account has been temporarily disabled due to many failed login attempts. You can "
+                    + "immediately restore it by resetting your password or you can try again later."
+            )
         case .invalidActionCode: .code(.invalidOobCode)
         }
     }

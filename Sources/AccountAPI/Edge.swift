@@ -7,12 +7,15 @@ import NIOCore
 /// What every answer passes on its way out: errors become envelopes, and browsers are let in (`spec/01` §1.4, §1.5).
 ///
 /// Cookies play no part in any call, so any origin may read any answer it has the credentials for.
-struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == BasicRequestContext {
+struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == APIContext {
     let next: Next
     let service: ServiceHandle
     let audience: API.Audience
+    /// From the head of a request to its answer.
+    let timeout: Duration
+    let trustedProxies: [IPNetwork]
 
-    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+    func respond(to request: Request, context: APIContext) async throws -> Response {
         let origin = request.headers[.origin]
         if audience == .operators, origin != nil || !API.isThisHost(request.head.authority) {
             return answer(.notForBrowsers, to: request)
@@ -20,14 +23,44 @@ struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == BasicReque
         if request.method == .options { return preflight(request, origin: origin) }
         var response: Response
         do {
-            response = try await next.respond(to: request, context: context)
+            response = try await respondInTime(to: request, context: context)
         } catch let error as APIError {
+            if error.isThrottled {
+                context.logger.notice("too many attempts", metadata: clientMetadata(of: request, context: context))
+            }
             response = answer(error, to: request)
         } catch {
             response = answer(failure: error, to: request, context: context)
         }
         allow(origin, in: &response)
         return response
+    }
+
+    /// What has not been answered when its time is over is cancelled and answered like a service that is away.
+    ///
+    /// Nothing is half done then: a transaction that was sent is committed or not, as a whole, and one that was not sent
+    /// never will be. The work is waited for until it has noticed, because it may hold the request's body.
+    private func respondInTime(to request: Request, context: APIContext) async throws -> Response {
+        try await withThrowingTaskGroup(of: Response.self) { group in
+            group.addTask { try await next.respond(to: request, context: context) }
+            group.addTask {
+                try await Task.sleep(for: timeout)
+                throw APIError.unavailable
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next() else { throw APIError.unavailable }
+            return first
+        }
+    }
+
+    private func clientMetadata(of request: Request, context: APIContext) -> Logger.Metadata {
+        let forwardedFor = request.headers[values: .forwardedFor]
+        let address = clientAddress(
+            peer: context.peer,
+            forwardedFor: forwardedFor.isEmpty ? nil : forwardedFor.joined(separator: ","),
+            trusted: trustedProxies
+        )
+        return address.map { ["client.address": "\($0)"] } ?? [:]
     }
 
     private func preflight(_ request: Request, origin: String?) -> Response {
@@ -47,7 +80,7 @@ struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == BasicReque
         response.headers[.vary] = "Origin"
     }
 
-    private func answer(failure error: any Error, to request: Request, context: BasicRequestContext) -> Response {
+    private func answer(failure error: any Error, to request: Request, context: APIContext) -> Response {
         switch Failure(error) {
         case .unavailable, .cancelled:
             return answer(.unavailable, to: request)
@@ -55,6 +88,7 @@ struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == BasicReque
             // The type of an error is ours; its description may quote what a client sent.
             var metadata: Logger.Metadata = ["error.type": "\(type(of: error))"]
             if let description = Failure.safeDescription(of: error) { metadata["error"] = "\(description)" }
+            metadata.merge(clientMetadata(of: request, context: context)) { own, _ in own }
             context.logger.error("request failed", metadata: metadata)
             return answer(.unexpected, to: request)
         }
@@ -106,6 +140,7 @@ extension Response {
 }
 
 extension HTTPField.Name {
+    fileprivate static let forwardedFor = named("X-Forwarded-For")
     fileprivate static let accessControlRequestPrivateNetwork = named("Access-Control-Request-Private-Network")
     fileprivate static let accessControlAllowPrivateNetwork = named("Access-Control-Allow-Private-Network")
 }

@@ -11,7 +11,7 @@ struct Endpoint: Sendable {
     let route: Route
     let api: API
 
-    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+    func respond(to request: Request, context: APIContext) async throws -> Response {
         guard case .ready(let operations, _) = api.service.state else { throw APIError.unavailable }
         let query = Self.parameters(request.uri.query)
         let captures = Dictionary(
@@ -96,18 +96,21 @@ struct Endpoint: Sendable {
     private func body(of request: Request) async throws -> RequestBody {
         guard route.method != .get else { return .empty }
         let bytesMax = api.limits.bodyBytesMax
-        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bytesMax {
-            throw APIError.bodyTooLarge
-        }
+        let length = request.headers[.contentLength].flatMap { Int($0) }
+        if let length, length > bytesMax { throw APIError.bodyTooLarge }
         var bytes: [UInt8] = []
         for try await buffer in request.body {
             guard bytes.count + buffer.readableBytes <= bytesMax else { throw APIError.bodyTooLarge }
             bytes += buffer.readableBytesView
         }
+        // A connection that was cut in the middle must not pass for a shorter request.
+        try Task.checkCancellation()
+        if let length, bytes.count < length { throw APIError.malformedJSON("The body is incomplete.") }
         // What begins like an object is one, whatever it is called: `curl -d` calls everything a form.
         let isForm = request.headers[.contentType]?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false
         let isObject = bytes.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
-        return isForm && !isObject ? try Self.form(bytes) : try RequestBody(parsing: bytes)
+        return isForm && !isObject
+            ? try Self.form(bytes) : try RequestBody(parsing: bytes, depthMax: api.limits.jsonDepthMax)
     }
 
     private static func form(_ bytes: [UInt8]) throws(APIError) -> RequestBody {

@@ -1,3 +1,4 @@
+import AccountLinking
 import AccountOperations
 
 extension RequestBody {
@@ -5,7 +6,7 @@ extension RequestBody {
     /// `deleteAttribute` (`spec/01` §1.2).
     func profileEdit(deleting attributes: [String]) throws(APIError) -> ProfileEdit {
         var edit = ProfileEdit()
-        edit.displayName = try fieldEdit("displayName", lengthMax: ProfileEdit.displayNameLengthMax)
+        edit.displayName = try fieldEdit("displayName", lengthMax: Profile.displayNameLengthMax)
         edit.photoURL = try fieldEdit("photoUrl", lengthMax: ProfileEdit.photoURLLengthMax)
         if attributes.contains("DISPLAY_NAME") { edit.displayName = .clear }
         if attributes.contains("PHOTO_URL") { edit.photoURL = .clear }

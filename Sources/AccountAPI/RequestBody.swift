@@ -12,14 +12,16 @@ struct RequestBody: Sendable {
     }
 
     /// - Throws: `APIError` for anything but a JSON object; an empty body is an empty object.
-    init(parsing bytes: [UInt8]) throws(APIError) {
+    ///
+    /// `depthMax`: how many arrays and objects may stand inside each other.
+    init(parsing bytes: [UInt8], depthMax: Int) throws(APIError) {
         guard !bytes.isEmpty else {
             members = [:]
             return
         }
         let value: JSONValue
         do {
-            value = try JSONValue(parsing: bytes)
+            value = try JSONValue(parsing: bytes, depthMax: depthMax)
         } catch {
             switch error {
             case .malformed: throw .malformedJSON("The body is not valid JSON.")

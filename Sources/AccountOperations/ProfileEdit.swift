@@ -22,7 +22,6 @@ package struct ProfileEdit: Sendable, Hashable {
     /// At most 2,048 characters.
     package var photoURL = FieldEdit.keep
 
-    package static let displayNameLengthMax = 256
     package static let photoURLLengthMax = 2048
 
     package init() {}

@@ -17,14 +17,8 @@ extension AccountOperations {
         let event = effects.newEventID()
         var newHash: String?
         return try await decideAndApply {
-            let found = try await store.userWithPassword(owning: .email(email), tenant: tenant)
-            let matches = try await passwords.verify(oldPassword, against: found?.passwordHash)
-            let signIn = decideSignInWithPassword(
-                policy: policy,
-                owner: found?.user.account,
-                passwordMatches: matches,
-                secondFactorProvenBy: nil
-            )
+            guard let judged = try await judge(oldPassword, of: email, tenant: tenant) else { return nil }
+            let signIn = judged.verdict
             switch signIn.decision {
             case .refuse(let refusal): return .denied(.refusal(refusal))
             // There is no way to show a second factor here: sign in, then change the password.
@@ -32,7 +26,7 @@ extension AccountOperations {
             case .createUser, .conflict: throw UnexpectedDecision(signIn.rule)
             case .signIn: break
             }
-            guard let user = found?.user else { throw UnexpectedDecision(signIn.rule) }
+            guard let user = judged.user else { throw UnexpectedDecision(signIn.rule) }
             if let objection = objection(toNew: newPassword) { return .denied(objection) }
             let hash: String
             if let newHash {
@@ -51,7 +45,8 @@ extension AccountOperations {
                     previous: user,
                     user: changed,
                     passwordHash: hash,
-                    event: AccountEvent(id: event, occurredAt: now, kind: .userUpdated, rule: verdict.rule)
+                    event: AccountEvent(id: event, occurredAt: now, kind: .userUpdated, rule: verdict.rule),
+                    companions: judged.companions
                 )
                 return try await store.apply(write) == .applied ? .success(changed) : nil
             }

@@ -11,18 +11,30 @@ package enum SignUp: Sendable {
 
 extension AccountOperations {
     /// A new account with a password, an anonymous one, or a password for the account of a session.
+    ///
+    /// `displayName`: what the account is to be called, at most `Profile.displayNameLengthMax` characters.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
-    package func signUp(_ request: SignUp, tenant: TenantID) async throws -> Outcome<SignedIn> {
+    package func signUp(
+        _ request: SignUp,
+        displayName: String? = nil,
+        tenant: TenantID
+    ) async throws -> Outcome<SignedIn> {
         switch request {
-        case .anonymous: return try await createAnonymous(tenant: tenant)
+        case .anonymous: return try await createAnonymous(displayName: displayName, tenant: tenant)
         case .password(let email, let password):
-            return try await create(email: email, password: password, tenant: tenant)
+            return try await create(email: email, password: password, displayName: displayName, tenant: tenant)
         case .link(let email, let password, let idToken):
-            return try await link(email: email, password: password, idToken: idToken, tenant: tenant)
+            return try await link(
+                email: email,
+                password: password,
+                idToken: idToken,
+                displayName: displayName,
+                tenant: tenant
+            )
         }
     }
 
-    private func createAnonymous(tenant: TenantID) async throws -> Outcome<SignedIn> {
+    private func createAnonymous(displayName: String?, tenant: TenantID) async throws -> Outcome<SignedIn> {
         let attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
@@ -30,7 +42,7 @@ extension AccountOperations {
             methodProof: .signUp
         )
         return try await decideAndApply {
-            let verdict = decideSignUp(policy: policy, request: .anonymous, emailOwner: nil)
+            let verdict = decideSignUp(policy: policy, request: .anonymous, emailOwner: nil, displayName: displayName)
             return try await complete(verdict, loaded: [], attempt)
         }
     }
@@ -38,6 +50,7 @@ extension AccountOperations {
     private func create(
         email: EmailAddress,
         password: String,
+        displayName: String?,
         tenant: TenantID
     ) async throws -> Outcome<SignedIn> {
         let request = SignUpRequest.password(email)
@@ -57,7 +70,12 @@ extension AccountOperations {
         )
         return try await decideAndApply {
             let owner = try await store.user(owning: .email(email), tenant: tenant)
-            let verdict = decideSignUp(policy: policy, request: request, emailOwner: owner?.account)
+            let verdict = decideSignUp(
+                policy: policy,
+                request: request,
+                emailOwner: owner?.account,
+                displayName: displayName
+            )
             return try await complete(verdict, loaded: [], attempt)
         }
     }
@@ -66,11 +84,16 @@ extension AccountOperations {
         email: EmailAddress,
         password: String,
         idToken: String,
+        displayName: String?,
         tenant: TenantID
     ) async throws -> Outcome<SignedIn> {
+        let session = try await authenticate(idToken: idToken, tenant: tenant)
+        // That the address is taken comes before what is wrong with the password, and that before what is wrong with the
+        // token (`spec/01` §2.1).
+        if try await isTaken(email, by: session, tenant: tenant) { return .denied(.refusal(.emailExists)) }
         if let objection = objection(toNew: password) { return .denied(objection) }
         let caller: AuthenticatedSession
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        switch session {
         case .denied(let denial): return .denied(denial)
         case .success(let session): caller = session
         }
@@ -100,9 +123,26 @@ extension AccountOperations {
                     to: target.account,
                     isSessionRecent: caller.isRecent(for: .changePassword, policy: policy, now: attempt.now)
                 ),
-                emailOwner: owner?.account
+                emailOwner: owner?.account,
+                displayName: displayName
             )
             return try await complete(verdict, loaded: [target], attempt)
+        }
+    }
+
+    /// Whether somebody else than the caller has the address. Without a session no more is told than a sign-up tells.
+    private func isTaken(
+        _ email: EmailAddress,
+        by session: Outcome<AuthenticatedSession>,
+        tenant: TenantID
+    ) async throws -> Bool {
+        let owner = try await store.user(owning: .email(email), tenant: tenant)
+        switch session {
+        case .success(let caller):
+            return owner.map { $0.id != caller.user.id } ?? false
+        case .denied:
+            let outlook = decideSignUp(policy: policy, request: .password(email), emailOwner: owner?.account)
+            return outlook.decision == .refuse(.emailExists)
         }
     }
 }

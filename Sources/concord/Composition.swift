@@ -46,6 +46,7 @@ struct Composition {
 
     var listen: ListenConfiguration
     var limits: LimitsConfiguration
+    var purge: PurgeConfiguration
     var database: Database
     var sealer: Sealer
     var algorithm: SigningKey.Algorithm
@@ -109,18 +110,27 @@ struct Composition {
             audience: audience,
             callers: callers,
             development: mode.development,
-            limits: API.Limits(bodyBytesMax: limits.bodyBytesMax, batchBodyBytesMax: limits.batchBodyBytesMax),
+            limits: API.Limits(
+                bodyBytesMax: limits.bodyBytesMax,
+                batchBodyBytesMax: limits.batchBodyBytesMax,
+                jsonDepthMax: limits.jsonDepthMax,
+                requestTimeout: limits.requestTimeout
+            ),
             publicURL: listen.publicURL,
             scheme: listen.transport.scheme,
+            trustedProxies: listen.trustedProxies,
             logger: logger
         )
     }
 
     private func server(_ transport: ListenConfiguration.Transport) throws -> HTTPServerBuilder {
-        // A client that sends nothing for this long, within a request or between two, is not coming back.
+        // A client that sends nothing for this long, within a request or between two, is not coming back; one that sends
+        // a request in small pieces has as long for all of them.
+        let timeout = TimeAmount.nanoseconds(limits.requestTimeout.nanoseconds)
         let plain = HTTPServerBuilder.http1(
             configuration: .init(
-                idleTimeout: .nanoseconds(limits.requestTimeout.nanoseconds),
+                additionalChannelHandlers: [ArrivalGuard(timeout: timeout)],
+                idleTimeout: timeout,
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 32 << 10,
                     maxHeaderListSize: 64 << 10,

@@ -29,6 +29,8 @@ struct Core: Service {
     /// A flush costs one statement however many sign-ins there were; a crash loses at most what came since the last.
     private static let flushInterval = Duration.milliseconds(250)
     private static let flushesPerRefresh = 4
+    /// Short against the hour by which keys stay published longer than needed (`KeySchedule.marginSeconds`).
+    private static let keysInterval = Duration.seconds(60)
     private static let addressRetryInterval = Duration.milliseconds(10)
     private static let databaseRetryInterval = Duration.milliseconds(500)
 
@@ -50,10 +52,14 @@ struct Core: Service {
             // Not cancelled with the rest: the last writes go through it.
             group.addTask { await client.run() }
             defer { client.shutDown() }
-            let operations = try await start(client, postgres)
+            let (operations, keys) = try await start(client, postgres)
             service.state = .ready(operations, checkDatabase: { await databaseProblem(client) })
             composition.mode.whenReady(address.value)
-            await work(operations)
+            await withTaskGroup { upkeep in
+                upkeep.addTask { await maintainKeys(keys, operations) }
+                upkeep.addTask { await purge(operations) }
+                await work(operations)
+            }
             service.state = .draining
             await flush(operations)
             await operations.passwords.shutDown()
@@ -61,7 +67,10 @@ struct Core: Service {
     }
 
     /// Waits for the database, insists on the schema, loads project and keys.
-    private func start(_ client: PostgresClient, _ postgres: PostgresConfiguration) async throws -> AccountOperations {
+    private func start(
+        _ client: PostgresClient,
+        _ postgres: PostgresConfiguration
+    ) async throws -> (AccountOperations, SigningKeys) {
         try await waitForSchema(postgres)
         let store = AccountStore(client: client)
         let effects = Effects.system
@@ -102,7 +111,7 @@ struct Core: Service {
             queueMax: composition.limits.passwordHashingQueueLengthMax,
             randomBytes: effects.randomBytes
         )
-        return AccountOperations(
+        let operations = AccountOperations(
             store: store,
             project: project,
             tokens: tokens,
@@ -114,6 +123,7 @@ struct Core: Service {
             actionLinks: try await actionLinks(),
             effects: effects
         )
+        return (operations, keys)
     }
 
     /// Links lead to the public URL where one is configured, else to where the server listens.
@@ -174,6 +184,49 @@ struct Core: Service {
             rounds += 1
             await flush(operations)
             if rounds % Self.flushesPerRefresh == 0 { await refresh(operations) }
+        }
+    }
+
+    /// Takes note of keys that other servers made, makes the next one when it is due, and lets it sign when it is time.
+    private func maintainKeys(_ keys: SigningKeys, _ operations: AccountOperations) async {
+        await periodically(every: Self.keysInterval) {
+            do {
+                operations.tokens.replaceKeys(try await keys.load(.idToken))
+                operations.cookies.replaceKeys(try await keys.load(.sessionCookie))
+            } catch {
+                composition.logger.error("signing keys not read again", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    private func purge(_ operations: AccountOperations) async {
+        var purge = Purge(
+            store: operations.store,
+            effects: operations.effects,
+            keepSeconds: composition.purge.keep.components.seconds,
+            rowsMax: composition.purge.rowsMax
+        )
+        await periodically(every: composition.purge.interval) {
+            do {
+                let report = try await purge.run()
+                guard report.total > 0 else { return }
+                composition.logger.debug("expired rows deleted", metadata: ["rows": "\(report.total)"])
+            } catch {
+                composition.logger.warning("expired rows not deleted yet", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// Until told to stop. Servers that were started together do not stay in step.
+    private func periodically(every interval: Duration, _ work: () async -> Void) async {
+        while true {
+            do {
+                let pause = interval * Double.random(in: 0.75...1.25)
+                try await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) }
+            } catch {
+                return
+            }
+            await work()
         }
     }
 

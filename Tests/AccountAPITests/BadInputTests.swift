@@ -121,7 +121,7 @@ struct BadInputTests {
         _ api: TestAPI
     ) async throws {
         // Any object is a configuration: fields that are none are ignored. Its own fields have their own tests.
-        if route.method == .patch, (try? RequestBody(parsing: request.body)) != nil { return }
+        if route.method == .patch, (try? RequestBody(parsing: request.body, depthMax: 64)) != nil { return }
         let path = try #require(route.concretePaths.first)
         let answer = try await api.wire.send(route.method, path, request.body, bearer: route.bearer)
         guard !(400..<500).contains(answer.status) else {

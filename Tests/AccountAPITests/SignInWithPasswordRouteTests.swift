@@ -41,6 +41,31 @@ struct SignInWithPasswordRouteTests {
         }
     }
 
+    @Test func `after too many wrong passwords known and unknown addresses are refused alike`() async throws {
+        try await TestAPI.with(settings: ["signIn": ["email": ["enabled": true]]]) { api in
+            _ = try await api.signUp("ann@example.com")
+            for email: JSONValue in ["ann@example.com", "bob@example.com"] {
+                for _ in 0..<10 {
+                    let wrong = try await api.post(Self.path, ["email": email, "password": "x"])
+                    #expect(wrong.errorMessage == "INVALID_LOGIN_CREDENTIALS")
+                }
+                let refused = try await api.post(Self.path, ["email": email, "password": "correct horse"])
+                #expect(refused.status == 400)
+                #expect(refused.errorMessage?.hasPrefix("TOO_MANY_ATTEMPTS_TRY_LATER : Access to this account") == true)
+            }
+        }
+    }
+
+    @Test func `a password reset by mail opens a locked address at once`() async throws {
+        try await TestAPI.with { api in
+            _ = try await api.signUp("ann@example.com")
+            for _ in 0..<11 { _ = try await api.post(Self.path, ["email": "ann@example.com", "password": "x"]) }
+            let code = try await api.code("PASSWORD_RESET", for: "ann@example.com")
+            #expect(try await api.reset(code, to: "another horse").status == 200)
+            #expect(try await api.signIn("ann@example.com", password: "another horse").status == 200)
+        }
+    }
+
     @Test func `a project without passwords says so first`() async throws {
         try await TestAPI.with(settings: ProjectSettings.productionDefaults) { api in
             let answer = try await api.post(Self.path, [:])

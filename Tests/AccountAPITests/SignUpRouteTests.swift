@@ -1,7 +1,10 @@
 import AccountAPI
+import AccountLinking
 import AccountOperations
+import AccountStore
 import AccountTestSupport
 import JSON
+import Postgres
 import Testing
 
 struct SignUpRouteTests {
@@ -103,6 +106,98 @@ struct SignUpRouteTests {
             #expect(found.json["users"]?.array?.first?["localId"] == account["localId"])
             let claims = try payload(of: account["idToken"])
             #expect(claims["iss"] == "https://securetoken.google.com/demo-test" && claims["aud"] == "demo-test")
+        }
+    }
+
+    @Test func `whoever signs up may say what they are called`() async throws {
+        try await TestAPI.with { api in
+            func shownName(_ answer: JSONValue) async throws -> JSONValue? {
+                let lookUp = try await api.post("/v1/accounts:lookup", ["idToken": answer["idToken"] ?? .null])
+                #expect(lookUp.json["users"]?.array?.first?["photoUrl"] == nil, "a picture is not theirs to give here")
+                return lookUp.json["users"]?.array?.first?["displayName"]
+            }
+            let name: JSONValue = "Ann 🌍"
+            let picture: JSONValue = "https://example.com/a.png"
+            let anonymous = try await api.post(Self.path, ["displayName": name, "photoUrl": picture]).json
+            #expect(anonymous["displayName"] == name)
+            #expect(try await shownName(anonymous) == name)
+            let account = try await api.post(
+                Self.path,
+                ["email": "a@example.com", "password": "correct horse", "displayName": name, "photoUrl": picture]
+            ).json
+            #expect(account["displayName"] == name)
+            #expect(try await shownName(account) == name)
+            #expect(try payload(of: account["idToken"])["name"] == name)
+            let linked = try await api.post(
+                Self.path,
+                [
+                    "idToken": anonymous["idToken"] ?? .null, "email": "b@example.com", "password": "correct horse",
+                    "displayName": "Bob",
+                ]
+            ).json
+            #expect(linked["localId"] == anonymous["localId"])
+            #expect(try await shownName(linked) == "Bob")
+            let empty = try await api.post(Self.path, ["displayName": ""]).json
+            #expect(empty["localId"] != nil)
+            #expect(try await shownName(empty) == nil)
+        }
+    }
+
+    @Test func `a name of 256 characters is taken, one more is refused and makes no account`() async throws {
+        try await TestAPI.with { api in
+            let longest = String(repeating: "ä", count: 256)
+            #expect(try await api.post(Self.path, ["displayName": .string(longest)]).status == 200)
+            let refused = try await api.post(Self.path, ["displayName": .string(longest + "x")])
+            #expect(refused.status == 400)
+            #expect(refused.errorMessage == "Invalid value at 'displayName' (at most 256 characters)")
+            #expect(try await api.service.database.rowCounts()["users"] == 1)
+        }
+    }
+
+    @Test func `while linking, a taken address comes before a weak password, and that before a bad token`() async throws
+    {
+        try await TestAPI.with { api in
+            _ = try await api.signUp("ann@example.com")
+            let token = try await api.signUpAnonymously()["idToken"] ?? .null
+            for (idToken, email, password, expected) in [
+                (token, "ann@example.com", "12345", "EMAIL_EXISTS"),
+                ("nonsense", "ann@example.com", "12345", "EMAIL_EXISTS"),
+                (token, "new@example.com", "12345", "WEAK_PASSWORD : Password should be at least 6 characters"),
+                ("nonsense", "new@example.com", "12345", "WEAK_PASSWORD : Password should be at least 6 characters"),
+                ("nonsense", "new@example.com", "correct horse", "INVALID_ID_TOKEN"),
+            ] as [(JSONValue, JSONValue, JSONValue, String)] {
+                let answer = try await api.post(Self.path, ["idToken": idToken, "email": email, "password": password])
+                #expect(answer.errorMessage == expected)
+            }
+        }
+    }
+
+    @Test func `where clients may not sign up, a bad token learns nothing about an address`() async throws {
+        let closed: JSONValue = [
+            "signIn": ["email": ["enabled": true]], "client": ["permissions": ["disabledUserSignup": true]],
+        ]
+        try await TestAPI.with(settings: closed) { api in
+            let user = UserRecord(
+                tenant: .project,
+                id: try #require(UserID("taken")),
+                sessionEpoch: 1,
+                createdAt: api.service.clock.now
+            )
+            var owner = user
+            owner.email = AccountEmail(address: try #require(EmailAddress("ann@example.com")), proof: nil)
+            let event = AccountEvent(
+                id: PostgresUUID(high: 1, low: 2),
+                occurredAt: api.service.clock.now,
+                kind: .userCreated,
+                rule: .p11
+            )
+            let write = AccountWrite(previous: nil, user: owner, event: event)
+            #expect(try await api.service.operations.store.apply(write) == .applied)
+            let answer = try await api.post(
+                Self.path,
+                ["idToken": "nonsense", "email": "ann@example.com", "password": "correct horse"]
+            )
+            #expect(answer.errorMessage == "INVALID_ID_TOKEN")
         }
     }
 }

@@ -96,12 +96,21 @@ struct TestAPI: Sendable {
 struct Wire: Sendable {
     private let client: any TestClientProtocol
 
+    /// As in production, but for the time: a test machine may be slow.
+    static let limits = API.Limits(
+        bodyBytesMax: 1 << 20,
+        batchBodyBytesMax: 16 << 20,
+        jsonDepthMax: 64,
+        requestTimeout: .seconds(60)
+    )
+
     static func with(
         service: ServiceHandle,
         audience: API.Audience = .everyone,
         callers: any CallerAuthentication = RegisteredCallers(),
         development: DevelopmentRoutes? = nil,
         log: RecordedLog = RecordedLog(),
+        limits: API.Limits = Wire.limits,
         _ body: @Sendable (Wire) async throws -> Void
     ) async throws {
         let api = API(
@@ -109,7 +118,8 @@ struct Wire: Sendable {
             audience: audience,
             callers: callers,
             development: development,
-            limits: API.Limits(bodyBytesMax: 1 << 20, batchBodyBytesMax: 16 << 20),
+            limits: limits,
+            trustedProxies: [],
             logger: log.logger
         )
         let application = Application(responder: api.responder(), logger: log.logger)

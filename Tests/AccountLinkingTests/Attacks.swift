@@ -44,6 +44,7 @@ struct Attacks {
             let attacker = decideSignInWithPassword(
                 policy: LinkPolicy(),
                 owner: account,
+                isLocked: false,
                 passwordMatches: true,
                 secondFactorProvenBy: nil
             )

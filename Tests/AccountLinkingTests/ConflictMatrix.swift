@@ -106,6 +106,7 @@ struct ConflictMatrix {
             decideSignInWithPassword(
                 policy: LinkPolicy(),
                 owner: line.account,
+                isLocked: false,
                 passwordMatches: true,
                 secondFactorProvenBy: nil
             ).rule == line.password

@@ -56,6 +56,7 @@ extension AccountChange {
         case .keep: break
         case .fillBlanks: words.append("fill profile")
         case .replace: words.append("replace profile")
+        case .rename: words.append("rename")
         }
         if let isDisabled { words.append(isDisabled ? "disable" : "enable") }
         if usesCustomTokens == true { words.append("mark custom") }

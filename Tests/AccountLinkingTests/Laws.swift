@@ -413,18 +413,29 @@ struct PasswordLaws {
         checkLaw(PasswordCase.all) { point in
             guard case .signIn(let id, let change, _) = point.verdict.decision else { return nil }
             guard let owner = point.owner else { return false }
-            return id == owner.id && owner.hasPassword && point.passwordMatches && !owner.isDisabled && change.isEmpty
+            return id == owner.id && owner.hasPassword && point.passwordMatches && !point.isLocked
+                && !owner.isDisabled && change.isEmpty
         }
     }
 
     @Test func `where addresses are protected a stranger cannot tell who has an account`() {
-        let unknown = PasswordCase(passwordMatches: false).verdict.decision
-        checkLaw(
-            PasswordCase.all.filter {
-                $0.policy.protectsEmailEnumeration && $0.policy.allowsPasswordSignIn && !$0.passwordMatches
-                    && $0.owner?.isDisabled != true
-            }
-        ) { $0.verdict.decision == unknown }
+        for isLocked in [false, true] {
+            let unknown = PasswordCase(isLocked: isLocked, passwordMatches: false).verdict.decision
+            checkLaw(
+                PasswordCase.all.filter {
+                    $0.policy.protectsEmailEnumeration && $0.policy.allowsPasswordSignIn && !$0.passwordMatches
+                        && $0.isLocked == isLocked && $0.owner?.isDisabled != true
+                }
+            ) { $0.verdict.decision == unknown }
+        }
+    }
+
+    @Test func `while an address is locked, the password makes no difference`() {
+        checkLaw(PasswordCase.all.filter(\.isLocked)) { point in
+            var other = point
+            other.passwordMatches.toggle()
+            return other.verdict == point.verdict
+        }
     }
 }
 

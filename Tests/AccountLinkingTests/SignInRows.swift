@@ -5,12 +5,14 @@ struct PasswordRows {
     private func decide(
         _ owner: Account?,
         matches: Bool = true,
+        locked: Bool = false,
         policy: LinkPolicy = LinkPolicy(),
         proven: UserID? = nil
     ) -> Verdict<SignInDecision> {
         decideSignInWithPassword(
             policy: policy,
             owner: owner,
+            isLocked: locked,
             passwordMatches: matches,
             secondFactorProvenBy: proven
         )
@@ -61,6 +63,23 @@ struct PasswordRows {
     @Test func `S6: the right password signs in and changes nothing`() {
         let owner = Account.fixture("o", email: ann, password: true)
         #expect(decide(owner) == Verdict(.s6, .signIn(user("o"), .nothing, emailWasRecycled: false)))
+    }
+
+    @Test func `S7: while locked no password is looked at, and nobody learns whose address it is`() {
+        let owner = Account.fixture("o", email: ann, password: true)
+        let refused = Verdict<SignInDecision>(.s7, .refuse(.tooManyAttempts))
+        #expect(decide(owner, locked: true) == refused)
+        #expect(decide(owner, matches: false, locked: true) == refused)
+        #expect(decide(owner, locked: true, policy: .enumerable) == refused)
+        #expect(decide(nil, locked: true) == refused)
+        #expect(decide(nil, locked: true, policy: .enumerable) == Verdict(.s2, .refuse(.emailNotFound)))
+        let disabled = Account.fixture("o", email: ann, password: true, disabled: true)
+        #expect(decide(disabled, locked: true) == Verdict(.s3, .refuse(.userDisabled)))
+    }
+
+    @Test func `exactly the answers about a wrong password are counted`() {
+        let counted = Refusal.allCases.filter(\.saysPasswordIsWrong)
+        #expect(counted == [.invalidPassword, .invalidLoginCredentials])
     }
 }
 

@@ -210,4 +210,25 @@ struct SignUpRows {
         #expect(decide(link(target, recent: false), owner: .fixture("o", email: ann)) == refused)
         #expect(decide(link(target, recent: false), owner: target) == refused)
     }
+
+    @Test func `a display name changes no decision, and goes with every one that writes`() {
+        checkLaw(SignUpCase.all) { point in
+            let named = decideSignUp(
+                policy: point.policy,
+                request: point.request,
+                emailOwner: point.owner,
+                displayName: "Ann"
+            )
+            guard named.rule == point.verdict.rule else { return false }
+            switch (named.decision, point.verdict.decision) {
+            case (.createUser(var change), .createUser(let without)),
+                (.signIn(_, var change, _), .signIn(_, let without, _)):
+                guard change.profile == .rename("Ann") else { return false }
+                change.profile = .keep
+                return change == without
+            default:
+                return named == point.verdict
+            }
+        }
+    }
 }

@@ -278,6 +278,7 @@ struct SignUpCase {
 struct PasswordCase {
     var policy = LinkPolicy()
     var owner: Account?
+    var isLocked = false
     var passwordMatches: Bool
     var proven: UserID?
 
@@ -286,6 +287,7 @@ struct PasswordCase {
 
     static func choose(_ choices: inout Choices) -> PasswordCase {
         var point = PasswordCase(passwordMatches: choices.chooseBool())
+        point.isLocked = choices.chooseBool()
         if choices.chooseBool() { point.owner = .choose(&choices, id: "O", email: ann) }
         point.policy.allowsPasswordSignIn = choices.chooseBool()
         point.policy.protectsEmailEnumeration = choices.chooseBool()
@@ -298,6 +300,7 @@ struct PasswordCase {
         decideSignInWithPassword(
             policy: policy,
             owner: owner,
+            isLocked: isLocked,
             passwordMatches: passwordMatches,
             secondFactorProvenBy: proven
         )

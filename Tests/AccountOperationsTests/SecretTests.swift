@@ -90,6 +90,7 @@ struct SigningKeysTests {
                 #expect(!ids.contains(cookies.signing.id), "cookies have a key of their own")
                 let again = try await keys(AccountStore(client: client), algorithm: .rs256).load(.idToken)
                 #expect(ids == [again.signing.id] && again.signing.algorithm == .es256)
+                #expect(again.published.map(\.algorithm) == [.es256, .rs256], "another algorithm is published first")
             }
         }
     }

@@ -106,9 +106,16 @@ struct SaveTests {
         for identifier in user.identifiers {
             #expect(try await scene.store.user(owning: identifier, tenant: .project) == user)
             #expect(try await scene.store.user(owning: identifier, tenant: TenantID("other")) == nil)
-            let found = try await scene.store.userWithPassword(owning: identifier, tenant: .project)
-            #expect(found?.passwordHash == "$hash$")
         }
+        let email = try #require(user.email?.address)
+        let facts = try await scene.store.passwordFacts(of: email, tenant: .project, at: origin)
+        #expect(facts.user == user && facts.passwordHash == "$hash$" && facts.attempts.failures == 0)
+        let nobody = try await scene.store.passwordFacts(
+            of: address("nobody@example.com"),
+            tenant: .project,
+            at: origin
+        )
+        #expect(nobody.user == nil && nobody.passwordHash == nil)
         let googleAddress = try #require(user.linkedProviders[.google]?.email)
         #expect(try await scene.store.user(owning: .email(googleAddress), tenant: .project) == nil)
     }

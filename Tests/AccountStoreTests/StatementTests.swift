@@ -38,7 +38,8 @@ private let statements: [Statement] = {
         kind: .signedIn,
         rule: .s6
     )
-    let email = Identifier.email(address("user7@example.com"))
+    let mailbox = address("user7@example.com")
+    let email = Identifier.email(mailbox)
     let key = SigningKeyRecord(
         id: "key",
         purpose: .idToken,
@@ -100,6 +101,11 @@ private let statements: [Statement] = {
             sql: ConflictRow.assertResolved(conflict.id, of: fixed, tenant: tenant)
         ),
         Statement(
+            name: "ConflictRow.deleteExpired",
+            sql: ConflictRow.deleteExpired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(
             name: "ConflictRow.open",
             sql: ConflictRow.open(carrying: conflict.tokenDigests, of: fixed, tenant: tenant).sql
         ),
@@ -145,6 +151,11 @@ private let statements: [Statement] = {
         Statement(name: "OneTimeCodeRow.countAttempt", sql: OneTimeCodeRow.countAttempt([1], tenant: tenant)),
         Statement(name: "OneTimeCodeRow.deleteAll", sql: OneTimeCodeRow.deleteAll(of: fixed, tenant: tenant)),
         Statement(
+            name: "OneTimeCodeRow.deleteExpired",
+            sql: OneTimeCodeRow.deleteExpired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(
             name: "OneTimeCodeRow.deleteOrphans",
             sql: OneTimeCodeRow.deleteOrphans(tenant: tenant),
             isHot: false
@@ -165,12 +176,34 @@ private let statements: [Statement] = {
             sql: OneTimeCodeRow.voidAllButRecovery(of: fixed, tenant: tenant, at: origin)
         ),
         Statement(name: "OneTimeCodeRow.withHash", sql: OneTimeCodeRow.withHash([1], tenant: tenant).sql),
+        Statement(
+            name: "OutboxRow.deleteExpired",
+            sql: OutboxRow.deleteExpired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(
+            name: "OutboxRow.deleteFinished",
+            sql: OutboxRow.deleteFinished(before: origin, rowsMax: 10),
+            isHot: false
+        ),
         Statement(name: "OutboxRow.insert", sql: OutboxRow.insert(message)),
         Statement(
             name: "OutboxRow.newest",
             sql: OutboxRow.newest(.mail, countMax: 10, tenant: tenant).sql,
             isHot: false
         ),
+        Statement(
+            name: "PasswordAttemptRow.assertUnlocked",
+            sql: PasswordAttemptRow.assertUnlocked(mailbox, tenant: tenant, at: origin)
+        ),
+        Statement(name: "PasswordAttemptRow.clear", sql: PasswordAttemptRow.clear(mailbox, tenant: tenant)),
+        Statement(name: "PasswordAttemptRow.count", sql: PasswordAttemptRow.count(mailbox, tenant: tenant, at: origin)),
+        Statement(
+            name: "PasswordAttemptRow.deleteForgotten",
+            sql: PasswordAttemptRow.deleteForgotten(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(name: "PasswordAttemptRow.of", sql: PasswordAttemptRow.of(mailbox, tenant: tenant, at: origin).sql),
         Statement(name: "PasswordCredentialRow.delete", sql: PasswordCredentialRow.delete(of: fixed, tenant: tenant)),
         Statement(name: "PasswordCredentialRow.of", sql: PasswordCredentialRow.of(fixed, tenant: tenant).sql),
         Statement(
@@ -212,10 +245,20 @@ private let statements: [Statement] = {
         Statement(name: "ServiceAccountRow.insert", sql: ServiceAccountRow.insert(serviceAccount), isHot: false),
         Statement(name: "ServiceAccountRow.withKeyID", sql: ServiceAccountRow.withKeyID("key").sql, isHot: false),
         Statement(
+            name: "SessionRow.deleteAllEnded",
+            sql: SessionRow.deleteAllEnded(at: [.beginning]),
+            isHot: false
+        ),
+        Statement(
             name: "SessionRow.deleteEnded",
             sql: SessionRow.deleteEnded(of: fixed, tenant: tenant, epoch: 1)
         ),
         Statement(name: "SessionRow.insert", sql: SessionRow.insert(user.session())),
+        Statement(
+            name: "SessionRow.page",
+            sql: SessionRow.page(after: .beginning, rowsMax: 10).sql,
+            isHot: false
+        ),
         Statement(
             name: "SessionRow.withID",
             sql: SessionRow.withID(user.session().id, of: fixed, tenant: tenant).sql
@@ -234,7 +277,17 @@ private let statements: [Statement] = {
             )
         ),
         Statement(name: "SigningKeyRow.all", sql: SigningKeyRow.all.sql, isHot: false),
+        Statement(
+            name: "SigningKeyRow.deleteRetired",
+            sql: SigningKeyRow.deleteRetired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
         Statement(name: "SigningKeyRow.insertIfAbsent", sql: SigningKeyRow.insertIfAbsent(key), isHot: false),
+        Statement(
+            name: "SigningKeyRow.retire",
+            sql: SigningKeyRow.retire(.idToken, generation: 1, publishedUntil: origin),
+            isHot: false
+        ),
         Statement(
             name: "UserIDRow.linkedWithEmail",
             sql: UserIDRow.linkedWithEmail(address("user7@example.com"), tenant: tenant).sql
@@ -353,6 +406,9 @@ struct PlanTests {
         INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, created_at, expires_at)
             SELECT sha256(n::text::bytea), 'PASSWORD_RESET', 'user-' || n, 'user' || n || '@example.com',
                 'user' || n || '@example.com', now(), now() + interval '1 hour' FROM generate_series(1, 1000) AS n;
+        INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
+            SELECT sha256(convert_to('user' || n || '@example.com', 'UTF8')), 1, now(), now() + interval '1 day'
+            FROM generate_series(1, 1000) AS n;
         ANALYZE;
         """
 }

@@ -15,6 +15,7 @@ package struct TestService: Sendable {
     package let client: PostgresClient
     package let operations: AccountOperations
     package let clock: TestClock
+    package let signingKeys: SigningKeys
 
     package static let projectID = "demo-test"
     package static let apiKey = "AIza-test-key-of-the-project"
@@ -109,7 +110,7 @@ package struct TestService: Sendable {
             actionLinks: ActionLinks(base: "http://127.0.0.1:9099", page: .emulator),
             effects: effects
         )
-        return TestService(database: database, client: client, operations: operations, clock: clock)
+        return TestService(database: database, client: client, operations: operations, clock: clock, signingKeys: keys)
     }
 }
 

@@ -22,7 +22,7 @@ extension Route {
         APIResponse(json: try request.operations.tokens.jsonWebKeySet(), maxAgeSeconds: keysMaxAgeSeconds)
     }
 
-    /// Short against the hour a key is published before it signs.
+    /// Short against the day a key is published before it signs (`KeySchedule`).
     fileprivate static let keysMaxAgeSeconds = 900
 }
 

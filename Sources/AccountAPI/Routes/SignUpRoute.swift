@@ -14,7 +14,11 @@ extension Route {
         access: .client
     ) { request in
         if request.actsOnAnyAccount(sessionFields: ["idToken"]) { return try await createByAdmin(request) }
-        let result = try await request.operations.signUp(signUpRequest(request), tenant: request.tenant).value()
+        // Clients give a name; a picture is not theirs to give here.
+        let name = try request.body.string("displayName", lengthMax: Profile.displayNameLengthMax)
+        let result = try await request.operations
+            .signUp(signUpRequest(request), displayName: name == "" ? nil : name, tenant: request.tenant)
+            .value()
         return .object { writer in
             writer.field("kind", "identitytoolkit#SignupNewUserResponse")
             writer.field("localId", result.user.id.rawValue)
@@ -38,7 +42,7 @@ extension Route {
         account.isEmailVerified = try body.bool("emailVerified") ?? false
         account.password = try body.nonEmptyString("password")
         account.phoneNumber = try body.nonEmptyString("phoneNumber")
-        account.displayName = try body.string("displayName", lengthMax: ProfileEdit.displayNameLengthMax)
+        account.displayName = try body.string("displayName", lengthMax: Profile.displayNameLengthMax)
         account.photoURL = try body.string("photoUrl", lengthMax: ProfileEdit.photoURLLengthMax)
         account.isDisabled = try body.bool("disabled") ?? false
         account.enrollsSecondFactors = try !body.objects("mfaInfo").isEmpty

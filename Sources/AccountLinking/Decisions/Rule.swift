@@ -104,6 +104,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case s4 = "S4"
     case s5 = "S5"
     case s6 = "S6"
+    case s7 = "S7"
 
     // Sign-in with a custom token (`decideSignInWithCustomToken`).
     case c1 = "C1"

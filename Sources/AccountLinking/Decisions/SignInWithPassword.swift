@@ -4,19 +4,24 @@
 /// get the same answer; a disabled account is told so in both modes, before the password (as production does).
 ///
 /// - `owner`: the account that owns the address.
-/// - `passwordMatches`: the outcome of the hash; ignored for an account without a password.
+/// - `isLocked`: after too many wrong passwords for this address none is tried now (`PasswordAttempts`).
+/// - `passwordMatches`: the outcome of the hash; ignored for an account without a password, and while locked.
 /// - `secondFactorProvenBy`: the account whose second factor this sign-in has already proven, if any.
 package func decideSignInWithPassword(
     policy: LinkPolicy,
     owner: Account?,
+    isLocked: Bool,
     passwordMatches: Bool,
     secondFactorProvenBy: UserID?
 ) -> Verdict<SignInDecision> {
     guard policy.allowsPasswordSignIn else { return Verdict(.s1, .refuse(.operationNotAllowed)) }
     guard let owner else {
+        // An address that nobody has is locked like any other; only where it may be told, it is told.
+        if isLocked, policy.protectsEmailEnumeration { return Verdict(.s7, .refuse(.tooManyAttempts)) }
         return Verdict(.s2, .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .emailNotFound))
     }
     if owner.isDisabled { return Verdict(.s3, .refuse(.userDisabled)) }
+    if isLocked { return Verdict(.s7, .refuse(.tooManyAttempts)) }
     guard owner.hasPassword, passwordMatches else {
         return Verdict(.s4, .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .invalidPassword))
     }
@@ -24,4 +29,18 @@ package func decideSignInWithPassword(
         return Verdict(.s5, .secondFactorRequired(owner.id))
     }
     return Verdict(.s6, .signIn(owner.id, AccountChange(), emailWasRecycled: false))
+}
+
+extension Refusal {
+    /// Whether the answer says that a password was wrong, or would have been: what `PasswordAttempts` counts.
+    package var saysPasswordIsWrong: Bool {
+        switch self {
+        case .invalidPassword, .invalidLoginCredentials: true
+        case .operationNotAllowed, .signUpDisabled, .anonymousSignUpDisabled, .selfDeletionDisabled, .userDisabled,
+            .userNotFound, .emailNotFound, .emailExists, .phoneNumberExists, .federatedIdentityAlreadyLinked,
+            .duplicateLocalID, .credentialTooOld, .emailChangeNeedsVerification, .tokenExpired, .lastSignInMethod,
+            .invalidActionCode, .tooManyAttempts:
+            false
+        }
+    }
 }

@@ -14,12 +14,15 @@ package enum SignUpRequest: Sendable, Hashable {
 /// (`spec/03` §12).
 ///
 /// - `emailOwner`: the account that owns the address of the request; `nil` for an anonymous one.
+/// - `displayName`: what the account is to be called; `nil` leaves that as it is.
 package func decideSignUp(
     policy: LinkPolicy,
     request: SignUpRequest,
-    emailOwner: Account?
+    emailOwner: Account?,
+    displayName: String? = nil
 ) -> Verdict<SignInDecision> {
     var change = AccountChange()
+    if let displayName { change.profile = .rename(displayName) }
     switch request {
     case .anonymous:
         guard policy.allowsAnonymousSignUp else { return Verdict(.p14, .refuse(.anonymousSignUpDisabled)) }

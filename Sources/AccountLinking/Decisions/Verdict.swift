@@ -29,6 +29,8 @@ package enum Refusal: Sendable, Hashable, CaseIterable {
     case emailChangeNeedsVerification
     case tokenExpired
     case lastSignInMethod
+    /// Too many wrong passwords; this one was not looked at.
+    case tooManyAttempts
     case selfDeletionDisabled
     /// The code is of an account, an address or a session epoch that is no longer so (R5, `spec/05` A2).
     case invalidActionCode

@@ -36,6 +36,8 @@ package struct AccountChange: Sendable, Hashable {
         case fillBlanks(Profile)
         /// Every field, clearing those the provider lacks.
         case replace(Profile)
+        /// The display name, as its owner wants it; the rest stays.
+        case rename(String)
     }
 
     package var email = Email.keep

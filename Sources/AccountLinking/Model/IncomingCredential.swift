@@ -16,6 +16,9 @@ package enum EmailAssertion: Sendable, Hashable {
 
 /// Profile fields a provider supplied. Absent is `nil`, never the empty string.
 package struct Profile: Sendable, Hashable {
+    /// Characters (Unicode scalars) of a display name, as the database bounds it.
+    package static let displayNameLengthMax = 256
+
     package var displayName: String?
     package var photoURL: String?
     package var screenName: String?

@@ -92,6 +92,7 @@ extension UserRecord {
         case .keep: break
         case .fillBlanks(let profile): record.profile.fillBlanks(from: profile)
         case .replace(let profile): record.profile = profile
+        case .rename(let name): record.profile.displayName = name
         }
         record.isDisabled = change.isDisabled ?? record.isDisabled
         record.usesCustomTokens = change.usesCustomTokens ?? record.usesCustomTokens

@@ -3,7 +3,7 @@ package import AccountStore
 import FoundationEssentials
 import Postgres
 
-/// Loads the signing keys of a purpose, and makes the first one when there is none.
+/// Loads the signing keys of a purpose, and makes the next one when it is due.
 package struct SigningKeys: Sendable {
     /// A stored key did not open or is no key: the key-encryption key is wrong, or somebody edited the row.
     package struct Unreadable: Error, Sendable, CustomStringConvertible {
@@ -36,27 +36,31 @@ package struct SigningKeys: Sendable {
         self.projectID = projectID
     }
 
-    /// The key set of `purpose` now. When the database has none, makes the first; of several servers that do so at once
-    /// one wins, and all of them use its key.
+    /// The key set of `purpose` now; makes the key that `KeySchedule` says is due. To be called again now and then.
+    ///
+    /// Of several servers that make the same generation at once one wins, and all of them use its key.
     /// - Throws: `PostgresError`; `Unreadable`.
     package func load(_ purpose: SigningKeyRecord.Purpose) async throws -> TokenAuthority.KeySet {
-        if let keys = try await stored(purpose) { return keys }
-        try await store.addSigningKey(try newKey(purpose, generation: 1))
-        guard let keys = try await stored(purpose) else {
-            throw PostgresError(.misuse, "a signing key was inserted and is not there")
+        let schedule = KeySchedule(purpose)
+        var records = try await stored(purpose)
+        if let next = schedule.plan(records, algorithm: algorithm.rawValue, at: effects.now()).next {
+            try await store.addSigningKey(
+                try newKey(purpose, next),
+                previousPublishedUntil: next.previousPublishedUntil
+            )
+            records = try await stored(purpose)
         }
-        return keys
+        let plan = schedule.plan(records, algorithm: algorithm.rawValue, at: effects.now())
+        let published = try records.filter { plan.published.contains($0.generation) }.map(open)
+        guard let record = records.first(where: { $0.generation == plan.signing }),
+            let signing = published.first(where: { $0.id == record.id })
+        else { throw PostgresError(.misuse, "a signing key was inserted and is not there") }
+        return TokenAuthority.KeySet(signing: signing, published: published)
     }
 
-    private func stored(_ purpose: SigningKeyRecord.Purpose) async throws -> TokenAuthority.KeySet? {
-        let now = effects.now()
-        let records = try await store.signingKeys()
-            .filter { $0.purpose == purpose && ($0.publishedUntil ?? now) >= now }
-            .sorted { $0.generation < $1.generation }
-        let keys = try records.map { (record: $0, key: try open($0)) }
-        // The newest that may sign already; a key is published before it signs.
-        guard let signing = keys.last(where: { $0.record.signsFrom <= now }) ?? keys.first else { return nil }
-        return TokenAuthority.KeySet(signing: signing.key, published: keys.map(\.key))
+    /// The stored keys of `purpose`, the oldest first.
+    private func stored(_ purpose: SigningKeyRecord.Purpose) async throws -> [SigningKeyRecord] {
+        try await store.signingKeys().filter { $0.purpose == purpose }.sorted { $0.generation < $1.generation }
     }
 
     private func open(_ record: SigningKeyRecord) throws -> SigningKey {
@@ -80,7 +84,10 @@ package struct SigningKeys: Sendable {
         return key
     }
 
-    private func newKey(_ purpose: SigningKeyRecord.Purpose, generation: Int64) throws -> SigningKeyRecord {
+    private func newKey(
+        _ purpose: SigningKeyRecord.Purpose,
+        _ next: KeySchedule.NextKey
+    ) throws -> SigningKeyRecord {
         let now = effects.now()
         let id = effects.randomBytes(20).map { byte in
             let digits = String(byte, radix: 16)
@@ -96,12 +103,12 @@ package struct SigningKeys: Sendable {
         return SigningKeyRecord(
             id: id,
             purpose: purpose,
-            generation: generation,
+            generation: next.generation,
             algorithm: algorithm.rawValue,
             sealedPrivateKey: try sealer.seal(key.privateKeyBytes, context: Self.context(id)),
             certificate: key.certificate,
             createdAt: now,
-            signsFrom: now
+            signsFrom: next.signsFrom
         )
     }
 

@@ -66,10 +66,12 @@ package final class TokenAuthority: Sendable {
         self.state = Mutex(State(keys: keys))
     }
 
-    /// Puts another key set into use, and forgets what was verified with the old one.
+    /// Puts another key set into use; where other keys are published, what was verified with the old ones is forgotten.
     package func replaceKeys(_ keys: KeySet) {
         state.withLock { state in
+            let isSamePublished = state.keys.published.map(\.id) == keys.published.map(\.id)
             state.keys = keys
+            guard !isSamePublished else { return }
             state.verified = [:]
             state.verifiedBefore = [:]
         }

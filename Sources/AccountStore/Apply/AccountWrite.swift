@@ -107,6 +107,10 @@ extension AccountWrite {
         }
         if let session { statements.append(SessionRow.insert(session)) }
         for companion in companions { statements += companion.statements }
+        // After the companions: one of them may insist that the password was not locked.
+        if passwordHash != nil, let address = user.email?.address {
+            statements.append(PasswordAttemptRow.clear(address, tenant: tenant))
+        }
         statements.append(AccountEventRow.insert(event, of: id, tenant: tenant))
         return statements
     }

@@ -32,19 +32,29 @@ extension AccountStore {
         return try await user(claim.owner, tenant: tenant)
     }
 
-    /// The account that owns `identifier`, with the hash of its password. Two round trips.
-    package func userWithPassword(
-        owning identifier: Identifier,
-        tenant: TenantID
-    ) async throws(PostgresError) -> (user: UserRecord, passwordHash: String?)? {
-        guard let claim = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first
-        else { return nil }
-        let (users, passwords) = try await client.read(
-            UserRow.withID(claim.owner, tenant: tenant),
-            PasswordCredentialRow.of(claim.owner, tenant: tenant)
+    /// What judging a password for `address` needs: the account that owns it with the hash of its password, and the
+    /// wrong passwords that were counted. Two round trips, also where nobody owns the address.
+    package func passwordFacts(
+        of address: EmailAddress,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> PasswordFacts {
+        let (claims, attempts) = try await client.read(
+            IdentifierRow.owner(of: .email(address), tenant: tenant),
+            PasswordAttemptRow.of(address, tenant: tenant, at: now)
         )
-        guard let user = users.first else { return nil }
-        return (activity.overlay(user.record), passwords.first?.hash)
+        var facts = PasswordFacts(attempts: attempts.first?.attempts ?? .none)
+        let owner = claims.first?.owner
+        // Where there is no owner somebody else is asked for and left alone, so that the answer takes as long.
+        guard let id = owner ?? UserID("-") else { return facts }
+        let (users, passwords) = try await client.read(
+            UserRow.withID(id, tenant: tenant),
+            PasswordCredentialRow.of(id, tenant: tenant)
+        )
+        guard owner != nil, let user = users.first else { return facts }
+        facts.user = activity.overlay(user.record)
+        facts.passwordHash = passwords.first?.hash
+        return facts
     }
 
     /// A session and its user. One round trip. Either is `nil` when it does not exist.

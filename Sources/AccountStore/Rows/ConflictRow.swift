@@ -144,6 +144,15 @@ struct ConflictRow: RowDecodable {
         """
     }
 
+    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM conflicts WHERE (tenant_id, user_id, conflict_id) IN (
+            SELECT tenant_id, user_id, conflict_id FROM conflicts WHERE expires_at <= \(cutoff.stored)
+            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+
     static func supersedeOpen(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE conflicts SET state = 'superseded', closed_at = \(now.stored)

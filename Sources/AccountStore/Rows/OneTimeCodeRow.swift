@@ -121,6 +121,15 @@ struct OneTimeCodeRow: RowDecodable {
         """
     }
 
+    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM one_time_codes WHERE (tenant_id, code_hash) IN (
+            SELECT tenant_id, code_hash FROM one_time_codes WHERE expires_at <= \(cutoff.stored)
+            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+
     static func deleteAll(of user: UserID, tenant: TenantID) -> SQL {
         "DELETE FROM one_time_codes WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)"
     }

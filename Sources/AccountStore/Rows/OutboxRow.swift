@@ -55,6 +55,25 @@ struct OutboxRow: RowDecodable {
         )
     }
 
+    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM outbox WHERE (tenant_id, message_id) IN (
+            SELECT tenant_id, message_id FROM outbox WHERE expires_at <= \(cutoff.stored)
+            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+
+    /// Those that are pending no more and were written before `cutoff`.
+    static func deleteFinished(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM outbox WHERE (tenant_id, message_id) IN (
+            SELECT tenant_id, message_id FROM outbox WHERE state <> 'pending' AND created_at <= \(cutoff.stored)
+            ORDER BY created_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+
     static func insert(_ message: OutboxMessage) -> SQL {
         let state = message.sealedPayload == nil ? "withheld" : "pending"
         return """

@@ -122,4 +122,46 @@ struct SessionRow: RowDecodable {
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND session_epoch <> \(epoch)
         """
     }
+
+    /// The next sessions in the order of their keys, and whether each has ended.
+    static func page(after place: AccountStore.SessionPlace, rowsMax: Int64) -> Query<SessionPlaceRow> {
+        Query(
+            """
+            SELECT page.tenant_id, page.user_id, page.session_id, page.session_epoch <> users.session_epoch
+            FROM (
+                SELECT tenant_id, user_id, session_id, session_epoch FROM sessions
+                WHERE (tenant_id, user_id, session_id) > (\(place.tenant), \(place.user), \(place.session))
+                ORDER BY tenant_id, user_id, session_id LIMIT \(rowsMax)
+            ) AS page JOIN users USING (tenant_id, user_id)
+            ORDER BY page.tenant_id, page.user_id, page.session_id
+            """
+        )
+    }
+
+    /// Deletes those of the sessions that have ended.
+    static func deleteAllEnded(at places: [AccountStore.SessionPlace]) -> SQL {
+        """
+        DELETE FROM sessions
+        USING users, unnest(\(places.map(\.tenant)), \(places.map(\.user)), \(places.map(\.session)))
+            AS ended (tenant_id, user_id, session_id)
+        WHERE sessions.tenant_id = ended.tenant_id AND sessions.user_id = ended.user_id
+            AND sessions.session_id = ended.session_id
+            AND users.tenant_id = ended.tenant_id AND users.user_id = ended.user_id
+            AND sessions.session_epoch <> users.session_epoch
+        """
+    }
+}
+
+struct SessionPlaceRow: RowDecodable {
+    let place: AccountStore.SessionPlace
+    let isEnded: Bool
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        place = AccountStore.SessionPlace(
+            tenant: try row.next(String.self),
+            user: try row.next(String.self),
+            session: try row.next(Bytes.self)
+        )
+        isEnded = try row.next(Bool.self)
+    }
 }

@@ -78,6 +78,23 @@ struct SigningKeyRow: RowDecodable {
         ON CONFLICT (purpose, generation) DO NOTHING
         """
     }
+
+    static func deleteRetired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM signing_keys WHERE (key_id) IN (
+            SELECT key_id FROM signing_keys WHERE published_until <= \(cutoff.stored)
+            ORDER BY published_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+
+    /// Says when a key leaves the published set; whoever is first decides.
+    static func retire(_ purpose: SigningKeyRecord.Purpose, generation: Int64, publishedUntil: Timestamp) -> SQL {
+        """
+        UPDATE signing_keys SET published_until = \(publishedUntil.stored)
+        WHERE purpose = \(purpose.rawValue) AND generation = \(generation) AND published_until IS NULL
+        """
+    }
 }
 
 extension AccountStore {
@@ -87,9 +104,23 @@ extension AccountStore {
     }
 
     /// Stores a key unless its generation exists already: whoever is first decides, the others read the winner.
-    package func addSigningKey(_ key: SigningKeyRecord) async throws(PostgresError) {
+    ///
+    /// `previousPublishedUntil`: when the generation before it leaves the published set.
+    package func addSigningKey(
+        _ key: SigningKeyRecord,
+        previousPublishedUntil: Timestamp?
+    ) async throws(PostgresError) {
         var batch = WriteBatch("signing-key-add")
         batch.append(SigningKeyRow.insertIfAbsent(key))
+        if let previousPublishedUntil {
+            batch.append(
+                SigningKeyRow.retire(
+                    key.purpose,
+                    generation: key.generation - 1,
+                    publishedUntil: previousPublishedUntil
+                )
+            )
+        }
         _ = try await client.write(batch)
     }
 }

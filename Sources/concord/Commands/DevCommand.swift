@@ -71,6 +71,7 @@ struct DevCommand: AsyncParsableCommand {
                     adminListener: nil
                 ),
                 limits: defaults.limits,
+                purge: defaults.purge,
                 database: Composition.Database(
                     prepare: {
                         let postgres = try await prepareDatabase(cluster, url: url)
@@ -94,6 +95,7 @@ struct DevCommand: AsyncParsableCommand {
                     providers: ProviderRegistry(
                         keys: JWKSCache(
                             http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true)),
+                            defaults.limits,
                             logger: logger
                         ),
                         fakes: FakeProvider()
@@ -131,10 +133,12 @@ private func migrate(_ postgres: PostgresConfiguration, _ files: MigrationSet) a
 /// What `serve` takes from its configuration and `dev` never needs to be told.
 private struct DevelopmentDefaults {
     let limits: LimitsConfiguration
+    let purge: PurgeConfiguration
 
     init() {
         var reader = ConfigurationReader(ConfigurationSources(file: nil, environment: [:], readFile: { _ in nil }))
         limits = LimitsConfiguration(reading: &reader)
+        purge = PurgeConfiguration(reading: &reader)
     }
 }
 

@@ -25,6 +25,7 @@ struct ServeCommand: AsyncParsableCommand {
             let composition = Composition(
                 listen: configuration.listen,
                 limits: configuration.limits,
+                purge: configuration.purge,
                 database: Composition.Database(prepare: { configuration.database.postgres }, release: {}),
                 sealer: try Sealer(configuration.keys),
                 algorithm: configuration.tokens.signingAlgorithm.algorithm,
@@ -33,7 +34,11 @@ struct ServeCommand: AsyncParsableCommand {
                     customTokens: { $0 },
                     trust: .declared,
                     providers: ProviderRegistry(
-                        keys: JWKSCache(http: IssuerHTTPClient(policy: NetworkPolicy()), logger: logger)
+                        keys: JWKSCache(
+                            http: IssuerHTTPClient(policy: NetworkPolicy()),
+                            configuration.limits,
+                            logger: logger
+                        )
                     ),
                     development: nil,
                     actionPage: .standard,
@@ -68,5 +73,14 @@ extension TokensConfiguration.SigningAlgorithm {
         case .ES256: .es256
         case .RS256: .rs256
         }
+    }
+}
+
+extension JWKSCache {
+    /// A cache that gives an issuer as long as the configuration says.
+    init(http: IssuerHTTPClient, _ configuration: LimitsConfiguration, logger: Logger) {
+        var limits = Limits()
+        limits.refreshTimeout = configuration.providerCallTimeout
+        self.init(http: http, limits: limits, logger: logger)
     }
 }

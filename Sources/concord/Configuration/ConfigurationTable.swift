@@ -5,6 +5,7 @@ enum ConfigurationTable {
         ListenConfiguration.entries
         + DatabaseConfiguration.entries
         + LimitsConfiguration.entries
+        + PurgeConfiguration.entries
         + KeysConfiguration.entries
         + TokensConfiguration.entries
         + LogConfiguration.entries

@@ -1,14 +1,15 @@
 /// What one request, and one process, may use at most.
 struct LimitsConfiguration: Sendable, Hashable {
-    /// From the first byte of a request to the last of its answer.
+    /// From the first byte of a request to its last, and from its head to its answer.
     let requestTimeout: Duration
     let bodyBytesMax: Int
     /// For the routes that take many accounts at once; at least `bodyBytesMax`.
     let batchBodyBytesMax: Int
+    /// Not above 64: what is stored is read back within that.
     let jsonDepthMax: Int
     /// How long requests in flight may go on after SIGTERM.
     let drainTimeout: Duration
-    /// One call to an identity provider, retries included.
+    /// Everything that one look at an identity provider fetches.
     let providerCallTimeout: Duration
     let passwordHashingThreads: Int
     /// Passwords that may wait for a thread; one more is answered 503.
@@ -26,7 +27,7 @@ extension LimitsConfiguration {
         "limits.request_timeout",
         .duration(milliseconds: 1000...300_000),
         default: .seconds(10),
-        "Time for one request, from first byte to last"
+        "Time for a request to arrive in full, and for its answer from its head on; what takes longer is cut or answered 503"
     )
     private static let bodyBytesMaxKey = ConfigurationKey(
         "limits.body_bytes_max",
@@ -42,7 +43,7 @@ extension LimitsConfiguration {
     )
     private static let jsonDepthMaxKey = ConfigurationKey(
         "limits.json_depth_max",
-        .wholeNumber(8...512),
+        .wholeNumber(8...64),
         default: 64,
         "Nesting of arrays and objects in a request body"
     )
@@ -56,7 +57,7 @@ extension LimitsConfiguration {
         "limits.provider_call_timeout",
         .duration(milliseconds: 100...60_000),
         default: .seconds(5),
-        "Time for one call to an identity provider"
+        "Time for everything one look at an identity provider fetches"
     )
     private static let passwordHashingThreadsKey = ConfigurationKey(
         "limits.password_hashing_threads",

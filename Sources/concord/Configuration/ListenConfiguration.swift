@@ -1,3 +1,5 @@
+import AccountAPI
+
 /// Where the HTTP API listens, how it is protected on the way, and whom it believes about a client's address.
 struct ListenConfiguration: Sendable, Hashable {
     /// How bytes travel to the clients.
@@ -63,7 +65,7 @@ extension ListenConfiguration {
     private static let trustedProxiesKey = ConfigurationKey(
         list: "listen.trusted_proxies",
         .network,
-        "Peers whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed"
+        "Peers whose `X-Forwarded-For` is believed when it says who the client is"
     )
     private static let publicURLKey = ConfigurationKey(
         optional: "listen.public_url",

@@ -3,6 +3,7 @@ struct ServeConfiguration: Sendable {
     let listen: ListenConfiguration
     let database: DatabaseConfiguration
     let limits: LimitsConfiguration
+    let purge: PurgeConfiguration
     let keys: KeysConfiguration
     let tokens: TokensConfiguration
     let log: LogConfiguration
@@ -19,6 +20,7 @@ extension ServeConfiguration {
             listen: reading.listen,
             database: database,
             limits: reading.limits,
+            purge: reading.purge,
             keys: keys,
             tokens: reading.tokens,
             log: reading.log
@@ -43,6 +45,7 @@ private struct Reading {
     let listen: ListenConfiguration
     let database: DatabaseConfiguration?
     let limits: LimitsConfiguration
+    let purge: PurgeConfiguration
     let keys: KeysConfiguration?
     let tokens: TokensConfiguration
     let log: LogConfiguration
@@ -52,6 +55,7 @@ private struct Reading {
         listen = ListenConfiguration(reading: &reader)
         database = DatabaseConfiguration.read(&reader)
         limits = LimitsConfiguration(reading: &reader)
+        purge = PurgeConfiguration(reading: &reader)
         keys = KeysConfiguration.read(&reader, isRequired: requiresKeys)
         tokens = TokensConfiguration(reading: &reader)
         log = LogConfiguration(reading: &reader)

@@ -1,0 +1,102 @@
+import Glibc
+
+/// An IP address. An IPv4 address inside IPv6 (`::ffff:192.0.2.1`) is the IPv4 address.
+package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
+    /// 4 or 16 bytes, in network order.
+    package let bytes: [UInt8]
+
+    /// Parses dotted decimal or IPv6 text (RFC 4291, section 2.2), without a zone or brackets; `nil` otherwise.
+    package init?(_ text: String) {
+        var four: [UInt8] = Array(repeating: 0, count: 4)
+        if inet_pton(AF_INET, text, &four) == 1 {
+            bytes = four
+            return
+        }
+        var sixteen: [UInt8] = Array(repeating: 0, count: 16)
+        guard inet_pton(AF_INET6, text, &sixteen) == 1 else { return nil }
+        let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
+        bytes = sixteen.starts(with: mapped) ? Array(sixteen.suffix(4)) : sixteen
+    }
+
+    package var description: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        _ = inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &text, socklen_t(text.count))
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Reached only from the same machine (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3).
+    package var isLoopback: Bool {
+        bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]
+    }
+}
+
+/// A range of addresses in CIDR form (RFC 4632, section 3.1): `10.0.0.0/8`; a single address is a range of one.
+package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
+    package let address: IPAddress
+    package let prefixLength: Int
+    /// As it was written.
+    package let description: String
+
+    /// `nil` when the address or the length is not allowed, or when bits after the prefix are set.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let address = IPAddress(String(parts[0])) else { return nil }
+        let bits = address.bytes.count * 8
+        guard let prefixLength = parts.count == 1 ? bits : Self.length(parts[1]), prefixLength <= bits else {
+            return nil
+        }
+        self.address = address
+        self.prefixLength = prefixLength
+        description = text
+        guard address.bytes == masked(address.bytes) else { return nil }
+    }
+
+    /// Whether `address` lies inside; never for an address of the other family.
+    package func contains(_ address: IPAddress) -> Bool {
+        address.bytes.count == self.address.bytes.count && masked(address.bytes) == self.address.bytes
+    }
+
+    /// Decimal digits, nothing else.
+    private static func length(_ text: Substring) -> Int? {
+        guard (1...3).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int(text)
+    }
+
+    private func masked(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.enumerated().map { index, byte in
+            let kept = min(8, max(0, prefixLength - index * 8))
+            return byte & UInt8(truncatingIfNeeded: 0xFF00 >> kept)
+        }
+    }
+}
+
+/// Who a request comes from: the peer, or, where the peer is a proxy that is trusted, whom the proxy names.
+///
+/// Proxies append to `X-Forwarded-For`, so it is read from the end, and no further than the first address that is not a
+/// trusted proxy's: what stands before it may be anybody's invention.
+///
+/// - `forwardedFor`: the header's values, joined with commas; `nil` where there is none.
+func clientAddress(peer: IPAddress?, forwardedFor: String?, trusted: [IPNetwork]) -> IPAddress? {
+    guard var address = peer else { return nil }
+    var named = (forwardedFor ?? "").split(separator: ",")[...]
+    while trusted.contains(where: { $0.contains(address) }), let last = named.popLast() {
+        guard let next = IPAddress(forwarded: last) else { return address }
+        address = next
+    }
+    return address
+}
+
+extension IPAddress {
+    /// An address as proxies write it: perhaps in brackets, perhaps with a port.
+    fileprivate init?(forwarded text: Substring) {
+        var text = String(text.filter { $0 != " " && $0 != "\t" })
+        if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+            text = String(text[..<end].dropFirst())
+        } else if let colon = text.firstIndex(of: ":"), colon == text.lastIndex(of: ":") {
+            text = String(text[..<colon])
+        }
+        self.init(text)
+    }
+}

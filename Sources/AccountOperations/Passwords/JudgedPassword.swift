@@ -1,0 +1,40 @@
+import AccountLinking
+import AccountStore
+
+/// A password that was compared with its account's.
+struct JudgedPassword: Sendable {
+    let user: UserRecord?
+    let verdict: Verdict<SignInDecision>
+    /// What has to be written with whatever the verdict allows: it undoes the write if the address was locked meanwhile,
+    /// and forgets the wrong passwords before this one.
+    let companions: [AccountWrite.Companion]
+}
+
+extension AccountOperations {
+    /// Compares a password with the one of the account that owns `email`, within the limits of `PasswordAttempts`.
+    ///
+    /// A wrong password is counted before it is answered, and a right one counts only with `companions` applied. So in
+    /// the order of commits no more passwords are answered than the limit allows, however many come at once.
+    /// - Returns: `nil` when the address was locked while the password was compared: judge again.
+    /// - Throws: `PasswordHasher.Overloaded`, or what the database could not do.
+    func judge(_ password: String, of email: EmailAddress, tenant: TenantID) async throws -> JudgedPassword? {
+        let facts = try await store.passwordFacts(of: email, tenant: tenant, at: effects.now())
+        // A locked address costs no hash: a flood of guesses is also a flood of work.
+        let matches =
+            facts.attempts.isLocked ? false : try await passwords.verify(password, against: facts.passwordHash)
+        let verdict = decideSignInWithPassword(
+            policy: policy,
+            owner: facts.user?.account,
+            isLocked: facts.attempts.isLocked,
+            passwordMatches: matches,
+            secondFactorProvenBy: nil
+        )
+        let now = effects.now()
+        if case .refuse(let refusal) = verdict.decision, refusal.saysPasswordIsWrong {
+            guard try await store.countWrongPassword(for: email, tenant: tenant, at: now) else { return nil }
+        }
+        var companions = [AccountWrite.Companion.requireUnlocked(email, tenant: tenant, at: now)]
+        if facts.attempts.failures > 0 { companions.append(.forgetWrongPasswords(for: email, tenant: tenant)) }
+        return JudgedPassword(user: facts.user, verdict: verdict, companions: companions)
+    }
+}

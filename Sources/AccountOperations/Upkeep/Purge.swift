@@ -1,0 +1,69 @@
+import AccountLinking
+package import AccountStore
+
+/// Deletes what nothing will ask for any more, a bounded number of rows at a time.
+///
+/// Any number of servers may do so at once: what one of them is deleting the others skip. What stays for good: accounts
+/// and all that belongs to them, sessions that live, and events.
+package struct Purge: Sendable {
+    /// What a run deleted.
+    package struct Report: Sendable, Hashable {
+        package var rows: [AccountStore.Purgeable: Int] = [:]
+        package var sessions = 0
+
+        package var total: Int { sessions + rows.values.reduce(0, +) }
+    }
+
+    /// Batches of one kind in one run: what is more is left for the next.
+    package static let batchesMax = 10
+
+    private let store: AccountStore
+    private let effects: Effects
+    private let keepSeconds: Int64
+    private let rowsMax: Int
+    /// Where the walk through all sessions stands; it begins anew at the end.
+    private var place = AccountStore.SessionPlace.beginning
+
+    ///
+    /// - `keepSeconds`: how long things stay after they expired, so that their holders are told so.
+    /// - `rowsMax`: rows in one batch.
+    package init(store: AccountStore, effects: Effects, keepSeconds: Int64, rowsMax: Int) {
+        self.store = store
+        self.effects = effects
+        self.keepSeconds = keepSeconds
+        self.rowsMax = rowsMax
+    }
+
+    /// Deletes what is due, at most `batchesMax` batches of each kind.
+    /// - Throws: what the database could not do; what was deleted before stays deleted.
+    package mutating func run() async throws -> Report {
+        var report = Report()
+        let now = effects.now()
+        for kind in AccountStore.Purgeable.allCases {
+            let cutoff = kind.isKeptAfterItsEnd ? now.adding(seconds: -keepSeconds) : now
+            for _ in 0..<Self.batchesMax {
+                let deleted = try await store.purge(kind, endedBefore: cutoff, rowsMax: rowsMax)
+                report.rows[kind, default: 0] += deleted
+                if deleted < rowsMax { break }
+            }
+        }
+        for _ in 0..<Self.batchesMax {
+            let (deleted, next) = try await store.purgeEndedSessions(from: place, rowsMax: rowsMax)
+            report.sessions += deleted
+            place = next
+            if next == .beginning { break }
+        }
+        return report
+    }
+}
+
+extension AccountStore.Purgeable {
+    /// Whether somebody may still ask, and be told that it is over.
+    fileprivate var isKeptAfterItsEnd: Bool {
+        switch self {
+        case .conflicts, .codes, .messages, .finishedMessages: true
+        // A count that is forgotten counts no more; a key that is published no more is only a risk.
+        case .passwordAttempts, .signingKeys: false
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package import AccountLinking
+package import Postgres
+
+extension AccountStore {
+    /// Kinds of rows that come to an end by themselves.
+    package enum Purgeable: Sendable, Hashable, CaseIterable {
+        /// Past their lifetime, in whatever state.
+        case conflicts
+        case codes
+        /// Not worth sending any more, sent or not.
+        case messages
+        /// Sent, given up, or never meant to be sent.
+        case finishedMessages
+        /// Counts of wrong passwords that are forgotten.
+        case passwordAttempts
+        /// Published no more.
+        case signingKeys
+
+        fileprivate func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
+            switch self {
+            case .conflicts: ConflictRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .codes: OneTimeCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .messages: OutboxRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .finishedMessages: OutboxRow.deleteFinished(before: cutoff, rowsMax: rowsMax)
+            case .passwordAttempts: PasswordAttemptRow.deleteForgotten(before: cutoff, rowsMax: rowsMax)
+            case .signingKeys: SigningKeyRow.deleteRetired(before: cutoff, rowsMax: rowsMax)
+            }
+        }
+    }
+
+    /// Deletes at most `rowsMax` rows that ended before `cutoff`, the oldest first. Rows that somebody else holds are
+    /// left for later.
+    /// - Returns: how many.
+    package func purge(
+        _ kind: Purgeable,
+        endedBefore cutoff: Timestamp,
+        rowsMax: Int
+    ) async throws(PostgresError) -> Int {
+        var batch = WriteBatch("purge")
+        batch.append(kind.deletion(endedBefore: cutoff, rowsMax: Int64(rowsMax)))
+        return try await client.write(batch).affectedRows(0)
+    }
+
+    /// A place in the order of all sessions.
+    package struct SessionPlace: Sendable, Hashable {
+        var tenant: String
+        var user: String
+        var session: [UInt8]
+
+        /// Before the first: no user has an empty id.
+        package static let beginning = SessionPlace(tenant: "", user: "", session: [])
+    }
+
+    /// Looks at the next `rowsMax` sessions after `place` and deletes those whose epoch is over.
+    ///
+    /// An epoch never comes back, so what is over when it is looked at is still over when it is deleted.
+    /// - Returns: how many, and where to go on: `beginning` after the last.
+    package func purgeEndedSessions(
+        from place: SessionPlace,
+        rowsMax: Int
+    ) async throws(PostgresError) -> (deleted: Int, next: SessionPlace) {
+        let page = try await client.read(SessionRow.page(after: place, rowsMax: Int64(rowsMax)))
+        let next = page.count < rowsMax ? .beginning : page.last?.place ?? .beginning
+        let ended = page.filter(\.isEnded).map(\.place)
+        guard !ended.isEmpty else { return (0, next) }
+        var batch = WriteBatch("purge-sessions")
+        batch.append(SessionRow.deleteAllEnded(at: ended))
+        return (try await client.write(batch).affectedRows(0), next)
+    }
+}

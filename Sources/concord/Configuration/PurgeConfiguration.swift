@@ -1,0 +1,38 @@
+/// When and how what has expired is deleted.
+struct PurgeConfiguration: Sendable, Hashable {
+    let interval: Duration
+    /// How long things stay after they expired.
+    let keep: Duration
+    /// Rows of one kind in one transaction.
+    let rowsMax: Int
+}
+
+extension PurgeConfiguration {
+    static let entries: [ConfigurationEntry] = [intervalKey.entry, keepKey.entry, rowsMaxKey.entry]
+
+    private static let intervalKey = ConfigurationKey(
+        "purge.interval",
+        .duration(milliseconds: 1000...86_400_000),
+        default: .seconds(60),
+        "How often each server deletes what has expired, give or take a quarter"
+    )
+    private static let keepKey = ConfigurationKey(
+        "purge.keep",
+        .duration(milliseconds: 0...(366 * 86_400_000)),
+        default: .seconds(7 * 86_400),
+        "How long expired conflicts, codes and messages stay, so that their holders are told that they expired"
+    )
+    private static let rowsMaxKey = ConfigurationKey(
+        "purge.rows_max",
+        .wholeNumber(1...10_000),
+        default: 1000,
+        "Rows deleted in one transaction; a run has at most ten of them for each kind"
+    )
+
+    /// Reads the `purge` keys; leaves what is wrong with the reader.
+    init(reading reader: inout ConfigurationReader) {
+        interval = reader.value(Self.intervalKey)
+        keep = reader.value(Self.keepKey)
+        rowsMax = reader.value(Self.rowsMaxKey)
+    }
+}

@@ -1,0 +1,103 @@
+import AccountLinking
+import AccountOperations
+import AccountTestSupport
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSON
+import NIOCore
+import Testing
+
+@testable import AccountAPI
+
+struct NetworkAddressTests {
+    @Test(arguments: [
+        ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.1", false), ("10.0.0.0/8", "::ffff:10.1.2.3", true),
+        ("192.0.2.128/25", "192.0.2.200", true), ("192.0.2.128/25", "192.0.2.127", false),
+        ("192.0.2.1", "192.0.2.1", true),
+        ("192.0.2.1", "192.0.2.2", false), ("0.0.0.0/0", "203.0.113.9", true), ("0.0.0.0/0", "2001:db8::1", false),
+        ("2001:db8::/33", "2001:db8:7fff::1", true), ("2001:db8::/33", "2001:db8:8000::1", false),
+        ("::/0", "::1", true),
+    ])
+    func `a range holds the addresses of its prefix`(range: String, address: String, expected: Bool) throws {
+        let network = try #require(IPNetwork(range))
+        #expect(network.contains(try #require(IPAddress(address))) == expected)
+    }
+}
+
+struct ClientAddressTests {
+    private static let proxies = ["10.0.0.0/8", "2001:db8::1"].compactMap { IPNetwork($0) }
+
+    @Test(
+        arguments: [
+            // Nobody is believed unless listed.
+            ("203.0.113.9", "198.51.100.1", "203.0.113.9"),
+            ("203.0.113.9", nil, "203.0.113.9"),
+            ("10.0.0.1", nil, "10.0.0.1"),
+            ("10.0.0.1", "198.51.100.1", "198.51.100.1"),
+            // What stands before the first that is no proxy may be invented.
+            ("10.0.0.1", "1.2.3.4, 198.51.100.1", "198.51.100.1"),
+            ("10.0.0.1", "1.2.3.4, 198.51.100.1,10.9.9.9", "198.51.100.1"),
+            ("10.0.0.1", "10.0.0.2,10.0.0.3", "10.0.0.2"),
+            ("10.0.0.1", "198.51.100.1, nonsense", "10.0.0.1"),
+            ("10.0.0.1", ",", "10.0.0.1"),
+            ("10.0.0.1", "198.51.100.1:4711", "198.51.100.1"),
+            ("2001:db8::1", "[2001:db8::7]:443", "2001:db8::7"),
+            ("::ffff:10.0.0.1", "2001:db8::7", "2001:db8::7"),
+        ] as [(String, String?, String)]
+    )
+    func `a client is who a trusted proxy names, and nobody else`(
+        peer: String,
+        forwardedFor: String?,
+        expected: String
+    ) {
+        let address = clientAddress(
+            peer: IPAddress(peer),
+            forwardedFor: forwardedFor,
+            trusted: Self.proxies
+        )
+        #expect(address?.description == expected)
+    }
+
+    @Test func `a peer that is not known stays unknown`() {
+        #expect(clientAddress(peer: nil, forwardedFor: "198.51.100.1", trusted: Self.proxies) == nil)
+    }
+
+    @Test(arguments: [(["127.0.0.1"], "198.51.100.1"), ([], "127.0.0.1")] as [([String], String)])
+    func `who guesses passwords is logged by address`(trusted: [String], expected: String) async throws {
+        try await TestService.with { service in
+            let handle = ServiceHandle()
+            handle.state = .ready(service.operations, checkDatabase: { nil })
+            _ = try await service.operations
+                .signUp(.password(try #require(.init("ann@example.com")), "correct horse"), tenant: .project)
+            let log = RecordedLog()
+            let api = API(
+                service: handle,
+                callers: RegisteredCallers(),
+                development: nil,
+                limits: Wire.limits,
+                trustedProxies: trusted.compactMap { IPNetwork($0) },
+                logger: log.logger
+            )
+            let application = Application(
+                responder: api.responder(),
+                configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+                logger: log.logger
+            )
+            let field = try #require(HTTPField.Name("X-Forwarded-For"))
+            try await application.test(.live) { client in
+                for _ in 0..<11 {
+                    _ = try await client.execute(
+                        uri: "/v1/accounts:signInWithPassword?key=\(TestService.apiKey)",
+                        method: .post,
+                        headers: [.contentType: "application/json", field: "1.2.3.4, 198.51.100.1"],
+                        body: ByteBuffer(string: #"{"email":"ann@example.com","password":"x"}"#)
+                    ) { $0.status }
+                }
+            }
+            let lines = log.lines.filter { $0.contains("too many attempts") }
+            #expect(lines.count == 1)
+            #expect(lines.first?.contains("\"client.address\": \(expected)") == true, "\(lines)")
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import AccountTestSupport
+import HTTPTypes
+import JSON
+import Postgres
+import Testing
+
+@testable import AccountAPI
+
+/// Bounds on what one request may cost.
+struct LimitsTests {
+    private func with(
+        _ limits: API.Limits,
+        _ body: @Sendable (TestService, Wire) async throws -> Void
+    ) async throws {
+        try await TestService.with { service in
+            let handle = ServiceHandle()
+            handle.state = .ready(service.operations, checkDatabase: { nil })
+            try await Wire.with(service: handle, limits: limits) { wire in try await body(service, wire) }
+        }
+    }
+
+    @Test func `a body may be nested as deep as is configured`() async throws {
+        var limits = Wire.limits
+        limits.jsonDepthMax = 8
+        try await with(limits) { _, wire in
+            func nested(_ depth: Int) -> JSONValue {
+                // The body itself is one of them.
+                [
+                    "returnSecureToken": true,
+                    "x": (2..<depth).reduce(JSONValue.array([])) { inner, _ in .array([inner]) },
+                ]
+            }
+            #expect(try await wire.post("/v1/accounts:signUp", nested(8)).status == 200)
+            let refused = try await wire.post("/v1/accounts:signUp", nested(9))
+            #expect(refused.status == 400)
+            #expect(refused.errorMessage?.contains("nested too deeply") == true)
+        }
+    }
+
+    @Test func `what is not answered in time is answered 503, and is done in full or not at all`() async throws {
+        var limits = Wire.limits
+        limits.requestTimeout = .milliseconds(300)
+        try await with(limits) { service, wire in
+            // Another program holds the tables for longer than a request may take.
+            let holder = Task {
+                try await service.database.execute(
+                    "BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(2); COMMIT"
+                )
+            }
+            try await Task.sleep(for: .milliseconds(200))
+            let clock = ContinuousClock()
+            let began = clock.now
+            let answers = try await withThrowingTaskGroup { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        number.isMultiple(of: 2)
+                            ? try await wire.post("/v1/accounts:signUp", [:])
+                            : try await wire.post(
+                                "/v1/accounts:signUp",
+                                ["email": .string("a\(number)@example.com"), "password": "correct horse"]
+                            )
+                    }
+                }
+                return try await group.reduce(into: [Wire.Answer]()) { $0.append($1) }
+            }
+            #expect(answers.allSatisfy { $0.status == 503 && $0.headers[.retryAfter] == "1" })
+            #expect(began.duration(to: clock.now) < .seconds(2))
+            try await holder.value
+            // What had been sent goes on by itself; ask until it is over.
+            let running: Query<Int64?> = """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()
+                """
+            while try await service.database.count(running) > 0 { try await Task.sleep(for: .milliseconds(20)) }
+            #expect(try await service.database.inconsistencies() == [])
+            let counts = try await service.database.rowCounts()
+            #expect(counts["users"] == counts["sessions"] && counts["users"] == counts["account_events"])
+        }
+    }
+}

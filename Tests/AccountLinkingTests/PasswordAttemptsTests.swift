@@ -1,0 +1,42 @@
+import AccountLinking
+import Testing
+
+/// Every count there can be.
+struct PasswordAttemptsTests {
+    private let now = Timestamp(secondsSinceEpoch: 1_750_000_000)
+    private let counts = 0...PasswordAttempts.failuresMax + 1
+
+    private func wait(_ failures: Int) -> Int64 {
+        PasswordAttempts.standing(afterFailures: failures, at: now).lockedUntil.seconds(since: now)
+    }
+
+    private func memory(_ failures: Int) -> Int64 {
+        PasswordAttempts.standing(afterFailures: failures, at: now).forgottenAt.seconds(since: now)
+    }
+
+    @Test func `a few wrong passwords cost no wait`() {
+        #expect((0...9).allSatisfy { wait($0) == 0 })
+    }
+
+    @Test func `then the wait doubles from a minute to an hour`() {
+        #expect((10...17).map(wait) == [60, 120, 240, 480, 960, 1920, 3600, 3600])
+        #expect((16...99).allSatisfy { wait($0) == 3600 })
+    }
+
+    @Test func `after a hundred in a row only setting the password anew helps, or a month of quiet`() {
+        #expect((100...101).allSatisfy { wait($0) == 30 * 86_400 })
+    }
+
+    @Test func `more failures never shorten a wait or a memory, and no wait outlasts its memory`() {
+        for failures in counts {
+            #expect(wait(failures) <= memory(failures))
+            #expect(wait(failures) <= wait(failures + 1))
+            #expect(memory(failures) <= memory(failures + 1))
+        }
+    }
+
+    @Test func `a guesser who waits as told needs days for a hundred`() {
+        let total = (1..<PasswordAttempts.failuresMax).map(wait).reduce(0, +)
+        #expect(total > 3 * 86_400)
+    }
+}

@@ -1,0 +1,172 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import AccountTestSupport
+import Postgres
+import Testing
+
+/// What must go goes, what must stay stays, a bounded number at a time; seen in the tables.
+struct PurgeTests {
+    private static let week: Int64 = 7 * 86_400
+
+    private func purge(_ service: TestService, rowsMax: Int = 100) -> Purge {
+        Purge(
+            store: service.operations.store,
+            effects: service.operations.effects,
+            keepSeconds: Self.week,
+            rowsMax: rowsMax
+        )
+    }
+
+    /// `seconds` from the test's now.
+    private func time(_ service: TestService, _ seconds: Int64) -> String {
+        "to_timestamp(\(service.clock.now.secondsSinceEpoch + seconds))"
+    }
+
+    private func left(_ service: TestService, _ table: String, _ name: String) async throws -> [String] {
+        try await service.database.rows(Query<String?>(stringLiteral: "SELECT \(name) FROM \(table) ORDER BY 1"))
+            .compactMap { $0 }
+    }
+
+    @Test func `codes, messages and conflicts stay for a week after they expired, and no longer`() async throws {
+        try await TestService.with { service in
+            let user = try await service.signUp(service.newAddress()).value.user.id.rawValue
+            for (byte, seconds) in [("01", -Self.week - 5), ("02", -Self.week + 5), ("03", 60)] as [(String, Int64)] {
+                let end = time(service, seconds)
+                let opened = time(service, seconds - 3600)
+                try await service.database.execute(
+                    """
+                    INSERT INTO one_time_codes (code_hash, kind, email, email_key, created_at, expires_at)
+                    VALUES (decode(repeat('\(byte)', 32), 'hex'), 'EMAIL_SIGNIN', 'a@b.c', 'a@b.c', \(opened), \(end));
+                    INSERT INTO outbox (message_id, kind, sealed_payload, created_at, expires_at, next_attempt_at)
+                    VALUES ('00000000-0000-4000-8000-0000000000\(byte)', 'mail', 'x', \(opened), \(end), \(opened));
+                    INSERT INTO conflicts (user_id, conflict_id, state, kind, provider_id, identity_digest,
+                        token_digests, sealed_credential, opened_at, expires_at)
+                    VALUES ('\(user)', decode(repeat('\(byte)', 16), 'hex'), 'open', 'credential-already-in-use',
+                        'google.com', decode(repeat('\(byte)', 32), 'hex'), '{}', 'x', \(opened), \(end));
+                    """
+                )
+            }
+            var purge = purge(service)
+            let report = try await purge.run()
+            #expect(report.rows[.codes] == 1 && report.rows[.messages] == 1 && report.rows[.conflicts] == 1)
+            #expect(
+                try await left(service, "one_time_codes", "encode(substr(code_hash, 1, 1), 'hex')") == ["02", "03"]
+            )
+            #expect(try await left(service, "outbox", "right(message_id::text, 2)") == ["02", "03"])
+            #expect(try await left(service, "conflicts", "encode(substr(conflict_id, 1, 1), 'hex')") == ["02", "03"])
+            #expect(try await purge.run().total == 0)
+        }
+    }
+
+    @Test func `messages that are done go after a week, those that wait stay`() async throws {
+        try await TestService.with { service in
+            let end = time(service, 86_400)
+            for (name, state, seconds) in [
+                ("01", "sent", -Self.week - 5), ("02", "sent", -60), ("03", "pending", -Self.week - 5),
+                ("04", "withheld", -Self.week - 5), ("05", "failed", -Self.week - 5),
+            ] as [(String, String, Int64)] {
+                let payload = state == "pending" ? "'x'" : "NULL"
+                let created = time(service, seconds)
+                try await service.database.execute(
+                    """
+                    INSERT INTO outbox (message_id, kind, state, sealed_payload, created_at, expires_at, next_attempt_at)
+                    VALUES ('00000000-0000-4000-8000-0000000000\(name)', 'mail', '\(state)', \(payload), \(created),
+                        \(end), \(created))
+                    """
+                )
+            }
+            var purge = purge(service)
+            #expect(try await purge.run().rows[.finishedMessages] == 3)
+            #expect(try await left(service, "outbox", "right(message_id::text, 2)") == ["02", "03"])
+        }
+    }
+
+    @Test func `sessions of an epoch that is over go, all others stay, whatever the page`() async throws {
+        try await TestService.with { service in
+            var live: Set<String> = []
+            for number in 0..<7 {
+                let user = try await service.signUp(service.newAddress()).value.user
+                // A sign-in that raced with the end of all sessions leaves one behind.
+                try await service.database.execute(
+                    """
+                    INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider)
+                    VALUES ('\(user.id.rawValue)', decode(repeat('0\(number)', 16), 'hex'),
+                        decode(repeat('00', 32), 'hex'), \(user.sessionEpoch - 1), now(), 'password')
+                    """
+                )
+                live.insert(user.id.rawValue)
+            }
+            var purge = purge(service, rowsMax: 3)
+            #expect(try await purge.run().sessions == 7)
+            #expect(Set(try await left(service, "sessions", "user_id")) == live)
+            #expect(try await service.database.count("SELECT count(*) FROM sessions") == 7)
+            #expect(try await purge.run().sessions == 0)
+        }
+    }
+
+    @Test func `counts of wrong passwords go when they are forgotten, and keys when nobody needs them`() async throws {
+        try await TestService.with { service in
+            for (byte, seconds) in [("01", -1), ("02", 60)] as [(String, Int64)] {
+                let end = time(service, seconds)
+                try await service.database.execute(
+                    """
+                    INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
+                    VALUES (decode(repeat('\(byte)', 32), 'hex'), 1, \(end), \(end))
+                    """
+                )
+            }
+            service.clock.advance(seconds: 29 * 86_400)
+            _ = try await service.signingKeys.load(.idToken)
+            service.clock.advance(seconds: -29 * 86_400)
+            var purge = purge(service)
+            var report = try await purge.run()
+            #expect(report.rows[.passwordAttempts] == 1 && report.rows[.signingKeys] == 0)
+            service.clock.advance(seconds: 30 * 86_400 + 2 * 3600)
+            report = try await purge.run()
+            #expect(report.rows[.passwordAttempts] == 1 && report.rows[.signingKeys] == 1)
+            #expect(try await service.database.count("SELECT max(generation) FROM signing_keys") == 2)
+            _ = try await service.signingKeys.load(.idToken)
+        }
+    }
+
+    @Test func `a run is bounded, and the next goes on`() async throws {
+        try await TestService.with { service in
+            let end = time(service, -1)
+            try await service.database.execute(
+                """
+                INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
+                SELECT sha256(n::text::bytea), 1, \(end), \(end) FROM generate_series(1, 25) AS n
+                """
+            )
+            var purge = purge(service, rowsMax: 2)
+            #expect(try await purge.run().rows[.passwordAttempts] == 20)
+            #expect(try await service.database.count("SELECT count(*) FROM password_attempts") == 5)
+            #expect(try await purge.run().rows[.passwordAttempts] == 5)
+        }
+    }
+
+    @Test func `many servers at once delete every row once`() async throws {
+        try await TestService.withTwo { first, second in
+            let end = time(first, -1)
+            try await first.database.execute(
+                """
+                INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
+                SELECT sha256(n::text::bytea), 1, \(end), \(end) FROM generate_series(1, 500) AS n
+                """
+            )
+            let deleted = try await withThrowingTaskGroup { group in
+                for number in 0..<16 {
+                    let service = number.isMultiple(of: 2) ? first : second
+                    group.addTask {
+                        var purge = purge(service, rowsMax: 50)
+                        return try await purge.run().total
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(deleted == 500)
+            #expect(try await first.database.count("SELECT count(*) FROM password_attempts") == 0)
+        }
+    }
+}
