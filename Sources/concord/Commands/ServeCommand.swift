@@ -33,7 +33,7 @@ struct ServeCommand: AsyncParsableCommand {
                     customTokens: { $0 },
                     trust: .declared,
                     providers: ProviderRegistry(
-                        keys: JWKSCache(http: IssuerHTTPClient(policy: NetworkPolicy()), logger: logger)
+                        keys: JWKSCache(http: IssuerHTTPClient(configuration.providers), logger: logger)
                     ),
                     development: nil,
                     actionPage: .standard,
@@ -59,6 +59,15 @@ extension Sealer {
             return key
         }
         self.init(sealingKey: try key(configuration.sealing), olderKeys: try configuration.opening.map(key))
+    }
+}
+
+extension IssuerHTTPClient {
+    init(_ configuration: ProvidersConfiguration) {
+        self.init(
+            policy: NetworkPolicy(allowsPrivateNetworks: configuration.allowsPrivateNetworks),
+            authorities: configuration.certificateAuthorities
+        )
     }
 }
 

@@ -7,6 +7,7 @@ enum ConfigurationTable {
         + LimitsConfiguration.entries
         + KeysConfiguration.entries
         + TokensConfiguration.entries
+        + ProvidersConfiguration.entries
         + LogConfiguration.entries
     // The next one goes here.
 

@@ -5,6 +5,7 @@ struct ServeConfiguration: Sendable {
     let limits: LimitsConfiguration
     let keys: KeysConfiguration
     let tokens: TokensConfiguration
+    let providers: ProvidersConfiguration
     let log: LogConfiguration
 }
 
@@ -21,6 +22,7 @@ extension ServeConfiguration {
             limits: reading.limits,
             keys: keys,
             tokens: reading.tokens,
+            providers: reading.providers,
             log: reading.log
         )
     }
@@ -45,6 +47,7 @@ private struct Reading {
     let limits: LimitsConfiguration
     let keys: KeysConfiguration?
     let tokens: TokensConfiguration
+    let providers: ProvidersConfiguration
     let log: LogConfiguration
 
     init(_ sources: ConfigurationSources, requiresKeys: Bool) {
@@ -54,6 +57,7 @@ private struct Reading {
         limits = LimitsConfiguration(reading: &reader)
         keys = KeysConfiguration.read(&reader, isRequired: requiresKeys)
         tokens = TokensConfiguration(reading: &reader)
+        providers = ProvidersConfiguration(reading: &reader)
         log = LogConfiguration(reading: &reader)
         self.reader = reader
     }
