@@ -19,17 +19,25 @@ extension AccountStore {
         return try await client.read(UserRow.withIDs(ids, tenant: tenant)).map { activity.overlay($0.record) }
     }
 
+    /// How often a claim and its owner are read again because they did not belong together.
+    private static let readsMax = 4
+
     /// The account that owns `identifier`; `nil` when nobody does. Two round trips.
     ///
-    /// Between the two the owner may give the identifier up. That is a change of the owner's version, so a decision
-    /// taken on it cannot be applied.
+    /// Between the two the owner may give the identifier up. Its record is then younger than the claim, and a decision
+    /// taken on both would treat it as the owner of what is not its own any more; so they are read again. Where they
+    /// keep moving there is no owner to be had: a decision that takes the identifier for free meets the primary key.
     package func user(
         owning identifier: Identifier,
         tenant: TenantID
     ) async throws(PostgresError) -> UserRecord? {
-        guard let claim = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first
-        else { return nil }
-        return try await user(claim.owner, tenant: tenant)
+        for _ in 1...Self.readsMax {
+            guard let claim = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first,
+                let user = try await user(claim.owner, tenant: tenant)
+            else { return nil }
+            if user.holds(identifier) { return user }
+        }
+        return nil
     }
 
     /// The account that owns `identifier`, with the hash of its password. Two round trips.
@@ -37,14 +45,18 @@ extension AccountStore {
         owning identifier: Identifier,
         tenant: TenantID
     ) async throws(PostgresError) -> (user: UserRecord, passwordHash: String?)? {
-        guard let claim = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first
-        else { return nil }
-        let (users, passwords) = try await client.read(
-            UserRow.withID(claim.owner, tenant: tenant),
-            PasswordCredentialRow.of(claim.owner, tenant: tenant)
-        )
-        guard let user = users.first else { return nil }
-        return (activity.overlay(user.record), passwords.first?.hash)
+        for _ in 1...Self.readsMax {
+            guard let claim = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first
+            else { return nil }
+            // The user first: a password younger than its user's record opens a session that is over already.
+            let (users, passwords) = try await client.read(
+                UserRow.withID(claim.owner, tenant: tenant),
+                PasswordCredentialRow.of(claim.owner, tenant: tenant)
+            )
+            guard let user = users.first?.record else { return nil }
+            if user.holds(identifier) { return (activity.overlay(user), passwords.first?.hash) }
+        }
+        return nil
     }
 
     /// A session and its user. One round trip. Either is `nil` when it does not exist.
