@@ -1,3 +1,4 @@
+import AccountOperations
 import AccountTestSupport
 import JSON
 import Postgres
@@ -197,6 +198,56 @@ import Testing
             #expect(Set(answers.codes.keys).isSubset(of: ["200", "EMAIL_EXISTS", "TOKEN_EXPIRED"]), "\(answers.codes)")
             #expect(try await servers.database.count("SELECT count(*) FROM users WHERE email IS NOT NULL") == 1)
             #expect(try await servers.database.rowCounts()["password_credentials"] == 1)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `of the last two methods, unlinked at once, one stays where the project keeps the last`(
+        keepsLast: Bool
+    ) async throws {
+        let settings = ProjectSettings.developmentDefaults
+            .setting("concord", ["keepsLastSignInMethod": .bool(keepsLast)])
+        try await TwoServers.with(settings: settings) { servers in
+            let account = try await servers.first.signInWithIdp(servers.credential(.one, subject: "ada-1")).success()
+            let session = try account.text("idToken")
+            let second = try servers.credential(.two, subject: "ada-2", idToken: session)
+            _ = try await servers.second.signInWithIdp(second).success()
+            let answers = try await servers.race { server, number in
+                let provider = TwoServers.Provider.allCases[number / 2 % 2]
+                return try await server.post(
+                    "/v1/accounts:update",
+                    ["idToken": .string(session), "deleteProvider": [.string(provider.rawValue)]]
+                )
+            }
+            try await servers.expectSound(answers)
+            #expect(try await servers.database.rowCounts()["linked_providers"] == (keepsLast ? 1 : 0))
+            let left: [String?] = try await servers.database.rows("SELECT provider_id FROM linked_providers")
+            for (number, answer) in answers.enumerated() {
+                let provider = TwoServers.Provider.allCases[number / 2 % 2].rawValue
+                // Who asks for what is gone already changes nothing and is told so with success.
+                let isKept = left.contains(provider)
+                #expect(isKept ? answer.code == "LAST_SIGN_IN_METHOD" : answer.status == 200, "\(answer.text)")
+            }
+        }
+    }
+
+    @Test func `an address that two accounts change to belongs to one of them`() async throws {
+        try await TwoServers.with { servers in
+            let sessions = [
+                try await servers.signUp("ada@example.com").text("idToken"),
+                try await servers.signUp("bob@example.com").text("idToken"),
+            ]
+            let answers = try await servers.race { server, number in
+                try await server.post(
+                    "/v1/accounts:update",
+                    ["idToken": .string(sessions[number / 2 % 2]), "email": "wanted@example.com"]
+                )
+            }
+            try await servers.expectSound(answers)
+            #expect(answers.count { $0.status == 200 } == 1, "\(answers.codes)")
+            #expect(Set(answers.codes.keys).isSubset(of: ["200", "EMAIL_EXISTS", "TOKEN_EXPIRED"]), "\(answers.codes)")
+            let addresses: [String?] = try await servers.database.rows("SELECT email FROM users ORDER BY 1")
+            #expect(addresses.count == 2 && addresses.contains("wanted@example.com"), "\(addresses)")
         }
     }
 
@@ -405,7 +456,8 @@ import Testing
             let account = try await servers.signUp(Self.email)
             #expect(try await servers.second.lookUp(account.text("idToken")).status == 200)
             #expect(try await servers.second.refresh(account.text("refreshToken")).status == 200)
-            #expect(try await servers.database.count("SELECT count(*) FROM signing_keys") == 1)
+            let keys = "SELECT count(*) FROM signing_keys WHERE purpose = 'id-token'" as Query<Int64?>
+            #expect(try await servers.database.count(keys) == 1)
         }
     }
 }

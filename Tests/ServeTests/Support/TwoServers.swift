@@ -27,10 +27,15 @@ struct TwoServers: Sendable {
     }
 
     /// Starts both at once on an empty project: whichever makes the signing key, the other uses it too.
-    static func with(_ body: @Sendable (TwoServers) async throws -> Void) async throws {
+    ///
+    /// `settings`: the project's; every sign-in method on unless given.
+    static func with(
+        settings project: JSONValue = ProjectSettings.developmentDefaults,
+        _ body: @Sendable (TwoServers) async throws -> Void
+    ) async throws {
         try await TestDatabase.with { database in
             try await LocalIssuer.run { issuer in
-                try await database.makeProject()
+                try await database.makeProject(settings: project)
                 for provider in Provider.allCases {
                     try await database.register(provider.rawValue, clientID: provider.clientID, issuer: issuer.url)
                 }
@@ -184,6 +189,13 @@ extension HTTPAnswer {
 }
 
 extension JSONValue {
+    /// The object with one more member.
+    func setting(_ name: String, _ value: JSONValue) -> JSONValue {
+        var members = object ?? [:]
+        members[name] = value
+        return .object(members)
+    }
+
     func text(_ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> String {
         try #require(self[name]?.string, "no \(name)", sourceLocation: sourceLocation)
     }
@@ -198,11 +210,11 @@ extension [HTTPAnswer] {
 
 extension TestDatabase {
     /// The project that `concord project init` would make, with every sign-in method on.
-    func makeProject() async throws {
+    func makeProject(settings: JSONValue = ProjectSettings.developmentDefaults) async throws {
         let project = ProjectRecord(
             projectID: TestService.projectID,
             projectNumber: 424_242,
-            settings: ProjectSettings.developmentDefaults
+            settings: settings
         )
         try await withClient { client in
             _ = try await AccountStore(client: client).createProject(project, apiKey: ServeProcess.apiKey)
