@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `the word "owner" is nobody`() async throws {
+    @Test func `the word owner is nobody`() async throws {
         try await Self.withServer { server, account in
             for route in API.routes where route.access != .anyone {
                 for path in route.concretePaths {
