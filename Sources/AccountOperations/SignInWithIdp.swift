@@ -206,26 +206,39 @@ struct FoundAccounts: Sendable {
 }
 
 extension AccountOperations {
+    /// How often claims and users are read again because they did not belong together.
+    private static let readsMax = 8
+
     /// Loads the owners of a credential's identity and address: claims by their keys, then users by their ids. Two round
     /// trips.
+    ///
+    /// A user that changed between the two is younger than the claims: it may have given up what it seems to own, and
+    /// its sessions with it, or own what seems free. No decision is right about such a pair, so both are read again.
+    /// - Throws: `Contention` when they keep moving.
     func matchingAccounts(
         for credential: IncomingCredential,
         target: UserID?,
         tenant: TenantID
     ) async throws -> FoundAccounts {
-        let owners = try await store.owners(
-            of: .federated(credential.identity),
-            and: credential.email.address.map(Identifier.email),
-            tenant: tenant
-        )
-        let ids = Set([owners.first, owners.second, target].compactMap(\.self))
-        let users = try await store.users(Array(ids), tenant: tenant)
-        func user(_ id: UserID?) -> UserRecord? { users.first { $0.id == id } }
-        return FoundAccounts(
-            identityOwner: user(owners.first),
-            emailOwner: user(owners.second),
-            target: user(target)
-        )
+        let identity = Identifier.federated(credential.identity)
+        let address = credential.email.address.map(Identifier.email)
+        for _ in 1...Self.readsMax {
+            let owners = try await store.owners(of: identity, and: address, tenant: tenant)
+            let ids = Set([owners.first, owners.second, target].compactMap(\.self))
+            let users = try await store.users(Array(ids), tenant: tenant)
+            let belongTogether = users.allSatisfy { user in
+                user.holds(identity) == (user.id == owners.first)
+                    && address.map { user.holds($0) == (user.id == owners.second) } ?? true
+            }
+            guard belongTogether else { continue }
+            func user(_ id: UserID?) -> UserRecord? { users.first { $0.id == id } }
+            return FoundAccounts(
+                identityOwner: user(owners.first),
+                emailOwner: user(owners.second),
+                target: user(target)
+            )
+        }
+        throw Contention()
     }
 }
 

@@ -66,12 +66,24 @@ struct Core: Service {
         }
     }
 
-    /// Waits for the database, insists on the schema, loads project and keys.
+    /// Waits for the database and starts on it; again when it goes away in between, or when the client, which has found
+    /// it away before, has not noticed yet that it is back.
     private func start(
         _ client: PostgresClient,
         _ postgres: PostgresConfiguration
     ) async throws -> (AccountOperations, SigningKeys) {
-        try await waitForSchema(postgres)
+        while true {
+            try await waitForSchema(postgres)
+            do {
+                return try await load(client)
+            } catch  where error is PostgresError && Failure(error) == .unavailable {
+                try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.databaseRetryInterval) }
+            }
+        }
+    }
+
+    /// Loads project and keys.
+    private func load(_ client: PostgresClient) async throws -> (AccountOperations, SigningKeys) {
         let store = AccountStore(client: client)
         let effects = Effects.system
         if let project = composition.mode.projectToCreate {

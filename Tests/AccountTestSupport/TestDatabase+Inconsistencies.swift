@@ -62,6 +62,32 @@ extension TestDatabase {
                 ) AS m USING (tenant_id, user_id, provider_id)
                 WHERE l.subject IS NULL OR m.proof IS NULL
                 UNION ALL
+                SELECT 'address of several users: ' || lower(email)
+                FROM users WHERE email IS NOT NULL GROUP BY tenant_id, lower(email) HAVING count(*) > 1
+                UNION ALL
+                SELECT 'session of an epoch that is to come: ' || user_id
+                FROM sessions JOIN users USING (tenant_id, user_id)
+                WHERE sessions.session_epoch > users.session_epoch
+                UNION ALL
+                SELECT 'open conflict about what is linked: ' || user_id
+                FROM conflicts JOIN linked_providers AS l USING (tenant_id, user_id, provider_id)
+                WHERE state = 'open' AND kind = 'account-exists-with-different-credential'
+                UNION ALL
+                SELECT 'changes without event: ' || u.user_id
+                FROM users AS u
+                WHERE u.version > (
+                    SELECT count(*) FROM account_events AS e
+                    WHERE e.tenant_id = u.tenant_id AND e.user_id = u.user_id)
+                UNION ALL
+                SELECT 'sessions without event: ' || s.user_id
+                FROM sessions AS s GROUP BY s.tenant_id, s.user_id
+                HAVING count(*) > (
+                    SELECT count(*) FROM account_events AS e
+                    WHERE e.tenant_id = s.tenant_id AND e.user_id = s.user_id)
+                UNION ALL
+                SELECT 'code used before it was made: ' || kind
+                FROM one_time_codes WHERE consumed_at < created_at
+                UNION ALL
                 SELECT 'event of nobody: ' || kind || ' ' || user_id
                 FROM account_events AS e WHERE NOT EXISTS (
                     SELECT FROM account_events AS created

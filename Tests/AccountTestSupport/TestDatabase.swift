@@ -14,6 +14,12 @@ package struct TestDatabase: Sendable {
     /// What `psql` or a child process would be given.
     package let url: String
 
+    /// A database that somebody else makes and removes.
+    package init(configuration: PostgresConfiguration, url: String) {
+        self.configuration = configuration
+        self.url = url
+    }
+
     /// Makes a database, runs `body`, and drops the database again.
     ///
     /// Waits while many databases are in use: tests run all at once, and a server has only so many connections.

@@ -46,7 +46,7 @@ extension SourceRule {
         "HTTPTypes": ["AccountAPI", "concord", "demo"],
         "ArgumentParser": ["concord", "demo"],
         "Yams": ["concord"],
-        "NIOSSL": ["concord"],
+        "NIOSSL": ["IdentityProviders", "concord"],
         "JWTKit": ["IdentityProviders"],
         "AsyncHTTPClient": ["IdentityProviders", "demo"],
         "AccountAPI": ["concord"],

@@ -58,6 +58,8 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(configuration.database.postgres.writeStatementTimeout == .seconds(5))
         #expect(configuration.database.postgres.statementMode == .named)
         #expect(configuration.tokens.signingAlgorithm == .ES256)
+        #expect(!configuration.providers.allowsPrivateNetworks)
+        #expect(configuration.providers.certificateAuthorities.isEmpty)
         #expect(configuration.log.level == .info)
         #expect(configuration.keys.all.map(\.id) == [1])
     }
@@ -120,6 +122,13 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(origins["listen.host"] == "concord.yaml:1")
         #expect(origins["log.level"] == "CONCORD_LOG_LEVEL")
         #expect(origins["log.format"] == "default")
+    }
+
+    @Test func `authorities of issuers are certificates in a file`() throws {
+        let settings = required.merging(["CONCORD_PROVIDERS_CERTIFICATE_AUTHORITIES": "ca.pem"]) { $1 }
+        #expect(mistakes(configurationSources(nil, settings)).contains("the file cannot be read"))
+        let files = ["ca.pem": "no certificate"]
+        #expect(mistakes(configurationSources(nil, settings, files: files)).contains("holds no PEM certificate"))
     }
 
     @Test func `an overridden value is checked all the same`() {
@@ -393,6 +402,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         _ = PurgeConfiguration(reading: &reader)
         _ = KeysConfiguration.read(&reader, isRequired: false)
         _ = TokensConfiguration(reading: &reader)
+        _ = ProvidersConfiguration(reading: &reader)
         _ = LogConfiguration(reading: &reader)
         #expect(reader.namesRead == Set(ConfigurationTable.entries.map(\.name)))
     }

@@ -136,6 +136,9 @@ extension UserRecord {
         return record
     }
 
+    /// Whether the account, as this record has it, owns `identifier`.
+    package func holds(_ identifier: Identifier) -> Bool { identifiers.contains(identifier) }
+
     /// What the account owns, in a fixed order, so that two writers never wait for each other in a circle.
     var identifiers: [Identifier] {
         var identifiers: [Identifier] = []

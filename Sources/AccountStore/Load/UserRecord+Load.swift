@@ -19,17 +19,25 @@ extension AccountStore {
         return try await client.read(UserRow.withIDs(ids, tenant: tenant)).map { activity.overlay($0.record) }
     }
 
+    /// How often a claim and its owner are read again because they did not belong together.
+    private static let readsMax = 4
+
     /// The account that owns `identifier`; `nil` when nobody does. Two round trips.
     ///
-    /// Between the two the owner may give the identifier up. That is a change of the owner's version, so a decision
-    /// taken on it cannot be applied.
+    /// Between the two the owner may give the identifier up. Its record is then younger than the claim, and a decision
+    /// taken on both would treat it as the owner of what is not its own any more; so they are read again. Where they
+    /// keep moving there is no owner to be had: a decision that takes the identifier for free meets the primary key.
     package func user(
         owning identifier: Identifier,
         tenant: TenantID
     ) async throws(PostgresError) -> UserRecord? {
-        guard let claim = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first
-        else { return nil }
-        return try await user(claim.owner, tenant: tenant)
+        for _ in 1...Self.readsMax {
+            guard let claim = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first,
+                let user = try await user(claim.owner, tenant: tenant)
+            else { return nil }
+            if user.holds(identifier) { return user }
+        }
+        return nil
     }
 
     /// What judging a password for `address` needs: the account that owns it with the hash of its password, and the
@@ -39,21 +47,28 @@ extension AccountStore {
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> PasswordFacts {
-        let (claims, attempts) = try await client.read(
-            IdentifierRow.owner(of: .email(address), tenant: tenant),
-            PasswordAttemptRow.of(address, tenant: tenant, at: now)
-        )
-        var facts = PasswordFacts(attempts: attempts.first?.attempts ?? .none)
-        let owner = claims.first?.owner
-        // Where there is no owner somebody else is asked for and left alone, so that the answer takes as long.
-        guard let id = owner ?? UserID("-") else { return facts }
-        let (users, passwords) = try await client.read(
-            UserRow.withID(id, tenant: tenant),
-            PasswordCredentialRow.of(id, tenant: tenant)
-        )
-        guard owner != nil, let user = users.first else { return facts }
-        facts.user = activity.overlay(user.record)
-        facts.passwordHash = passwords.first?.hash
+        let identifier = Identifier.email(address)
+        var facts = PasswordFacts(attempts: .none)
+        for _ in 1...Self.readsMax {
+            let (claims, attempts) = try await client.read(
+                IdentifierRow.owner(of: identifier, tenant: tenant),
+                PasswordAttemptRow.of(address, tenant: tenant, at: now)
+            )
+            facts.attempts = attempts.first?.attempts ?? .none
+            let owner = claims.first?.owner
+            // Where there is no owner somebody else is asked for and left alone, so that the answer takes as long.
+            guard let id = owner ?? UserID("-") else { return facts }
+            // The user first: a password younger than its user's record opens a session that is over already.
+            let (users, passwords) = try await client.read(
+                UserRow.withID(id, tenant: tenant),
+                PasswordCredentialRow.of(id, tenant: tenant)
+            )
+            guard owner != nil, let user = users.first?.record else { return facts }
+            guard user.holds(identifier) else { continue }
+            facts.user = activity.overlay(user)
+            facts.passwordHash = passwords.first?.hash
+            return facts
+        }
         return facts
     }
 

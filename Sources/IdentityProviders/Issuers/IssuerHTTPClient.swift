@@ -3,6 +3,7 @@ import FoundationEssentials
 package import NIOCore
 import NIOHTTP1
 import NIOPosix
+package import NIOSSL
 
 /// Fetches issuers' documents over the network, within `NetworkPolicy` and bounds on size, time and redirects.
 ///
@@ -22,19 +23,24 @@ package struct IssuerHTTPClient: HTTPFetching {
     package typealias Resolver = @Sendable (_ host: String, _ port: Int) throws -> SocketAddress
 
     private let policy: NetworkPolicy
+    private let authorities: [NIOSSLCertificate]
     private let limits: Limits
     private let resolve: Resolver
 
     /// - Parameters:
     ///   - policy: which networks may be reached.
+    ///   - authorities: believed beside those the system believes, for issuers whose certificates are an organisation's
+    ///     own.
     ///   - limits: bounds on every answer.
     ///   - resolve: the system's resolver, unless a test says otherwise.
     package init(
         policy: NetworkPolicy,
+        authorities: [NIOSSLCertificate] = [],
         limits: Limits = Limits(),
         resolve: @escaping Resolver = { host, port in try SocketAddress.makeAddressResolvingHost(host, port: port) }
     ) {
         self.policy = policy
+        self.authorities = authorities
         self.limits = limits
         self.resolve = resolve
     }
@@ -114,6 +120,11 @@ package struct IssuerHTTPClient: HTTPFetching {
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = timeLeft(until: deadline)
         if let pinned = address.ipAddress, pinned != target.host { configuration.dnsOverride[target.host] = pinned }
+        if !authorities.isEmpty {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.additionalTrustRoots = [.certificates(authorities)]
+            configuration.tlsConfiguration = tls
+        }
         let bodyBytesMax = limits.bodyBytesMax
         return try await HTTPClient.withHTTPClient(
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,

@@ -35,7 +35,7 @@ struct ServeCommand: AsyncParsableCommand {
                     trust: .declared,
                     providers: ProviderRegistry(
                         keys: JWKSCache(
-                            http: IssuerHTTPClient(policy: NetworkPolicy()),
+                            http: IssuerHTTPClient(configuration.providers),
                             configuration.limits,
                             logger: logger
                         )
@@ -64,6 +64,15 @@ extension Sealer {
             return key
         }
         self.init(sealingKey: try key(configuration.sealing), olderKeys: try configuration.opening.map(key))
+    }
+}
+
+extension IssuerHTTPClient {
+    init(_ configuration: ProvidersConfiguration) {
+        self.init(
+            policy: NetworkPolicy(allowsPrivateNetworks: configuration.allowsPrivateNetworks),
+            authorities: configuration.certificateAuthorities
+        )
     }
 }
 

@@ -8,6 +8,7 @@ enum ConfigurationTable {
         + PurgeConfiguration.entries
         + KeysConfiguration.entries
         + TokensConfiguration.entries
+        + ProvidersConfiguration.entries
         + LogConfiguration.entries
     // The next one goes here.
 

@@ -6,6 +6,7 @@ struct ServeConfiguration: Sendable {
     let purge: PurgeConfiguration
     let keys: KeysConfiguration
     let tokens: TokensConfiguration
+    let providers: ProvidersConfiguration
     let log: LogConfiguration
 }
 
@@ -23,6 +24,7 @@ extension ServeConfiguration {
             purge: reading.purge,
             keys: keys,
             tokens: reading.tokens,
+            providers: reading.providers,
             log: reading.log
         )
     }
@@ -48,6 +50,7 @@ private struct Reading {
     let purge: PurgeConfiguration
     let keys: KeysConfiguration?
     let tokens: TokensConfiguration
+    let providers: ProvidersConfiguration
     let log: LogConfiguration
 
     init(_ sources: ConfigurationSources, requiresKeys: Bool) {
@@ -58,6 +61,7 @@ private struct Reading {
         purge = PurgeConfiguration(reading: &reader)
         keys = KeysConfiguration.read(&reader, isRequired: requiresKeys)
         tokens = TokensConfiguration(reading: &reader)
+        providers = ProvidersConfiguration(reading: &reader)
         log = LogConfiguration(reading: &reader)
         self.reader = reader
     }

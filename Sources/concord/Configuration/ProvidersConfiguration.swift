@@ -1,0 +1,41 @@
+import NIOSSL
+
+/// Where issuers of identity providers may stand, and whose certificates are believed about them.
+struct ProvidersConfiguration: Sendable, Hashable {
+    let allowsPrivateNetworks: Bool
+    /// Believed beside those the system believes.
+    let certificateAuthorities: [NIOSSLCertificate]
+}
+
+extension ProvidersConfiguration {
+    static let entries: [ConfigurationEntry] = [allowPrivateNetworksKey.entry, certificateAuthoritiesKey.entry]
+
+    private static let allowPrivateNetworksKey = ConfigurationKey(
+        "providers.allow_private_networks",
+        .truth,
+        default: false,
+        "Allows issuers of `oidc.*` providers that are not on the public internet; still over HTTPS only"
+    )
+    private static let certificateAuthoritiesKey = ConfigurationKey(
+        optional: "providers.certificate_authorities",
+        .path,
+        "PEM certificates that issuers' own may come from, beside those the system believes"
+    )
+
+    /// Reads the `providers` keys; leaves what is wrong with the reader.
+    init(reading reader: inout ConfigurationReader) {
+        allowsPrivateNetworks = reader.value(Self.allowPrivateNetworksKey)
+        certificateAuthorities = Self.certificates(reading: &reader)
+    }
+
+    private static func certificates(reading reader: inout ConfigurationReader) -> [NIOSSLCertificate] {
+        guard let path = reader.value(certificateAuthoritiesKey),
+            let bytes = reader.contents(of: path, named: certificateAuthoritiesKey)
+        else { return [] }
+        guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {
+            reader.refuse(certificateAuthoritiesKey, "the file holds no PEM certificate")
+            return []
+        }
+        return certificates
+    }
+}

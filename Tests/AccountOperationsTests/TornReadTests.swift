@@ -1,0 +1,129 @@
+import AccountLinking
+import AccountOperations
+import AccountTestSupport
+import Postgres
+import Testing
+
+/// Claims are read before the users they name. What an account gave up between the two reads is not its own any more,
+/// whatever its claim said.
+@Suite struct TornReadTests {
+    /// Runs `change` in the database after `operation` has read claims and before it has read the users they name.
+    ///
+    /// Each lock lets the operation come exactly so far: to the claims, then to the users.
+    private func between<Output: Sendable>(
+        _ service: TestService,
+        change: String,
+        _ operation: @Sendable () async throws -> Output
+    ) async throws -> Output {
+        let configuration = service.database.configuration
+        let (claimsLocked, claimsLock) = AsyncStream.makeStream(of: Void.self)
+        let (claimsWanted, claimsRequest) = AsyncStream.makeStream(of: Void.self)
+        async let claims: Void = PostgresConnection.withConnection(configuration) { connection in
+            defer {
+                claimsLock.finish()
+                claimsRequest.finish()
+            }
+            try connection.execute(script: "BEGIN; LOCK TABLE identifiers IN ACCESS EXCLUSIVE MODE")
+            claimsLock.finish()
+            try connection.execute(script: Self.untilSomebody("NOT granted", "identifiers"))
+            claimsRequest.finish()
+            try connection.execute(script: Self.untilSomebody("granted AND mode = 'AccessExclusiveLock'", "users"))
+            try connection.execute(script: "COMMIT")
+        }
+        for await _ in claimsLocked {}
+        async let changed: Void = {
+            for await _ in claimsWanted {}
+            try await PostgresConnection.withConnection(configuration) { connection in
+                try connection.execute(script: "BEGIN; LOCK TABLE users IN ACCESS EXCLUSIVE MODE")
+                try connection.execute(script: Self.untilSomebody("NOT granted", "users"))
+                try connection.execute(script: change + "; COMMIT")
+            }
+        }()
+        let output = try await operation()
+        try await claims
+        try await changed
+        return output
+    }
+
+    /// Waits for a lock on `table`; a minute at most, so that a mistake ends.
+    private static func untilSomebody(_ condition: String, _ table: String) -> String {
+        """
+        DO $$ BEGIN
+            FOR attempt IN 1..6000 LOOP
+                EXIT WHEN EXISTS (
+                    SELECT FROM pg_locks JOIN pg_database AS d ON d.oid = database
+                    WHERE \(condition) AND relation = '\(table)'::regclass AND d.datname = current_database());
+                PERFORM pg_sleep(0.01);
+            END LOOP;
+        END $$
+        """
+    }
+
+    @Test func `an identity taken away while it signs in opens no session of the account it had`() async throws {
+        try await TestService.with { service in
+            let credential = service.credential(.gitHub, subject: "trojan", email: "ada@example.com")
+            let before = try await service.signIn(credential).signedIn()
+            // What a takeover by the address's owner leaves.
+            let takeover = """
+                UPDATE users SET version = version + 1, session_epoch = session_epoch + 1;
+                DELETE FROM linked_providers; DELETE FROM sign_in_methods;
+                DELETE FROM identifiers WHERE kind = 'federated'
+                """
+            let outcome = try await between(service, change: takeover) { try await service.signIn(credential) }
+            #expect(try outcome.confirmation().account == before.user.id)
+            #expect(
+                try await service.database.count(
+                    "SELECT count(*) FROM sessions JOIN users USING (tenant_id, user_id, session_epoch)"
+                ) == 0
+            )
+        }
+    }
+
+    @Test func `an address given up while it arrives links nothing to the account that had it`() async throws {
+        try await TestService.with { service in
+            let former = try await service.signUp("ada@gmail.com")
+            let change = """
+                UPDATE users SET email = 'eve@example.com', version = version + 1, session_epoch = session_epoch + 1;
+                UPDATE identifiers SET value = 'eve@example.com'
+                """
+            let arriving = service.credential(.google, subject: "ada", email: "ada@gmail.com", isVerified: true)
+            let signedIn = try await between(service, change: change) {
+                try await service.signIn(arriving).signedIn()
+            }
+            #expect(signedIn.isNewUser)
+            #expect(signedIn.user.id != former.user.id)
+            #expect(try await service.user(former.user.id)?.linkedProviders.isEmpty == true)
+        }
+    }
+
+    @Test func `an address given up while its password is entered signs in to nothing`() async throws {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@gmail.com")
+            let change = """
+                UPDATE users SET email = 'eve@example.com', version = version + 1, session_epoch = session_epoch + 1;
+                UPDATE identifiers SET value = 'eve@example.com'
+                """
+            let outcome = try await between(service, change: change) { try await service.signIn("ada@gmail.com") }
+            #expect(outcome.denial == .refusal(.emailNotFound))
+        }
+    }
+
+    @Test func `an identity linked meanwhile to the same account opens no conflict with itself`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let change = """
+                UPDATE users SET version = version + 1;
+                INSERT INTO linked_providers (user_id, provider_id, subject, linked_at, updated_at)
+                    SELECT user_id, 'github.com', '1', now(), now() FROM users;
+                INSERT INTO identifiers (kind, value, user_id)
+                    SELECT 'federated', 'github.com' || E'\\x1F' || '1', user_id FROM users
+                """
+            let outcome = try await between(service, change: change) {
+                try await service.signIn(service.credential(.gitHub, subject: "1"), idToken: ada.tokens.idToken)
+            }
+            #expect(try outcome.refused().refusal == .federatedIdentityAlreadyLinked)
+            #expect(try outcome.refused().pendingToken == nil)
+            #expect(try await service.database.count("SELECT count(*) FROM conflicts") == 0)
+        }
+    }
+}

@@ -1,0 +1,325 @@
+import AccountOperations
+import AccountStore
+import AccountTestSupport
+import Foundation
+import Glibc
+import JSON
+import Migrations
+import NIOHTTP1
+import Postgres
+import PostgresCluster
+import Synchronization
+import Testing
+
+@testable import AccountAPI
+
+/// `concord serve` while its PostgreSQL comes and goes: an honest 503 at once, and recovery by itself.
+@Suite(.serialized) struct DatabaseAwayTests {
+    @Test func `requests in flight are answered 503 when PostgreSQL dies, and the same process recovers`() async throws
+    {
+        try await OwnCluster.with { cluster in
+            try await ServeProcess.run(database: cluster.url) { server in
+                let ada = try await server.signUp("ada@example.com", password: "correct horse").success()
+                let idToken = try ada.text("idToken")
+                let answers = Answers()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    // Reads, and writes of accounts each of its own, as fast as they are answered.
+                    for caller in 0..<8 {
+                        group.addTask {
+                            var number = 0
+                            while !answers.isEnough {
+                                number += 1
+                                if caller.isMultiple(of: 2) {
+                                    answers.note(try await server.lookUp(idToken))
+                                } else {
+                                    let provider = try await server.post("/v1/accounts:signUp", [:])
+                                    answers.note(provider, isSignUp: true)
+                                }
+                            }
+                        }
+                    }
+                    await answers.reached(successes: 40)
+                    try await cluster.kill()
+                    await answers.reached(failures: 40)
+                    await answers.stop()
+                    try await group.waitForAll()
+                }
+                for answer in answers.failures { Self.expectPlainText(answer) }
+
+                try await Self.expectAway(server, idToken: idToken)
+                try await cluster.start()
+                try await Self.expectRecovery(server, idToken: idToken)
+                #expect(kill(server.processID, 0) == 0)
+
+                // Who was told that the account is there has it.
+                for account in answers.acknowledged {
+                    #expect(try await server.refresh(account.text("refreshToken")).status == 200)
+                }
+                #expect(server.log.lines(of: "error") == [])
+            }
+        }
+    }
+
+    @Test func `a server that starts before PostgreSQL waits for it`() async throws {
+        try await OwnCluster.with { cluster in
+            try await cluster.kill()
+            let port = try Self.freePort()
+            let settings = ["CONCORD_LISTEN_PORT": String(port)]
+            try await ServeProcess.launch(database: cluster.url, settings) { starting in
+                #expect(await starting.log.line(saying: "waiting for the database") != nil)
+                let early = ServeProcess(
+                    url: "http://127.0.0.1:\(port)",
+                    processID: starting.processID,
+                    log: starting.log
+                )
+                try await Self.eventually { try await early.send(.GET, "/healthz", key: nil).status == 200 }
+                let ready = try await early.send(.GET, "/readyz", key: nil)
+                #expect(ready.status == 503 && ready.text == "not ready: waiting for the database\n")
+                Self.expectPlainText(try await early.signIn("ada@example.com"))
+                try await cluster.start()
+                let server = try await starting.ready()
+                #expect(try await server.send(.GET, "/readyz", key: nil).status == 200)
+                #expect(try await server.signUp("ada@example.com", password: "correct horse").status == 200)
+            }
+        }
+    }
+
+    @Test func `a PostgreSQL that stands still is as good as away, and nobody waits for it`() async throws {
+        try await OwnCluster.with { cluster in
+            // As short as an operator may set them: what is tried here is that they end a request.
+            let settings = [
+                "CONCORD_DATABASE_READ_STATEMENT_TIMEOUT": "500ms", "CONCORD_DATABASE_WRITE_STATEMENT_TIMEOUT": "500ms",
+                "CONCORD_DATABASE_QUEUE_WAIT_TIMEOUT": "250ms", "CONCORD_DATABASE_CONNECT_TIMEOUT": "1s",
+            ]
+            try await ServeProcess.run(database: cluster.url, settings) { server in
+                let idToken = try await server.signUp("ada@example.com", password: "correct horse")
+                    .success().text("idToken")
+                try cluster.signal(SIGSTOP)
+                do {
+                    try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
+                        for caller in 0..<32 {
+                            group.addTask {
+                                caller.isMultiple(of: 2)
+                                    ? try await server.lookUp(idToken)
+                                    : try await server.post("/v1/accounts:signUp", [:])
+                            }
+                        }
+                        for try await answer in group { Self.expectPlainText(answer) }
+                    }
+                    try await Self.expectAway(server, idToken: idToken)
+                } catch {
+                    try cluster.signal(SIGCONT)
+                    throw error
+                }
+                try cluster.signal(SIGCONT)
+                try await Self.expectRecovery(server, idToken: idToken)
+                #expect(server.log.lines(of: "error") == [])
+            }
+        }
+    }
+
+    @Test func `a server told to stop while PostgreSQL is away stops`() async throws {
+        try await OwnCluster.with { cluster in
+            // That it ends with 0 by SIGTERM is what `run` expects of every process.
+            try await ServeProcess.run(database: cluster.url) { server in
+                _ = try await server.signUp("ada@example.com", password: "correct horse").success()
+                _ = try await server.signIn("ada@example.com").success()
+                try await cluster.kill()
+            }
+            try await cluster.start()
+        }
+    }
+
+    // MARK: What design and differences promise
+
+    /// Every route, as a client and with a bearer token.
+    private static func expectAway(_ server: ServeProcess, idToken: String) async throws {
+        #expect(try await server.send(.GET, "/healthz", key: nil).status == 200)
+        let ready = try await server.send(.GET, "/readyz", key: nil)
+        #expect(ready.status == 503 && ready.text == "not ready: the database does not answer\n", "\(ready.text)")
+        let requests: [(path: String, body: JSONValue)] = [
+            ("/v1/accounts:signUp", ["email": "eve@example.com", "password": "correct horse"]),
+            ("/v1/accounts:signUp", [:]),
+            ("/v1/accounts:signInWithPassword", ["email": "ada@example.com", "password": "correct horse"]),
+            ("/v1/accounts:lookup", ["idToken": .string(idToken)]),
+            ("/v1/accounts:delete", ["idToken": .string(idToken)]),
+            ("/v1/accounts:sendOobCode", ["requestType": "PASSWORD_RESET", "email": "ada@example.com"]),
+            (
+                "/v1/accounts:resetPassword",
+                ["oobCode": .string(Base64URL.encode(Array(repeating: 1, count: 32))), "newPassword": "another one"]
+            ),
+            (
+                "/v1/accounts:signInWithEmailLink",
+                [
+                    "oobCode": .string(Base64URL.encode(Array(repeating: 1, count: 32))),
+                    "email": "ada@example.com",
+                ]
+            ),
+        ]
+        for (path, body) in requests {
+            let answer = try await server.post(path, body)
+            expectPlainText(answer, path)
+        }
+        // What needs no database works on: keys are published, and nonsense is still nonsense.
+        let keys = "/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com"
+        #expect(try await server.send(.GET, keys, key: nil).status == 200)
+        #expect(try await server.lookUp("nonsense").code == "INVALID_ID_TOKEN")
+        #expect(try await server.send(.GET, "/nowhere").status == 404)
+    }
+
+    /// Plain text, because web clients sign their user out on any JSON error while a page loads.
+    private static func expectPlainText(
+        _ answer: HTTPAnswer,
+        _ path: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(answer.status == 503, "\(path): \(answer.text)", sourceLocation: sourceLocation)
+        let type = answer.headers.first(name: "Content-Type")
+        #expect(type?.hasPrefix("text/plain") == true, "\(path)", sourceLocation: sourceLocation)
+        #expect(answer.headers.first(name: "Retry-After") == "1", "\(path)", sourceLocation: sourceLocation)
+        let origin = answer.headers.first(name: "Access-Control-Allow-Origin")
+        #expect(origin != nil, "\(path)", sourceLocation: sourceLocation)
+        #expect(answer.json == .null, "\(path)", sourceLocation: sourceLocation)
+    }
+
+    private static func expectRecovery(_ server: ServeProcess, idToken: String) async throws {
+        try await eventually { try await server.send(.GET, "/readyz", key: nil).status == 200 }
+        try await eventually { try await server.lookUp(idToken).status == 200 }
+        try await eventually { try await server.signIn("ada@example.com").status == 200 }
+        try await eventually { try await server.post("/v1/accounts:signUp", [:]).status == 200 }
+    }
+
+    /// Asks until the answer is yes. The bound is there so that a "never" ends as a failure.
+    private static func eventually(
+        sourceLocation: SourceLocation = #_sourceLocation,
+        _ isTrue: () async throws -> Bool
+    ) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            do {
+                if try await isTrue() { return }
+            } catch  where !(error is CancellationError) {
+                // Nobody listens yet.
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record("not within a minute", sourceLocation: sourceLocation)
+    }
+
+    /// A port that was free a moment ago.
+    private static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(descriptor, generic, length) == 0 ? getsockname(descriptor, generic, &length) : -1
+            }
+        }
+        try #require(result == 0)
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+}
+
+/// What was answered before, while and after PostgreSQL died.
+private final class Answers: Sendable {
+    private struct State {
+        var successes = 0
+        var acknowledged: [JSONValue] = []
+        var failures: [HTTPAnswer] = []
+        var isEnough = false
+        var waiters: [(successes: Int, failures: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    var isEnough: Bool { state.withLock { $0.isEnough } }
+    var acknowledged: [JSONValue] { state.withLock { $0.acknowledged } }
+    var failures: [HTTPAnswer] { state.withLock { $0.failures } }
+
+    func note(_ answer: HTTPAnswer, isSignUp: Bool = false) {
+        let woken = state.withLock { state in
+            if answer.status == 200 {
+                state.successes += 1
+                if isSignUp { state.acknowledged.append(answer.json) }
+            } else {
+                state.failures.append(answer)
+            }
+            let (successes, failures) = (state.successes, state.failures.count)
+            let woken = state.waiters.filter { $0.successes <= successes && $0.failures <= failures }
+            state.waiters.removeAll { $0.successes <= successes && $0.failures <= failures }
+            return woken.map(\.continuation)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    func reached(successes: Int = 0, failures: Int = 0) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.successes >= successes, state.failures.count >= failures { return true }
+                state.waiters.append((successes, failures, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    func stop() async { state.withLock { $0.isEnough = true } }
+}
+
+/// A migrated PostgreSQL with a project, for a test that stops it.
+private struct OwnCluster: Sendable {
+    let url: String
+    private let cluster: PostgresCluster
+    private let processID: Int32
+
+    static func with(_ body: @Sendable (OwnCluster) async throws -> Void) async throws {
+        let directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("concord-away-\(UUID().uuidString.prefix(8))").path
+        var settings = ClusterSettings.disposable
+        // A commit that was answered is in the system's hands: it survives the server, if not the machine.
+        settings.additional = ["synchronous_commit": "on", "full_page_writes": "on"]
+        let cluster = PostgresCluster(dataDirectory: directory, settings: settings)
+        let connection = try await cluster.start()
+        _ = try await cluster.createDatabase("concord")
+        let url = connection.url(database: "concord")
+        do {
+            let configuration = try PostgresConfiguration(connectionString: url)
+            let migrator = Migrator(
+                configuration: configuration,
+                migrations: try MigrationDirectory(path: AccountTestSupport.Repository.root + "/migrations").read(),
+                toolVersion: "test"
+            )
+            _ = try await migrator.run(.latest)
+            try await TestDatabase(configuration: configuration, url: url).makeProject()
+            try await body(OwnCluster(url: url, cluster: cluster, processID: Int32(connection.processID)))
+            try await cluster.discard()
+        } catch {
+            try? await cluster.discard()
+            throw error
+        }
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// Ends it without a word to its clients, as a crash would.
+    func kill() async throws { try await cluster.stop(.immediate) }
+
+    func start() async throws { _ = try await cluster.start() }
+
+    /// Sends `signal` to the server and to all its children. The server first, so that it makes no more of them.
+    func signal(_ signal: Int32) throws {
+        try #require(Glibc.kill(processID, signal) == 0)
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
+            guard let child = Int32(name),
+                let stat = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8),
+                // The parent's id is the second word behind the name in parentheses (proc(5)).
+                let parent = stat.split(separator: ")").last?.split(separator: " ").dropFirst().first,
+                Int32(parent) == processID
+            else { continue }
+            _ = Glibc.kill(child, signal)
+        }
+    }
+}

@@ -1,0 +1,463 @@
+import AccountOperations
+import AccountTestSupport
+import JSON
+import Postgres
+import Testing
+
+/// Every way to write to an account, by 64 callers at once over two server processes. What they are told and what the
+/// tables hold afterwards must be what some order of them, one after another, would have left.
+@Suite(.serialized) struct TwoServersTests {
+    private static let callers = TwoServers.callers
+    private static let email = "ada@example.com"
+
+    // MARK: New accounts
+
+    @Test func `of sign-ups with one address one wins`() async throws {
+        try await TwoServers.with { servers in
+            let answers = try await servers.race { server, number in
+                try await server.signUp(Self.email, password: "password number \(number)")
+            }
+            #expect(answers.codes == ["200": 1, "EMAIL_EXISTS": Self.callers - 1])
+            let winner = try #require(answers.firstIndex { $0.status == 200 })
+            let signedIn = try await servers.second.signIn(Self.email, password: "password number \(winner)")
+            #expect(try signedIn.string("localId") == answers[winner].string("localId"))
+            try await servers.expectSound(answers)
+            #expect(
+                try await servers.database.rowCounts() == [
+                    "users": 1, "identifiers": 1, "password_credentials": 1, "linked_providers": 0,
+                    "sign_in_methods": 1, "sessions": 2, "account_events": 2,
+                ]
+            )
+        }
+    }
+
+    @Test func `a new identity becomes one account, to which all its sign-ins lead`() async throws {
+        try await TwoServers.with { servers in
+            let answers = try await servers.race { server, _ in
+                try await server.signInWithIdp(servers.credential(.one, subject: "ada", email: Self.email))
+            }
+            #expect(answers.codes == ["200": Self.callers])
+            #expect(Set(answers.map { $0.json["localId"] }).count == 1)
+            #expect(answers.count { $0.json["isNewUser"] == true } == 1)
+            try await servers.expectSound(answers)
+            #expect(
+                try await servers.database.rowCounts() == [
+                    "users": 1, "identifiers": 2, "password_credentials": 0, "linked_providers": 1,
+                    "sign_in_methods": 1, "sessions": Int64(Self.callers), "account_events": Int64(Self.callers),
+                ]
+            )
+        }
+    }
+
+    /// In whatever order: the address ends up proven by a provider, with both providers linked and no password, because
+    /// one that was set before the proof is taken away and one that comes after it is refused.
+    @Test func `an address that two providers prove while others sign up with it belongs to the providers' user`()
+        async throws
+    {
+        try await TwoServers.with { servers in
+            let answers = try await servers.race { server, number in
+                switch number % 3 {
+                case 0: try await server.signUp(Self.email, password: TwoServers.password)
+                case 1:
+                    try await server.signInWithIdp(
+                        servers.credential(.one, subject: "ada-1", email: Self.email, isVerified: true)
+                    )
+                default:
+                    try await server.signInWithIdp(
+                        servers.credential(.two, subject: "ada-2", email: Self.email, isVerified: true)
+                    )
+                }
+            }
+            try await servers.expectSound(answers)
+            for (number, answer) in answers.enumerated() where !number.isMultiple(of: 3) {
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+            let signUps = answers.enumerated().filter { $0.offset.isMultiple(of: 3) }.map(\.element)
+            let wins = signUps.filter { $0.status == 200 }
+            #expect(wins.count <= 1)
+            #expect(signUps.count { $0.code == "EMAIL_EXISTS" } == signUps.count - wins.count)
+            // The session of whoever signed up with the address ended when its owner came; all others live.
+            for (number, answer) in answers.enumerated() where answer.status == 200 {
+                let refreshed = try await servers.first.refresh(answer.string("refreshToken"))
+                #expect((refreshed.status == 200) == !number.isMultiple(of: 3), "\(number): \(refreshed.text)")
+            }
+            let providers: [String?] = try await servers.database.rows(
+                "SELECT provider_id FROM linked_providers ORDER BY 1"
+            )
+            #expect(providers == ["oidc.one", "oidc.two"])
+            let proofs: [String?] = try await servers.database.rows("SELECT email_proof FROM users")
+            #expect(proofs.count == 1 && proofs[0]?.hasPrefix("provider:oidc.") == true, "\(proofs)")
+            #expect(try await servers.database.count("SELECT count(*) FROM password_credentials") == 0)
+        }
+    }
+
+    /// Whoever comes first has the account; to the other provider it is a conflict, once, and to a password a refusal.
+    @Test func `an address that nobody proves goes to one of a password and two providers`() async throws {
+        try await TwoServers.with { servers in
+            let answers = try await servers.race { server, number in
+                switch number % 3 {
+                case 0: try await server.signUp(Self.email, password: TwoServers.password)
+                case 1: try await server.signInWithIdp(servers.credential(.one, subject: "ada-1", email: Self.email))
+                default: try await server.signInWithIdp(servers.credential(.two, subject: "ada-2", email: Self.email))
+                }
+            }
+            try await servers.expectSound(answers)
+            let database = servers.database
+            let methods: [String?] = try await database.rows("SELECT method FROM sign_in_methods")
+            #expect(methods.count == 1)
+            let winner = ["password": 0, "oidc.one": 1, "oidc.two": 2][methods.first?.flatMap { $0 } ?? ""]
+            for (number, answer) in answers.enumerated() {
+                let isWinners = number % 3 == winner
+                switch number % 3 {
+                case 0 where isWinners: #expect(answer.status == 200 || answer.code == "EMAIL_EXISTS")
+                case 0: #expect(answer.code == "EMAIL_EXISTS", "\(answer.text)")
+                default:
+                    #expect(answer.status == 200, "\(answer.text)")
+                    #expect((answer.json["needConfirmation"] == true) == !isWinners, "\(answer.text)")
+                }
+            }
+            #expect(try await database.count("SELECT count(*) FROM users") == 1)
+            let losers: Int64 = winner == 0 ? 2 : 1
+            #expect(try await database.count("SELECT count(*) FROM conflicts WHERE state = 'open'") == losers)
+            #expect(try await database.count("SELECT count(*) FROM conflicts") == losers)
+        }
+    }
+
+    // MARK: Linking
+
+    @Test func `a conflict's handle links once`() async throws {
+        try await TwoServers.with { servers in
+            let ada = try await servers.signUp(Self.email)
+            let conflict = try await servers.second
+                .signInWithIdp(servers.credential(.one, subject: "ada", email: Self.email))
+            let pendingToken = try conflict.string("pendingToken")
+            let session = try ada.text("idToken")
+            let answers = try await servers.race { server, _ in
+                try await server.signInWithIdp([
+                    "requestUri": "http://localhost", "pendingToken": .string(pendingToken),
+                    "idToken": .string(session),
+                ])
+            }
+            try await servers.expectSound(answers)
+            #expect(answers.count { $0.status == 200 } == 1)
+            // Who read the open conflict before, and the linked identity after the winner's commit, hears of the latter.
+            let refusals: Set = ["INVALID_PENDING_TOKEN", "FEDERATED_USER_ID_ALREADY_LINKED"]
+            for answer in answers where answer.status != 200 {
+                #expect(refusals.contains(answer.code ?? ""), "\(answer.text)")
+            }
+            let database = servers.database
+            let states: [String?] = try await database.rows("SELECT state FROM conflicts")
+            #expect(states == ["resolved"])
+            #expect(
+                try await database.count("SELECT count(*) FROM account_events WHERE kind = 'method-linked'") == 1
+            )
+            #expect(try await database.rowCounts()["linked_providers"] == 1)
+        }
+    }
+
+    @Test func `an identity that two accounts link belongs to one of them`() async throws {
+        try await TwoServers.with { servers in
+            let sessions = [
+                try await servers.signUp("ada@example.com").text("idToken"),
+                try await servers.signUp("bob@example.com").text("idToken"),
+            ]
+            let answers = try await servers.race { server, number in
+                try await server.signInWithIdp(
+                    servers.credential(.one, subject: "shared", idToken: sessions[number / 2 % 2])
+                )
+            }
+            try await servers.expectSound(answers)
+            #expect(answers.codes == ["200": 1, "FEDERATED_USER_ID_ALREADY_LINKED": Self.callers - 1])
+            #expect(
+                try await servers.database.count("SELECT count(*) FROM identifiers WHERE kind = 'federated'") == 1
+            )
+            let owner: [String?] = try await servers.database.rows("SELECT user_id FROM linked_providers")
+            let winner = try #require(answers.first { $0.status == 200 })
+            #expect(owner == [winner.json["localId"]?.string])
+        }
+    }
+
+    @Test func `an address that two accounts set belongs to one of them`() async throws {
+        try await TwoServers.with { servers in
+            let sessions = [
+                try await servers.first.post("/v1/accounts:signUp", [:]).string("idToken"),
+                try await servers.second.post("/v1/accounts:signUp", [:]).string("idToken"),
+            ]
+            let answers = try await servers.race { server, number in
+                try await server.post(
+                    "/v1/accounts:signUp",
+                    [
+                        "idToken": .string(sessions[number / 2 % 2]), "email": .string(Self.email),
+                        "password": .string(TwoServers.password),
+                    ]
+                )
+            }
+            try await servers.expectSound(answers)
+            #expect(answers.count { $0.status == 200 } == 1, "\(answers.codes)")
+            // The winner's own session ends with the change: its other callers come with a session that is over.
+            #expect(Set(answers.codes.keys).isSubset(of: ["200", "EMAIL_EXISTS", "TOKEN_EXPIRED"]), "\(answers.codes)")
+            #expect(try await servers.database.count("SELECT count(*) FROM users WHERE email IS NOT NULL") == 1)
+            #expect(try await servers.database.rowCounts()["password_credentials"] == 1)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `of the last two methods, unlinked at once, one stays where the project keeps the last`(
+        keepsLast: Bool
+    ) async throws {
+        let settings = ProjectSettings.developmentDefaults
+            .setting("concord", ["keepsLastSignInMethod": .bool(keepsLast)])
+        try await TwoServers.with(settings: settings) { servers in
+            let account = try await servers.first.signInWithIdp(servers.credential(.one, subject: "ada-1")).success()
+            let session = try account.text("idToken")
+            let second = try servers.credential(.two, subject: "ada-2", idToken: session)
+            _ = try await servers.second.signInWithIdp(second).success()
+            let answers = try await servers.race { server, number in
+                let provider = TwoServers.Provider.allCases[number / 2 % 2]
+                return try await server.post(
+                    "/v1/accounts:update",
+                    ["idToken": .string(session), "deleteProvider": [.string(provider.rawValue)]]
+                )
+            }
+            try await servers.expectSound(answers)
+            #expect(try await servers.database.rowCounts()["linked_providers"] == (keepsLast ? 1 : 0))
+            let left: [String?] = try await servers.database.rows("SELECT provider_id FROM linked_providers")
+            for (number, answer) in answers.enumerated() {
+                let provider = TwoServers.Provider.allCases[number / 2 % 2].rawValue
+                // Who asks for what is gone already changes nothing and is told so with success.
+                let isKept = left.contains(provider)
+                #expect(isKept ? answer.code == "LAST_SIGN_IN_METHOD" : answer.status == 200, "\(answer.text)")
+            }
+        }
+    }
+
+    @Test func `an address that two accounts change to belongs to one of them`() async throws {
+        try await TwoServers.with { servers in
+            let sessions = [
+                try await servers.signUp("ada@example.com").text("idToken"),
+                try await servers.signUp("bob@example.com").text("idToken"),
+            ]
+            let answers = try await servers.race { server, number in
+                try await server.post(
+                    "/v1/accounts:update",
+                    ["idToken": .string(sessions[number / 2 % 2]), "email": "wanted@example.com"]
+                )
+            }
+            try await servers.expectSound(answers)
+            #expect(answers.count { $0.status == 200 } == 1, "\(answers.codes)")
+            #expect(Set(answers.codes.keys).isSubset(of: ["200", "EMAIL_EXISTS", "TOKEN_EXPIRED"]), "\(answers.codes)")
+            let addresses: [String?] = try await servers.database.rows("SELECT email FROM users ORDER BY 1")
+            #expect(addresses.count == 2 && addresses.contains("wanted@example.com"), "\(addresses)")
+        }
+    }
+
+    // MARK: Codes
+
+    @Test func `a reset code sets one of many passwords`() async throws {
+        try await TwoServers.with { servers in
+            _ = try await servers.signUp(Self.email)
+            _ = try await servers.first.sendCode("PASSWORD_RESET", Self.email).success()
+            let code = try await servers.mailedCode()
+            let answers = try await servers.race { server, number in
+                try await server.reset(code, to: "password number \(number)")
+            }
+            try await servers.expectSound(answers)
+            #expect(answers.codes == ["200": 1, "INVALID_OOB_CODE": Self.callers - 1])
+            let winner = try #require(answers.firstIndex { $0.status == 200 })
+            #expect(try await servers.second.signIn(Self.email, password: "password number \(winner)").status == 200)
+            #expect(try await servers.second.signIn(Self.email).code == "INVALID_PASSWORD")
+            let loser = (winner + 1) % Self.callers
+            #expect(
+                try await servers.second.signIn(Self.email, password: "password number \(loser)").code
+                    == "INVALID_PASSWORD"
+            )
+            #expect(
+                try await servers.database.count("SELECT count(*) FROM account_events WHERE kind = 'user-updated'") == 1
+            )
+        }
+    }
+
+    @Test func `codes asked for at once are all void once one was used`() async throws {
+        try await TwoServers.with { servers in
+            _ = try await servers.signUp(Self.email)
+            let asked = try await servers.race { server, _ in try await server.sendCode("PASSWORD_RESET", Self.email) }
+            try await servers.expectSound(asked)
+            #expect(asked.codes == ["200": Self.callers])
+            let codes = try await servers.mailedCodes()
+            #expect(Set(codes).count == Self.callers)
+            let answers = try await servers.race { server, number in
+                try await server.reset(codes[number], to: "password number \(number)")
+            }
+            try await servers.expectSound(answers)
+            #expect(answers.codes == ["200": 1, "INVALID_OOB_CODE": Self.callers - 1])
+            #expect(
+                try await servers.database.count("SELECT count(*) FROM one_time_codes WHERE consumed_at IS NULL") == 0
+            )
+        }
+    }
+
+    @Test func `a mailed link signs in once`() async throws {
+        try await TwoServers.with { servers in
+            _ = try await servers.first.sendCode("EMAIL_SIGNIN", Self.email).success()
+            let code = try await servers.mailedCode()
+            let answers = try await servers.race { server, _ in
+                try await server.post(
+                    "/v1/accounts:signInWithEmailLink",
+                    ["email": .string(Self.email), "oobCode": .string(code)]
+                )
+            }
+            try await servers.expectSound(answers)
+            #expect(answers.codes == ["200": 1, "INVALID_OOB_CODE": Self.callers - 1])
+            #expect(
+                try await servers.database.rowCounts() == [
+                    "users": 1, "identifiers": 1, "password_credentials": 0, "linked_providers": 0,
+                    "sign_in_methods": 1, "sessions": 1, "account_events": 1,
+                ]
+            )
+        }
+    }
+
+    // MARK: Passwords and sessions
+
+    @Test func `the old password changes the password once`() async throws {
+        try await TwoServers.with { servers in
+            _ = try await servers.signUp(Self.email)
+            let answers = try await servers.race { server, number in
+                try await server.post(
+                    "/v1/accounts:resetPassword",
+                    [
+                        "email": .string(Self.email), "oldPassword": .string(TwoServers.password),
+                        "newPassword": .string("password number \(number)"),
+                    ]
+                )
+            }
+            try await servers.expectSound(answers)
+            #expect(answers.codes == ["200": 1, "INVALID_PASSWORD": Self.callers - 1])
+            let winner = try #require(answers.firstIndex { $0.status == 200 })
+            #expect(try await servers.first.signIn(Self.email, password: "password number \(winner)").status == 200)
+        }
+    }
+
+    @Test func `after a reset no session of the old password lives, whenever it was opened`() async throws {
+        try await TwoServers.with { servers in
+            let before = try await servers.signUp(Self.email)
+            _ = try await servers.first.sendCode("PASSWORD_RESET", Self.email).success()
+            let code = try await servers.mailedCode()
+            let answers = try await servers.race { server, number in
+                number == Self.callers / 2
+                    ? try await server.reset(code, to: "a new password") : try await server.signIn(Self.email)
+            }
+            try await servers.expectSound(answers)
+            #expect(answers[Self.callers / 2].status == 200)
+            #expect(Set(answers.codes.keys).isSubset(of: ["200", "INVALID_PASSWORD"]), "\(answers.codes)")
+            let sessions = answers.map(\.json).filter { $0["refreshToken"] != nil } + [before]
+            for session in sessions {
+                #expect(try await servers.first.refresh(session.text("refreshToken")).code == "TOKEN_EXPIRED")
+                #expect(try await servers.second.lookUp(session.text("idToken")).code == "TOKEN_EXPIRED")
+            }
+            #expect(try await servers.second.signIn(Self.email, password: "a new password").status == 200)
+            #expect(try await servers.liveSessions() == 1)
+        }
+    }
+
+    @Test func `after a takeover no session of the intruder lives, whenever it was opened`() async throws {
+        try await TwoServers.with { servers in
+            let before = try await servers.signUp(Self.email)
+            let owner = Self.callers / 2
+            let answers = try await servers.race { server, number in
+                number == owner
+                    ? try await server.signInWithIdp(
+                        servers.credential(.one, subject: "ada", email: Self.email, isVerified: true)
+                    ) : try await server.signIn(Self.email)
+            }
+            try await servers.expectSound(answers)
+            #expect(answers[owner].status == 200)
+            #expect(Set(answers.codes.keys).isSubset(of: ["200", "INVALID_PASSWORD"]), "\(answers.codes)")
+            for (number, session) in (answers.map(\.json) + [before]).enumerated()
+            where session["refreshToken"] != nil {
+                let refreshed = try await servers.first.refresh(session.text("refreshToken"))
+                let lookUp = try await servers.second.lookUp(session.text("idToken"))
+                #expect((refreshed.status == 200) == (number == owner), "\(number): \(refreshed.text)")
+                #expect((lookUp.status == 200) == (number == owner), "\(number): \(lookUp.text)")
+            }
+            #expect(try await servers.liveSessions() == 1)
+        }
+    }
+
+    @Test func `a session refreshes for everybody at once and changes nothing`() async throws {
+        try await TwoServers.with { servers in
+            let refreshToken = try await servers.signUp(Self.email).text("refreshToken")
+            let before = try await servers.database.rowCounts()
+            let answers = try await servers.race { server, _ in try await server.refresh(refreshToken) }
+            try await servers.expectSound(answers)
+            #expect(answers.codes == ["200": Self.callers])
+            #expect(answers.allSatisfy { $0.json["refresh_token"] == .string(refreshToken) })
+            #expect(try await servers.database.rowCounts() == before)
+            #expect(try await servers.database.count("SELECT version FROM users") == 1)
+        }
+    }
+
+    @Test func `an account deleted while it is used is deleted once and leaves nothing behind`() async throws {
+        try await TwoServers.with { servers in
+            let account = try await servers.signUp(Self.email)
+            let (idToken, refreshToken) = (try account.text("idToken"), try account.text("refreshToken"))
+            let link = try servers.credential(.one, subject: "ada", idToken: idToken)
+            let answers = try await servers.race { server, number in
+                switch number % 4 {
+                case 0: try await server.delete(idToken)
+                case 1: try await server.refresh(refreshToken)
+                case 2: try await server.signIn(Self.email)
+                default: try await server.signInWithIdp(link)
+                }
+            }
+            try await servers.expectSound(answers)
+            func codes(_ kind: Int) -> [String: Int] {
+                answers.enumerated().filter { $0.offset % 4 == kind }.map(\.element).codes
+            }
+            #expect(codes(0) == ["200": 1, "USER_NOT_FOUND": Self.callers / 4 - 1])
+            #expect(Set(codes(1).keys).isSubset(of: ["200", "USER_NOT_FOUND"]), "\(codes(1))")
+            #expect(Set(codes(2).keys).isSubset(of: ["200", "EMAIL_NOT_FOUND"]), "\(codes(2))")
+            let ofLinks: Set = ["200", "FEDERATED_USER_ID_ALREADY_LINKED", "USER_NOT_FOUND"]
+            #expect(Set(codes(3).keys).isSubset(of: ofLinks), "\(codes(3))")
+            #expect(codes(3)["200", default: 0] <= 1)
+            for answer in answers {
+                guard let token = answer.json["refreshToken"]?.string else { continue }
+                #expect(try await servers.second.refresh(token).code == "USER_NOT_FOUND")
+            }
+            var counts = try await servers.database.rowCounts()
+            counts["account_events"] = nil
+            #expect(counts.values.allSatisfy { $0 == 0 }, "\(counts)")
+            let deletions = "SELECT count(*) FROM account_events WHERE kind = 'user-deleted'" as Query<Int64?>
+            #expect(try await servers.database.count(deletions) == 1)
+        }
+    }
+
+    /// Different accounts never get in each other's way.
+    @Test func `callers with accounts of their own all succeed`() async throws {
+        try await TwoServers.with { servers in
+            let answers = try await servers.race { server, number in
+                try await server.signInWithIdp(
+                    servers.credential(
+                        number.isMultiple(of: 2) ? .one : .two,
+                        subject: "user-\(number)",
+                        email: "user\(number)@example.com",
+                        isVerified: true
+                    )
+                )
+            }
+            try await servers.expectSound(answers)
+            #expect(answers.codes == ["200": Self.callers])
+            #expect(try await servers.database.rowCounts()["users"] == Int64(Self.callers))
+        }
+    }
+
+    @Test func `a token of one server is the other's too`() async throws {
+        try await TwoServers.with { servers in
+            let account = try await servers.signUp(Self.email)
+            #expect(try await servers.second.lookUp(account.text("idToken")).status == 200)
+            #expect(try await servers.second.refresh(account.text("refreshToken")).status == 200)
+            let keys = "SELECT count(*) FROM signing_keys WHERE purpose = 'id-token'" as Query<Int64?>
+            #expect(try await servers.database.count(keys) == 1)
+        }
+    }
+}
