@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-fast format lint golden demo migrate clean
+.PHONY: help build run test test-fast format lint golden demo bench migrate clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -30,6 +30,11 @@ golden: ## Write the golden files anew, to be reviewed as a diff
 demo: build ## Play a provider conflict from end to end over HTTP
 	swift build --configuration release --product concord-demo
 	@scripts/demo
+
+bench: build ## Measure against pgbench and print a table (ARGS='--seconds 2 --rounds 1')
+	swift build --configuration release --product concord-demo
+	swift build --configuration release --product concord-bench
+	@scripts/bench $(ARGS)
 
 migrate: build ## Apply pending migrations to CONCORD_DATABASE_URL
 	@.build/release/concord migrate up

@@ -147,6 +147,19 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // The benchmarks: a cluster with many accounts, a load generator, and `pgbench` to compare with.
+        .executableTarget(
+            name: "concord-bench",
+            dependencies: [
+                "AccountLinking", "AccountOperations", "AccountStore", "JSON", "Postgres", "PostgresCluster",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Sources/bench",
+            exclude: ["SQL"],
+            swiftSettings: strict
+        ),
+
         // Tests. `AccountTestSupport` is what several of them share.
         .target(
             name: "AccountTestSupport",

@@ -2,6 +2,7 @@
 package enum Base64URL {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var output: [UInt8] = []
+        output.reserveCapacity((bytes.underestimatedCount * 4 + 2) / 3)
         var buffer: UInt32 = 0
         var bits = 0
         for byte in bytes {

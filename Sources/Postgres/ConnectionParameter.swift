@@ -58,7 +58,9 @@ extension PostgresConfiguration {
         let isOneTransaction = statementMode == .unnamed
         switch role {
         case .read:
-            return [
+            // The planner takes an array for ten elements and would rather plan anew for each array of one.
+            let planning = isOneTransaction ? [] : [Setting(name: "plan_cache_mode", value: "force_generic_plan")]
+            return planning + [
                 Setting(name: "statement_timeout", value: milliseconds(readStatementTimeout)),
                 // A read is sent again when its connection is lost, so the server must refuse whatever would write.
                 Setting(

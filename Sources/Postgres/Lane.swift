@@ -5,20 +5,33 @@ final class Job: LaneJob {
     typealias Answer = Result<[ResultSet], PostgresError>
 
     let statements: [NamedStatement]
+    /// The column of the answer that holds the key, for a job that may be merged with others like it.
+    let keyColumn: Int?
+    /// Those that are answered together by this one; nobody waits for this one itself then.
+    let members: [Job]
     let reply = Reply<Answer>()
 
-    init(_ statements: [NamedStatement]) {
+    init(_ statements: [NamedStatement], keyColumn: Int? = nil, members: [Job] = []) {
         self.statements = statements
+        self.keyColumn = keyColumn
+        self.members = members
     }
 
     var statementCount: Int { statements.count }
 
     func start() -> Bool { reply.start() }
 
-    /// - Returns: whether somebody waited for it.
-    @discardableResult
-    func fail(_ error: PostgresError) -> Bool {
-        reply.finish { _ in .failure(error) }
+    /// Gives the answer to whoever waits for it.
+    func finish(_ answer: Answer) {
+        guard !members.isEmpty else {
+            reply.finish { _ in answer }
+            return
+        }
+        for (member, answer) in distribute(answer) { member.finish(answer) }
+    }
+
+    func fail(_ error: PostgresError) {
+        finish(.failure(error))
     }
 }
 

@@ -3,19 +3,22 @@
 struct Delivery {
     private(set) var sentAgain: [QueuedJob<Job>] = []
     private(set) var answered = 0
+    private(set) var failed = 0
     var hasProgress = false
     private var settled: [(job: Job, answer: Job.Answer)] = []
-
-    var failed: Int { settled.count - answered }
 
     mutating func carryOut(_ effect: Conversation<Job, ResultSet>.Effect) {
         switch effect {
         case .none, .broken:
             break
         case .answer(let job, let results):
-            answered += 1
+            answered += max(1, job.members.count)
             settled.append((job, .success(results)))
+        case .fail(let job, let error) where !job.members.isEmpty && error.sqlState != nil:
+            // One of the keys is to blame, and the others' callers are to have their answers all the same.
+            sentAgain += job.members.map { QueuedJob(job: $0, deadline: currentInstant(), sendings: 1) }
         case .fail(let job, let error):
+            failed += max(1, job.members.count)
             settled.append((job, .failure(error)))
         case .sendAgain(let queued):
             sentAgain.append(queued)
@@ -23,7 +26,7 @@ struct Delivery {
     }
 
     func wakeCallers() {
-        for (job, answer) in settled { job.reply.finish { _ in answer } }
+        for (job, answer) in settled { job.finish(answer) }
     }
 }
 
@@ -73,6 +76,8 @@ final class LaneConnection {
 
     /// Sends `batch`. `false` when the connection is of no further use; `lost` then says what becomes of the jobs.
     func send(_ batch: LaneBatch<Job>, _ lane: Lane) -> Bool {
+        var batch = batch
+        if lane.kind == .reads, !batch.isSeparate { batch.jobs = Job.merging(batch.jobs) }
         var sending = Sending(
             connection: connection,
             conversation: Conversation(lane.kind, batch.jobs),

@@ -9,7 +9,7 @@ protocol LaneJob: Sendable {
 
 /// A job that waits for a connection.
 struct QueuedJob<Job: LaneJob>: Sendable {
-    let job: Job
+    var job: Job
     /// When it has waited long enough for a connection.
     var deadline: Instant
     /// How often it has been sent.

@@ -69,6 +69,15 @@ package final class PostgresClient: Sendable {
         return try results[0].decode(rowsMax: configuration.rowsMax)
     }
 
+    /// The rows of one key. Equal lookups of other callers may share the statement; each gets its own rows, and its own
+    /// failure.
+    ///
+    /// - Throws: as `read` of a query.
+    package func read<Row>(_ lookup: Lookup<Row>) async throws(PostgresError) -> [Row] {
+        let results = try await submit([lookup.sql], to: .read, keyColumn: lookup.keyColumn)
+        return try results[0].decode(rowsMax: configuration.rowsMax)
+    }
+
     /// The rows of several queries, sent together in one round trip. Each sees what was committed when it runs, so two
     /// of them can see different states of the database.
     ///
@@ -105,12 +114,16 @@ package final class PostgresClient: Sendable {
         return WriteResult(results: results, rowsMax: configuration.rowsMax)
     }
 
-    private func submit(_ statements: [SQL], to name: PostgresLane) async throws(PostgresError) -> [ResultSet] {
+    private func submit(
+        _ statements: [SQL],
+        to name: PostgresLane,
+        keyColumn: Int? = nil
+    ) async throws(PostgresError) -> [ResultSet] {
         guard !statements.isEmpty else { return [] }
         try check(statements)
         // Nothing is begun for a caller that has gone; later than here it may be answered before it is told.
         guard !Task.isCancelled else { throw PostgresError(.cancelled, "the task was cancelled") }
-        let job = Job(statements.map(named))
+        let job = Job(statements.map(named), keyColumn: keyColumn)
         let lane = core.lane(name)
         switch lane.state.withLock({ $0.submit(job, now: currentInstant()) }) {
         case .queued(let wakes):

@@ -61,7 +61,11 @@ extension PostgresConvertible where Self: RawRepresentable, RawValue: PostgresVa
 
 /// Bytes of parameters, in network byte order.
 package struct ParameterBuffer: Sendable, Hashable {
-    private(set) var bytes: [UInt8] = []
+    private(set) var bytes: [UInt8]
+
+    init(bytes: [UInt8] = []) {
+        self.bytes = bytes
+    }
 
     package mutating func append<Integer: FixedWidthInteger>(_ integer: Integer) {
         var shift = Integer.bitWidth

@@ -15,6 +15,24 @@ package struct Query<Row: RowDecodable>: Sendable, ExpressibleByStringInterpolat
     }
 }
 
+/// A query for the rows of one key, which may be answered together with others that differ in the key only: while the
+/// connections are busy such queries gather, and go out as one statement.
+///
+/// The statement compares the key with `= ANY($n)`, where `$n` is its last parameter, an array that holds the key alone.
+/// The key is also the column `keyColumn` of the answer, counted from 0, and of the very type of the array's elements.
+/// A row is taken for the answer to every key it was found by, so no other condition may depend on the key.
+///
+///     Lookup(keyColumn: 0, "SELECT id, email FROM users WHERE tenant = \(tenant) AND id = ANY(\([id]))")
+package struct Lookup<Row: RowDecodable>: Sendable {
+    let keyColumn: Int
+    package let sql: SQL
+
+    package init(keyColumn: Int, _ sql: SQL) {
+        self.keyColumn = keyColumn
+        self.sql = sql
+    }
+}
+
 /// Statements that are applied together or not at all, in one round trip.
 ///
 /// Guards are the database's own: a constraint that a statement violates, or an assertion that raises, undoes them all.

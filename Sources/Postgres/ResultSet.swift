@@ -5,9 +5,13 @@ import CLibpq
 /// This file and `Connection.swift` are the only ones that hold libpq's pointers.
 final class ResultSet: @unchecked Sendable {
     // PROOF of Sendable: a PGresult is read-only from the moment PQgetResult returned it, and libpq allows reading it
-    // from any thread, also after its connection has been closed. It is freed once, by deinit, when nobody can reach
-    // it.
+    // from any thread, also after its connection has been closed. It is freed once, by its owner's deinit, when nobody
+    // can reach it: a view keeps its owner.
     private let pointer: OpaquePointer
+    /// Whoever frees the pointer, where that is not this.
+    private let owner: ResultSet?
+    /// The rows that are shown, where those are not all.
+    private let shownRows: [Int]?
 
     let rowCount: Int
     let columnCount: Int
@@ -15,12 +19,43 @@ final class ResultSet: @unchecked Sendable {
     /// Takes ownership of `pointer`.
     init(owning pointer: OpaquePointer) {
         self.pointer = pointer
+        owner = nil
+        shownRows = nil
         rowCount = Int(PQntuples(pointer))
         columnCount = Int(PQnfields(pointer))
     }
 
+    private init(_ rows: [Int], of owner: ResultSet) {
+        pointer = owner.pointer
+        self.owner = owner
+        shownRows = rows
+        rowCount = rows.count
+        columnCount = owner.columnCount
+    }
+
     deinit {
-        PQclear(pointer)
+        if owner == nil { PQclear(pointer) }
+    }
+
+    /// Some of the rows, as an answer of their own. Only of an answer that shows all.
+    func view(ofRows rows: [Int]) -> ResultSet {
+        ResultSet(rows, of: self)
+    }
+
+    /// The numbers of the rows by what one of their columns holds; rows with NULL are left out. Only of an answer that
+    /// shows all.
+    func rowsByValue(ofColumn column: Int) -> [[UInt8]: [Int]] {
+        precondition(column < columnCount, "a column outside the result")
+        var rows: [[UInt8]: [Int]] = [:]
+        rows.reserveCapacity(rowCount)
+        for row in 0..<rowCount where PQgetisnull(pointer, Int32(row), Int32(column)) == 0 {
+            let bytes = UnsafeRawBufferPointer(
+                start: PQgetvalue(pointer, Int32(row), Int32(column)),
+                count: Int(PQgetlength(pointer, Int32(row), Int32(column)))
+            )
+            rows[Array(bytes), default: []].append(row)
+        }
+        return rows
     }
 
     /// What kind of answer this is.
@@ -76,7 +111,7 @@ final class ResultSet: @unchecked Sendable {
         as type: Value.Type
     ) throws(PostgresError) -> Value? {
         precondition(row < rowCount && column < columnCount, "cell outside the result")
-        let row = Int32(row)
+        let row = Int32(shownRows.map { $0[row] } ?? row)
         let column = Int32(column)
         guard PQgetisnull(pointer, row, column) == 0 else { return nil }
         let bytes = UnsafeRawBufferPointer(

@@ -98,6 +98,15 @@ package struct SQL: Sendable {
         text += String(parameters.count)
     }
 
+    /// The same statement with another last value.
+    func replacingLastValue(_ bytes: [UInt8]) -> SQL {
+        guard let last = parameters.last else { return self }
+        var copy = self
+        copy.values = ParameterBuffer(bytes: Array(values.bytes.prefix(Int(last.valueOffset))) + bytes)
+        copy.parameters[parameters.count - 1].valueLength = Int32(bytes.count)
+        return copy
+    }
+
     /// Whether no parameter is longer than `bytesMax`.
     func fits(valueBytesMax bytesMax: Int) -> Bool {
         values.bytes.count <= bytesMax || parameters.allSatisfy { Int($0.valueLength ?? 0) <= bytesMax }

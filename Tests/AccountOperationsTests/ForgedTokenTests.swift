@@ -147,7 +147,9 @@ private struct AnyClaims: JWTPayload {
 
     init(claims: JSONValue) { self.claims = claims }
 
-    init(from decoder: any Decoder) throws { claims = try JSONValue(from: decoder) }
+    init(from decoder: any Decoder) throws {
+        throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "only ever signed"))
+    }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Name.self)

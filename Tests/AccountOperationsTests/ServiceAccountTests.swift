@@ -50,7 +50,10 @@ struct ServiceAccountTests {
         let value: JSONValue
 
         init(value: JSONValue) { self.value = value }
-        init(from decoder: any Decoder) throws { value = try JSONValue(from: decoder) }
+        /// Signed here, read elsewhere.
+        init(from decoder: any Decoder) throws {
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "only signed"))
+        }
 
         func encode(to encoder: any Encoder) throws { try Node(value).encode(to: encoder) }
         func verify(using algorithm: some JWTAlgorithm) throws {}

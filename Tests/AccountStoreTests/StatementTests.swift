@@ -325,6 +325,7 @@ private let statements: [Statement] = {
             )
         ),
         Statement(name: "UserRow.update", sql: UserRow.update(user)),
+        Statement(name: "UserRow.lookup", sql: UserRow.lookup(fixed, tenant: tenant).sql),
         Statement(name: "UserRow.withID", sql: UserRow.withID(fixed, tenant: tenant).sql),
         Statement(name: "UserRow.withIDs", sql: UserRow.withIDs([fixed, userID("user-8")], tenant: tenant).sql),
     ]

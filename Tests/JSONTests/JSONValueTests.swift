@@ -10,13 +10,61 @@ import Testing
         #expect(try JSONValue(parsing: Array(value.text.utf8)) == value)
     }
 
-    @Test(arguments: ["", "{", "{]", "nul", #"{"a":}"#, #"{"a":1,}"#, "[1 , ]", "\u{FEFF}{}x"])
+    @Test(arguments: [
+        "", "{", "{]", "nul", #"{"a":}"#, "\u{FEFF}{}x", "\u{FEFF}{}", "[1,]", #"{"a":1,}"#, "[,1]", "[1 2]", "{,}",
+        #"{a:1}"#, #"{"a" 1}"#, "'a'", "01", "-", "+1", "1.", ".5", "1e", "1e+", "0x1", "NaN", "Infinity", "1e400",
+        "tru",
+        "nulls", "1 2", "\"a", #""\x""#, #""\u12""#, #""\u12G4""#, "\"\n\"", "\"\u{1}\"", "\"\u{0}\"", "/**/1", "[",
+        #"{"a":1"#, #""\"#, "\u{A0}1",
+    ])
     func `malformed text is refused`(text: String) {
         #expect(throws: JSONValue.ParseFailure.malformed) { try JSONValue(parsing: Array(text.utf8)) }
     }
 
     @Test func `bytes that are not UTF-8 are refused`() {
         #expect(throws: JSONValue.ParseFailure.malformed) { try JSONValue(parsing: [0x22, 0xC3, 0x28, 0x22]) }
+    }
+
+    @Test(arguments: [
+        [0x22, 0x80, 0x22], [0x22, 0xC3, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xC0, 0xAF, 0x22],
+        [0x22, 0xF5, 0x80, 0x80, 0x80, 0x22], [0x22, 0xC3, 0x5C, 0x6E, 0x22], [0xFF],
+    ])
+    func `no other encoding passes for UTF-8`(bytes: [UInt8]) {
+        #expect(throws: JSONValue.ParseFailure.malformed) { try JSONValue(parsing: bytes) }
+    }
+
+    @Test func `a pair of surrogates is one character and half a pair is none`() throws {
+        let pair = Array(#""\ud83d\uDE00\u00e9\u20AC""#.utf8)
+        #expect(try JSONValue(parsing: pair) == .string("😀é€"))
+        let halves = [
+            #""\ud83d""#, #""\ude00""#, #""\ud83d\ud83d""#, #""\ud83dx""#, #""\ud83d\n""#, #""\ude00\ud83d""#,
+        ]
+        for text in halves {
+            #expect(throws: JSONValue.ParseFailure.malformed) { try JSONValue(parsing: Array(text.utf8)) }
+        }
+    }
+
+    @Test func `every escape means its character`() throws {
+        let text = Array(#""\"\\\/\b\f\n\r\t""#.utf8)
+        #expect(try JSONValue(parsing: text) == .string("\"\\/\u{8}\u{C}\n\r\t"))
+    }
+
+    private static let numbers: [(String, JSONValue)] = [
+        ("0", .integer(0)), ("-0", .integer(0)), ("1.0", .integer(1)), ("1e3", .integer(1000)),
+        ("-1.5E-1", .double(-0.15)), ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
+        ("9223372036854775808", .double(9_223_372_036_854_775_808)),
+    ]
+
+    @Test(arguments: numbers)
+    func `numbers are integers where they can be`(text: String, value: JSONValue) throws {
+        #expect(try JSONValue(parsing: Array(text.utf8)) == value)
+    }
+
+    @Test func `of repeated names the first wins, and white space means nothing`() throws {
+        let text = " {\r\n\t\"a\" : 1 , \"a\":2, \"b\" : [ ] , \"c\":{ } } "
+        #expect(
+            try JSONValue(parsing: Array(text.utf8)) == .object(["a": .integer(1), "b": .array([]), "c": .object([:])])
+        )
     }
 
     @Test func `nesting is bounded`() throws {

@@ -137,7 +137,10 @@ import Testing
         let named = configuration.connectionParameters(for: .read)
         #expect(
             named.first { $0.keyword == "options" }?.value
-                == "-c search_path=x -c statement_timeout=2000 -c default_transaction_read_only=on"
+                == """
+                -c search_path=x -c plan_cache_mode=force_generic_plan -c statement_timeout=2000 \
+                -c default_transaction_read_only=on
+                """
         )
         #expect(configuration.transactionSettings(for: .read) == nil)
         configuration.statementMode = .unnamed

@@ -51,6 +51,71 @@ import Testing
         }
     }
 
+    @Test func `lookups by different keys share statements, and each caller gets the rows of its key`() async throws {
+        try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for task in 0..<64 {
+                    group.addTask {
+                        for turn in 0..<50 {
+                            // Some keys have no row, one row, or several, and some callers ask for the same key.
+                            let key = Int32((task * 7 + turn) % 40)
+                            let rows = try await client.read(multiples(of: key))
+                            #expect(rows.map(\.first) == Array(repeating: key, count: Int(key) % 4))
+                            #expect(rows.map(\.second) == (0..<(Int(key) % 4)).map { "\(key).\($0)" })
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let statistics = client.state.read.statistics
+            #expect(statistics.accepted == 3200)
+            #expect(statistics.answered == 3200)
+        }
+    }
+
+    @Test func `a lookup that fails fails alone`() async throws {
+        try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
+            let failures = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for task in 0..<200 {
+                    group.addTask {
+                        let key = Int32(task % 20 == 0 ? 0 : task)
+                        do {
+                            let rows = try await client.read(quotients(of: key))
+                            #expect(rows.map(\.second) == [1000 / key])
+                            return false
+                        } catch let error as PostgresError {
+                            #expect(key == 0 && error.sqlState == .divisionByZero)
+                            return true
+                        }
+                    }
+                }
+                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(failures == 10)
+        }
+    }
+
+    @Test func `merged lookups keep their other values apart`() async throws {
+        try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for task in 0..<200 {
+                    group.addTask {
+                        let label = "label-\(task % 3)"
+                        let rows = try await client.read(
+                            Lookup<Pair<Int32, String>>(
+                                keyColumn: 0,
+                                "SELECT k, \(label) FROM generate_series(1, 300) AS k WHERE k = ANY(\([Int32(task + 1)]))"
+                            )
+                        )
+                        #expect(rows.map(\.first) == [Int32(task + 1)])
+                        #expect(rows.map(\.second) == [label])
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test func `a failing statement does no harm to its neighbours`() async throws {
         try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
             let failures = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -209,4 +274,23 @@ import Testing
             try await client.expect("SELECT 1::int8" as Query<Int64>, returns: [1])
         }
     }
+}
+
+/// As many rows as the key leaves when divided by four.
+private func multiples(of key: Int32) -> Lookup<Pair<Int32, String>> {
+    Lookup(
+        keyColumn: 0,
+        """
+        SELECT k, k || '.' || n FROM generate_series(0, 39) AS k, generate_series(0, 3) AS n
+        WHERE n < k % 4 AND k = ANY(\([key])) ORDER BY k, n
+        """
+    )
+}
+
+/// Fails for zero.
+private func quotients(of key: Int32) -> Lookup<Pair<Int32, Int32>> {
+    Lookup(
+        keyColumn: 0,
+        "SELECT k, 1000 / k FROM generate_series(0, 300) AS k WHERE k = ANY(\([key]))"
+    )
 }

@@ -332,8 +332,13 @@ import Testing
                 )
             }
             try await servers.expectSound(answers)
-            #expect(answers.codes == ["200": 1, "INVALID_PASSWORD": Self.callers - 1])
+            // Whoever comes after the winner shows a password that is wrong by then, ten of them before all have to wait.
+            let wrong = try #require(answers.codes["INVALID_PASSWORD"])
+            #expect((1...10).contains(wrong))
+            let waiting = ["TOO_MANY_ATTEMPTS_TRY_LATER": Self.callers - 1 - wrong]
+            #expect(answers.codes == ["200": 1, "INVALID_PASSWORD": wrong].merging(waiting) { $1 })
             let winner = try #require(answers.firstIndex { $0.status == 200 })
+            try await servers.database.execute("DELETE FROM password_attempts")
             #expect(try await servers.first.signIn(Self.email, password: "password number \(winner)").status == 200)
         }
     }

@@ -1,6 +1,5 @@
 package import AccountLinking
 package import AccountStore
-import FoundationEssentials
 import JSON
 
 /// What a verified ID token says, as far as the service itself uses it (`spec/04` §1).
@@ -90,56 +89,31 @@ enum IDTokenClaims {
         }
     }
 
-    /// The claims the service itself reads; decoded by name, so that a token may carry anything else.
-    struct Decoded: Decodable {
-        struct Firebase: Decodable {
-            var signInProvider: String
-            var signInSecondFactor: String?
-            var secondFactorIdentifier: String?
-            var tenant: String?
-
-            enum CodingKeys: String, CodingKey {
-                case signInProvider = "sign_in_provider"
-                case signInSecondFactor = "sign_in_second_factor"
-                case secondFactorIdentifier = "second_factor_identifier"
-                case tenant
-            }
-        }
-        struct Concord: Decodable {
-            var epoch: Int64
-        }
-        var iss: String
-        var aud: String
-        var sub: String
-        var iat: Int64
-        var exp: Int64
-        var authTime: Int64
-        var firebase: Firebase
-        var concord: Concord
-
-        enum CodingKeys: String, CodingKey {
-            case iss, aud, sub, iat, exp, firebase, concord
-            case authTime = "auth_time"
-        }
-    }
-
     /// `nil` when the payload is not one of ours.
     static func decode(_ payload: [UInt8], issuer: String, audience: String) -> VerifiedIDToken? {
-        guard let claims = try? JSONDecoder().decode(Decoded.self, from: Data(payload)),
-            claims.iss == issuer, claims.aud == audience, let user = UserID(claims.sub)
+        guard let claims = try? JSONValue(parsing: payload), let firebase = claims["firebase"],
+            claims["iss"]?.string == issuer, claims["aud"]?.string == audience,
+            let user = claims["sub"]?.string.flatMap({ UserID($0) }),
+            let authTime = claims["auth_time"]?.integer,
+            let issuedAt = claims["iat"]?.integer,
+            let expiresAt = claims["exp"]?.integer,
+            let sessionEpoch = claims["concord"]?["epoch"]?.integer,
+            let signInProvider = firebase["sign_in_provider"]?.string
         else { return nil }
         var secondFactor: SessionRecord.SecondFactor?
-        if let kind = claims.firebase.signInSecondFactor, let id = claims.firebase.secondFactorIdentifier {
+        if let kind = firebase["sign_in_second_factor"]?.string,
+            let id = firebase["second_factor_identifier"]?.string
+        {
             secondFactor = SessionRecord.SecondFactor(kind: kind, enrollmentID: id)
         }
         return VerifiedIDToken(
             user: user,
-            tenant: TenantID(claims.firebase.tenant ?? ""),
-            authTime: Timestamp(secondsSinceEpoch: claims.authTime),
-            issuedAt: Timestamp(secondsSinceEpoch: claims.iat),
-            expiresAt: Timestamp(secondsSinceEpoch: claims.exp),
-            sessionEpoch: claims.concord.epoch,
-            signInProvider: claims.firebase.signInProvider,
+            tenant: TenantID(firebase["tenant"]?.string ?? ""),
+            authTime: Timestamp(secondsSinceEpoch: authTime),
+            issuedAt: Timestamp(secondsSinceEpoch: issuedAt),
+            expiresAt: Timestamp(secondsSinceEpoch: expiresAt),
+            sessionEpoch: sessionEpoch,
+            signInProvider: signInProvider,
             secondFactor: secondFactor
         )
     }

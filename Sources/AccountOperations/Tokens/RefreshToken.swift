@@ -1,11 +1,11 @@
-import AccountLinking
+package import AccountLinking
 import JSON
 
 /// What a refresh token carries: where its session is, and the secret that proves possession.
 ///
 /// Opaque to clients. The user id is in it so that the session is found on one shard; changing it names a session whose
 /// secret does not match (`spec/09` 24).
-struct RefreshToken: Sendable {
+package struct RefreshToken: Sendable {
     var tenant: TenantID
     var user: UserID
     /// 16 bytes.
@@ -17,7 +17,8 @@ struct RefreshToken: Sendable {
     static let sessionBytes = 16
     static let secretBytes = 32
 
-    var encoded: String {
+    /// What a client keeps.
+    package var encoded: String {
         let tenant = Array(tenant.rawValue.utf8)
         let user = Array(user.rawValue.utf8)
         // Both lengths fit: a tenant id and a user id have at most 128 characters, a user id at most 512 bytes.
@@ -30,7 +31,8 @@ struct RefreshToken: Sendable {
         return Base64URL.encode(bytes)
     }
 
-    init(tenant: TenantID, user: UserID, session: [UInt8], secret: [UInt8]) {
+    /// A token for a session of 16 bytes with a secret of 32.
+    package init(tenant: TenantID, user: UserID, session: [UInt8], secret: [UInt8]) {
         self.tenant = tenant
         self.user = user
         self.session = session

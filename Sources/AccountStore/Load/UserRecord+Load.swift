@@ -4,7 +4,7 @@ package import Postgres
 extension AccountStore {
     /// The account with `id`; `nil` when there is none. One round trip.
     package func user(_ id: UserID, tenant: TenantID) async throws(PostgresError) -> UserRecord? {
-        let row = try await client.read(UserRow.withID(id, tenant: tenant)).first
+        let row = try await client.read(UserRow.lookup(id, tenant: tenant)).first
         return row.map { activity.overlay($0.record) }
     }
 

@@ -41,6 +41,11 @@ struct UserRow: RowDecodable {
         Query("\(select) WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = \(id.rawValue)")
     }
 
+    /// As `withID`, for reading alone: the same statement as `withIDs`, which answers many callers at once.
+    static func lookup(_ id: UserID, tenant: TenantID) -> Lookup<UserRow> {
+        Lookup(keyColumn: 1, withIDs([id], tenant: tenant).sql)
+    }
+
     /// In no particular order; unknown ids have no row.
     static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
         Query("\(select) WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = ANY(\(ids.map(\.rawValue)))")

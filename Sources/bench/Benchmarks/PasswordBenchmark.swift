@@ -1,0 +1,127 @@
+import AccountOperations
+import JSON
+
+extension Benchmark {
+    /// Logins as fast as one hash thread goes, beside lookups at a fixed pace that should not notice.
+    static let passwords = Benchmark(
+        name: "passwords",
+        summary: "HTTP signInWithPassword on one hash thread, beside 2,000 lookups a second"
+    ) { lab in
+        lab.note("passwords: logins beside \(Int(lookUpsPerSecond)) lookups a second")
+        let server = try await lab.serve()
+        defer { server.process.stop() }
+        let lookUps = try await warmLookUps(lab, server)
+        let logins = logIns(lab, server)
+        try warmUp(lookUps, logins, server)
+
+        var rounds: [Round] = []
+        for _ in 0..<lab.plan.rounds {
+            let hashRate = try await oneCoreHashRate(lab)
+            let alone = try look(lookUps, server, seconds: lab.plan.seconds)
+            let plan = lab.plan
+            async let beside = look(lookUps, server, seconds: plan.seconds)
+            let loggedIn = try logIn(logins, server, seconds: plan.seconds)
+            rounds.append(Round(hashRate: hashRate, logins: loggedIn, alone: alone, beside: try await beside))
+            let round = rounds[rounds.count - 1]
+            lab.note(
+                """
+                  \(loggedIn.rate.shown(1)) logins/s against \(hashRate.shown(1)) hashes/s, lookups' p99 \
+                \(round.beside.percentile(99).shown(2)) ms against \(alone.percentile(99).shown(2)) ms
+                """
+            )
+        }
+        return outcomes(rounds)
+    }
+
+    private static let lookUpsPerSecond = 2000.0
+    /// Enough to keep the hash thread busy, few enough for its queue.
+    private static let callers = 8
+
+    private struct Round {
+        let hashRate: Double
+        let logins: Sample
+        let alone: Sample
+        let beside: Sample
+
+        var loginRatio: Double { logins.rate / hashRate }
+        var delay: Double { beside.percentile(99) / alone.percentile(99) }
+    }
+
+    private static func outcomes(_ rounds: [Round]) -> [Outcome] {
+        let logins = rounds.map(\.loginRatio)
+        let delays = rounds.map(\.delay)
+        return [
+            Outcome(
+                name: "logins",
+                summary: "HTTP signInWithPassword on one hash thread, beside 2,000 lookups a second",
+                reference: "Argon2id on one core",
+                samples: rounds.map(\.logins),
+                referenceRates: rounds.map(\.hashRate),
+                value: logins.median,
+                spread: (logins.min() ?? 0)...(logins.max() ?? 0),
+                aim: .atLeast(0.9)
+            ),
+            Outcome(
+                name: "lookups-alone",
+                summary: "2,000 lookups a second without logins; p99 in milliseconds",
+                reference: "none",
+                samples: rounds.map(\.alone),
+                value: rounds.map { $0.alone.percentile(99) }.median,
+                spread: 0...(rounds.map { $0.alone.percentile(99) }.max() ?? 0),
+                aim: .none
+            ),
+            Outcome(
+                name: "lookups-beside",
+                summary: "2,000 lookups a second beside the logins; p99 against p99 without them",
+                reference: "the same lookups without logins",
+                samples: rounds.map(\.beside),
+                value: delays.median,
+                spread: (delays.min() ?? 0)...(delays.max() ?? 0),
+                aim: .atMost(3)
+            ),
+        ]
+    }
+
+    private static func warmUp(_ lookUps: [[UInt8]], _ logins: [[UInt8]], _ server: Server) throws {
+        _ = try HTTPLoad(port: server.port, connections: callers).run(lookUps)
+        _ = try HTTPLoad(port: server.port, connections: callers).run(logins, seconds: 1)
+    }
+
+    /// How many passwords one undisturbed core verifies in a second.
+    private static func oneCoreHashRate(_ lab: Lab) async throws -> Double {
+        let hasher = try PasswordHasher(threadCount: 1, queueMax: 1, randomBytes: Effects.system.randomBytes)
+        let start = nanoseconds()
+        var count = 0.0
+        while nanoseconds() - start < 3_000_000_000 {
+            guard try await hasher.verify(Accounts.password, against: lab.passwordHash) else {
+                throw BenchmarkFailure("the password does not match its hash")
+            }
+            count += 1
+        }
+        let rate = count / (Double(nanoseconds() - start) / 1e9)
+        await hasher.shutDown()
+        return rate
+    }
+
+    private static func look(_ requests: [[UInt8]], _ server: Server, seconds: Double) throws -> Sample {
+        let load = try HTTPLoad(port: server.port, connections: 32)
+        return try server.measure {
+            try load.run(requests, repeats: true, seconds: seconds, perSecond: lookUpsPerSecond)
+        }
+    }
+
+    private static func logIn(_ requests: [[UInt8]], _ server: Server, seconds: Double) throws -> Sample {
+        try HTTPLoad(port: server.port, connections: callers).run(requests, repeats: true, seconds: seconds)
+    }
+
+    private static func logIns(_ lab: Lab, _ server: Server) -> [[UInt8]] {
+        Accounts.numbers(1000, upTo: lab.plan.passwords).map { number in
+            let body = JSONWriter.object { writer in
+                writer.field("email", Accounts.email(number))
+                writer.field("password", Accounts.password)
+                writer.field("returnSecureToken", true)
+            }
+            return request("/v1/accounts:signInWithPassword?key=\(Lab.apiKey)", body, port: server.port)
+        }
+    }
+}

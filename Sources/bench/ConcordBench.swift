@@ -1,0 +1,89 @@
+import ArgumentParser
+import Glibc
+import JSON
+
+/// `make bench`: what Concord does in a second, measured over a real PostgreSQL beside what `pgbench` does with it in
+/// the same minute.
+@main
+struct ConcordBench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "concord-bench",
+        abstract: "Measure Concord against pgbench on a private PostgreSQL.",
+        discussion: """
+            Run by scripts/bench. Every benchmark alternates with its reference, and medians are printed; \
+            docs/benchmarks.md says how to read them. The benchmarks:
+
+            \(Benchmark.all.map { "  \($0.name)".padded(to: 18) + $0.summary }.joined(separator: "\n"))
+            """
+    )
+
+    @Option(help: "How many accounts the database holds.")
+    var users = 1_000_000
+
+    @Option(help: "How long each measurement lasts, in seconds.")
+    var seconds = 8.0
+
+    @Option(help: "How often product and reference are measured in turn.")
+    var rounds = 5
+
+    @Option(help: "How many callers there are at once.")
+    var clients = 32
+
+    @Option(help: ArgumentHelp("Run this benchmark only; may be repeated.", valueName: "name"))
+    var only: [String] = []
+
+    @Option(help: ArgumentHelp("Write the results to this file as JSON.", valueName: "path"))
+    var json: String?
+
+    @Option(help: ArgumentHelp("Where concord and concord-demo are.", valueName: "directory"))
+    var binaries = ".build/release"
+
+    @Option(help: ArgumentHelp("Where the scripts for psql and pgbench are.", valueName: "directory"))
+    var scripts = "Sources/bench/SQL"
+
+    @Option(help: ArgumentHelp("A directory for the cluster; its user has to be able to enter it.", valueName: "path"))
+    var directory: String
+
+    func validate() throws {
+        guard users >= 20_000 else { throw ValidationError("--users: at least 20000, or tokens repeat too soon") }
+        guard seconds >= 1, rounds >= 1, (1...64).contains(clients) else {
+            throw ValidationError("--seconds and --rounds are positive, and there are 1 to 64 clients")
+        }
+        for name in only where !Benchmark.all.contains(where: { $0.name == name }) {
+            throw ValidationError("--only: there is no benchmark \(name)")
+        }
+    }
+
+    func run() async throws {
+        let plan = Plan(users: users, seconds: seconds, rounds: rounds, clients: clients)
+        let chosen = Benchmark.all.filter { only.isEmpty || only.contains($0.name) }
+        let lab = try await Lab.open(plan, directory: directory, binaries: binaries, scripts: scripts)
+        var outcomes: [Outcome] = []
+        do {
+            for benchmark in chosen {
+                let found = try await benchmark.measure(lab)
+                for outcome in found { lab.note(outcome.line) }
+                outcomes += found
+            }
+        } catch {
+            await lab.close()
+            throw error
+        }
+        await lab.close()
+        print(Outcome.table(outcomes))
+        if let json { try write(Outcome.document(outcomes, plan).text + "\n", to: json) }
+    }
+}
+
+/// How much is measured.
+struct Plan: Sendable {
+    let users: Int
+    let seconds: Double
+    let rounds: Int
+    let clients: Int
+
+    /// How many of the users have an identity at the issuer, and a session.
+    var linked: Int { users / 5 }
+    /// How many of the users have a password.
+    var passwords: Int { users / 20 }
+}

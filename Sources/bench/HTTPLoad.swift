@@ -1,0 +1,206 @@
+import Glibc
+
+/// Keep-alive connections that carry prepared requests, all driven by the calling thread with as little work as
+/// possible, because the load shares its processors with what it measures.
+///
+/// It understands as much of HTTP/1.1 as the server's answers need: a status and a `Content-Length`.
+final class HTTPLoad {
+    private struct Connection {
+        let socket: Int32
+        /// The request under way.
+        var request: Int?
+        var startedAt: UInt64 = 0
+        var received: [UInt8]
+        var receivedCount = 0
+    }
+
+    private var connections: [Connection] = []
+    /// What is called with the number of each request and the body of its answer.
+    var onAnswer: ((_ request: Int, _ body: ArraySlice<UInt8>) -> Void)?
+
+    /// Connects to a port of this machine.
+    /// - Throws: `BenchmarkFailure`
+    init(port: UInt16, connections count: Int) throws {
+        for _ in 0..<count {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            // A set of descriptors to wait for has room for so many.
+            guard descriptor >= 0, descriptor < FD_SETSIZE else { throw BenchmarkFailure("no socket left") }
+            connections.append(Connection(socket: descriptor, received: [UInt8](repeating: 0, count: 65_536)))
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let isConnected = withUnsafeBytes(of: &address) { bytes in
+                bytes.withMemoryRebound(to: sockaddr.self) {
+                    connect(descriptor, $0.baseAddress, socklen_t(bytes.count))
+                }
+            }
+            guard isConnected == 0 else { throw BenchmarkFailure("cannot connect to port \(port)") }
+            var yes: Int32 = 1
+            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+        }
+    }
+
+    deinit {
+        for connection in connections { close(connection.socket) }
+    }
+
+    /// Sends `requests` in order and waits for the answers.
+    ///
+    /// Without `perSecond` each connection sends its next request as soon as it has an answer. With it requests arrive
+    /// at a fixed pace whether or not a connection is free, and the time each takes is counted from its arrival.
+    /// `repeats` starts again at the first request after the last; otherwise the load ends with the requests.
+    /// - Throws: `BenchmarkFailure` at the first answer other than 200.
+    func run(
+        _ requests: [[UInt8]],
+        repeats: Bool = false,
+        seconds: Double = .infinity,
+        perSecond: Double? = nil
+    ) throws -> Sample {
+        let start = nanoseconds()
+        let end = seconds.isFinite ? start + UInt64(seconds * 1e9) : .max
+        let interval = perSecond.map { UInt64(1e9 / $0) }
+        var arrival = start
+        var next = 0
+        var idle = Array(connections.indices)
+        var latencies: [UInt64] = []
+        var lastAnswer = start
+        latencies.reserveCapacity(1 << 18)
+
+        while true {
+            var now = nanoseconds()
+            while let index = idle.last, next < requests.count || repeats, now < end {
+                if let interval {
+                    guard arrival <= now else { break }
+                    try send(requests[next % requests.count], number: next, on: index, arrivedAt: arrival)
+                    arrival += interval
+                } else {
+                    try send(requests[next % requests.count], number: next, on: index, arrivedAt: now)
+                }
+                idle.removeLast()
+                next += 1
+            }
+            let isOver = now >= end || (next >= requests.count && !repeats)
+            if idle.count == connections.count, isOver { break }
+            let waitsForArrival = interval != nil && !idle.isEmpty && !isOver
+            let ready = wait(nanosecondsMax: waitsForArrival ? (arrival > now ? arrival - now : 0) : nil)
+            now = nanoseconds()
+            for index in ready where connections[index].request != nil {
+                guard try receive(on: index) else { continue }
+                // What is still on its way at the end has not been done in the time.
+                if now <= end {
+                    latencies.append(now - connections[index].startedAt)
+                    lastAnswer = now
+                }
+                idle.append(index)
+            }
+        }
+        latencies.sort()
+        let elapsed = seconds.isFinite && repeats ? seconds : Double(lastAnswer - start) / 1e9
+        return Sample(count: latencies.count, seconds: elapsed, latencies: latencies)
+    }
+
+    private func send(_ request: [UInt8], number: Int, on index: Int, arrivedAt: UInt64) throws {
+        connections[index].request = number
+        connections[index].startedAt = arrivedAt
+        connections[index].receivedCount = 0
+        let sent = Glibc.send(connections[index].socket, request, request.count, Int32(MSG_NOSIGNAL))
+        guard sent == request.count else { throw BenchmarkFailure("the server closed a connection") }
+    }
+
+    /// The connections with something to read, once there is one or the time is up.
+    private func wait(nanosecondsMax: UInt64?) -> [Int] {
+        var set = fd_set()
+        var highest: Int32 = -1
+        withUnsafeMutableBytes(of: &set) { bytes in
+            for connection in connections where connection.request != nil {
+                bytes[Int(connection.socket) / 8] |= 1 << UInt8(connection.socket % 8)
+                highest = max(highest, connection.socket)
+            }
+        }
+        let count: Int32
+        if let nanosecondsMax {
+            var timeout = timespec(tv_sec: 0, tv_nsec: Int(min(nanosecondsMax, 999_999_999)))
+            count = pselect(highest + 1, &set, nil, nil, &timeout, nil)
+        } else {
+            count = pselect(highest + 1, &set, nil, nil, nil, nil)
+        }
+        guard count > 0 else { return [] }
+        return withUnsafeBytes(of: &set) { bytes in
+            connections.indices.filter { index in
+                let socket = connections[index].socket
+                return bytes[Int(socket) / 8] & 1 << UInt8(socket % 8) != 0
+            }
+        }
+    }
+
+    /// Whether the answer is complete.
+    private func receive(on index: Int) throws -> Bool {
+        let socket = connections[index].socket
+        let receivedCount = connections[index].receivedCount
+        let count = connections[index].received.withUnsafeMutableBytes { bytes in
+            recv(socket, bytes.baseAddress?.advanced(by: receivedCount), bytes.count - receivedCount, 0)
+        }
+        guard count > 0 else { throw BenchmarkFailure("the server closed a connection") }
+        let end = receivedCount + count
+        connections[index].receivedCount = end
+        let body = connections[index].received.withUnsafeBytes { bodyRange(in: $0[..<end]) }
+        guard let body else { return false }
+        let received = connections[index].received
+        guard received[9] == UInt8(ascii: "2"), received[10] == UInt8(ascii: "0") else {
+            throw BenchmarkFailure("an unexpected answer: \(String(decoding: received[..<end], as: UTF8.self))")
+        }
+        if let onAnswer, let request = connections[index].request { onAnswer(request, received[body]) }
+        connections[index].request = nil
+        return true
+    }
+
+    /// Where the body stands; `nil` while the answer is incomplete.
+    private func bodyRange(in bytes: Slice<UnsafeRawBufferPointer>) -> Range<Int>? {
+        let name = StaticString("content-length:")
+        var length = 0
+        var line = 0
+        var position = 0
+        while position + 1 < bytes.count {
+            guard bytes[position] == UInt8(ascii: "\r") else {
+                position += 1
+                continue
+            }
+            if position == line {
+                let start = position + 2
+                return start + length <= bytes.count ? start..<(start + length) : nil
+            }
+            let isLength =
+                position - line > name.utf8CodeUnitCount
+                && (0..<name.utf8CodeUnitCount).allSatisfy { bytes[line + $0] | 0x20 == name.utf8Start[$0] | 0x20 }
+            if isLength {
+                length = bytes[(line + name.utf8CodeUnitCount)..<position].reduce(0) { value, byte in
+                    byte == UInt8(ascii: " ") ? value : value * 10 + Int(byte) - 48
+                }
+            }
+            position += 2
+            line = position
+        }
+        return nil
+    }
+}
+
+/// A clock that only goes forward.
+func nanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}
+
+/// A request with a JSON body, as it stands on the wire.
+func request(_ path: String, _ body: [UInt8], port: UInt16) -> [UInt8] {
+    let head = """
+        POST \(path) HTTP/1.1\r
+        Host: 127.0.0.1:\(port)\r
+        Content-Type: application/json\r
+        Content-Length: \(body.count)\r
+        \r
+
+        """
+    return Array(head.utf8) + body
+}

@@ -1,0 +1,258 @@
+import AccountOperations
+import AccountStore
+import Crypto
+import FoundationEssentials
+import Glibc
+import Postgres
+import PostgresCluster
+
+/// Everything the benchmarks share: the cluster with its accounts, the issuer, and what starts servers.
+struct Lab: Sendable {
+    let plan: Plan
+    let directory: String
+    let binaries: String
+    let issuer: Issuer
+    let passwordHash: String
+    private let cluster: PostgresCluster
+    private let connection: ClusterConnection
+    private let scripts: String
+
+    private static let database = "concord"
+    static let projectID = "demo-concord"
+    static let apiKey = "concord-bench-key"
+    /// The key-encryption key of every server here.
+    private static let key = [UInt8](repeating: 7, count: 32)
+
+    /// Starts cluster and issuer and loads the accounts.
+    /// - Throws: what did not work.
+    static func open(_ plan: Plan, directory: String, binaries: String, scripts: String) async throws -> Lab {
+        let cluster = PostgresCluster(
+            dataDirectory: "\(directory)/postgres",
+            settings: ClusterSettings(
+                endsWithOwner: true,
+                // Room for the accounts, and no checkpoint in the middle of a measurement.
+                additional: [
+                    "shared_buffers": "512MB", "max_wal_size": "8GB", "checkpoint_timeout": "30min",
+                    "autovacuum_naptime": "10min",
+                ]
+            )
+        )
+        let connection = try await cluster.start()
+        _ = try await cluster.createDatabase(database)
+        let lab = Lab(
+            plan: plan,
+            directory: directory,
+            binaries: binaries,
+            issuer: try await Issuer.start(binaries: binaries, directory: directory),
+            passwordHash: try await hash(),
+            cluster: cluster,
+            connection: connection,
+            scripts: scripts
+        )
+        do {
+            try await lab.load()
+        } catch {
+            await lab.close()
+            throw error
+        }
+        return lab
+    }
+
+    private static func hash() async throws -> String {
+        let hasher = try PasswordHasher(threadCount: 1, queueMax: 1, randomBytes: Effects.system.randomBytes)
+        let hash = try await hasher.hash(Accounts.password)
+        await hasher.shutDown()
+        return hash
+    }
+
+    private func load() async throws {
+        note("loading \(plan.users) users")
+        let start = nanoseconds()
+        _ = try ChildProcess.run(
+            "\(binaries)/concord",
+            ["migrate", "up"],
+            environment: ["CONCORD_DATABASE_URL": databaseURL],
+            output: "\(directory)/migrate.out"
+        )
+        try await withClient { client in
+            let project = ProjectRecord(
+                projectID: Self.projectID,
+                projectNumber: 12345,
+                settings: ProjectSettings.developmentDefaults
+            )
+            _ = try await AccountStore(client: client).createProject(project, apiKey: Self.apiKey)
+        }
+        try psql(
+            "load",
+            [
+                "users": String(plan.users), "linked": String(plan.linked), "passwords": String(plan.passwords),
+                "hash": passwordHash, "issuer": issuer.url,
+            ]
+        )
+        note("  in \((Double(nanoseconds() - start) / 1e9).shown(0)) s")
+    }
+
+    func close() async {
+        issuer.stop()
+        try? await cluster.discard()
+    }
+
+    /// Tells whoever waits how far it is.
+    func note(_ text: String) {
+        let line = Array((text + "\n").utf8)
+        _ = Glibc.write(STDERR_FILENO, line, line.count)
+    }
+
+    // MARK: PostgreSQL
+
+    var databaseURL: String { connection.url(database: Self.database) }
+    var postmaster: pid_t { pid_t(connection.processID) }
+
+    /// Runs `body` with a client of default settings on the database.
+    func withClient<Output: Sendable>(
+        _ body: (PostgresClient) async throws -> Output
+    ) async throws -> Output {
+        let client = PostgresClient(configuration: try PostgresConfiguration(connectionString: databaseURL))
+        return try await withThrowingTaskGroup { group in
+            group.addTask { await client.run() }
+            defer { client.shutDown() }
+            return try await body(client)
+        }
+    }
+
+    /// A client of default settings that lives as long as this process.
+    func openClient() async throws -> PostgresClient {
+        let client = PostgresClient(configuration: try PostgresConfiguration(connectionString: databaseURL))
+        Task { await client.run() }
+        return client
+    }
+
+    private func psql(_ script: String, _ variables: [String: String] = [:]) throws {
+        _ = try ChildProcess.run(
+            "psql",
+            ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=\(scripts)/\(script).sql"]
+                + variables.map { "--set=\($0.key)=\($0.value)" } + [databaseURL],
+            output: "\(directory)/psql.out"
+        )
+    }
+
+    /// Transactions a second of a script, as `pgbench -M prepared` does them with as many clients.
+    func pgbench(_ script: String) throws -> Double {
+        let output = try ChildProcess.run(
+            "pgbench",
+            [
+                "--no-vacuum", "--protocol=prepared", "--client=\(plan.clients)", "--jobs=2",
+                "--time=\(max(1, Int(plan.seconds)))", "--file=\(scripts)/\(script).sql",
+                "--define=users=\(plan.users)", "--define=linked=\(plan.linked)", "--define=hash=\(passwordHash)",
+                databaseURL,
+            ],
+            output: "\(directory)/pgbench.out"
+        )
+        let line = output.split(separator: "\n").first { $0.hasPrefix("tps = ") }
+        guard let rate = line?.split(separator: " ").dropFirst(2).first.flatMap({ Double($0) }) else {
+            throw BenchmarkFailure("pgbench says no rate:\n\(output)")
+        }
+        return rate
+    }
+
+    // MARK: Servers
+
+    /// `concord serve` with default settings.
+    func serve() async throws -> Server {
+        try psql("forget-keys")
+        let id = "1"
+        let process = try ChildProcess(
+            "\(binaries)/concord",
+            ["serve"],
+            environment: [
+                "CONCORD_DATABASE_URL": databaseURL,
+                "CONCORD_KEYS_ENCRYPTION": "\(id):\(Data(Self.key).base64EncodedString())",
+                "CONCORD_LISTEN_PORT": "0",
+            ],
+            output: "\(directory)/serve.out"
+        )
+        let port = try await process.await("concord serve") { output in
+            output.split(separator: "\n").first { $0.contains("ready") }.flatMap(Self.port)
+        }
+        return Server(process: process, port: port, postmaster: postmaster, keyID: id)
+    }
+
+    /// `concord dev`, which takes an issuer on this machine where `serve` insists on HTTPS and a public address.
+    func developmentServer() async throws -> Server {
+        try psql("forget-keys")
+        try write(Data(Self.key).base64EncodedString() + "\n", to: "\(directory)/key-encryption-key")
+        let process = try ChildProcess(
+            "\(binaries)/concord",
+            ["dev", "--port", "0", "--data-dir", directory, "--database-url", databaseURL],
+            output: "\(directory)/dev.out"
+        )
+        let port = try await process.await("concord dev") { output in
+            output.split(separator: "\n").first { $0.contains(" URL ") }.flatMap(Self.port)
+        }
+        return Server(process: process, port: port, postmaster: postmaster, keyID: "dev")
+    }
+
+    /// The number behind the last colon of a line.
+    private static func port(_ line: Substring) -> UInt16? {
+        guard let colon = line.lastIndex(of: ":") else { return nil }
+        return UInt16(line[line.index(after: colon)...].prefix { $0.isNumber })
+    }
+
+    /// What signs as `server` does, because it has the same key.
+    func tokenAuthority(of server: Server) async throws -> TokenAuthority {
+        guard let key = Sealer.Key(id: server.keyID, bytes: Self.key) else {
+            throw BenchmarkFailure("the key-encryption key is none")
+        }
+        return try await withClient { client in
+            let keys = SigningKeys(
+                store: AccountStore(client: client),
+                sealer: Sealer(sealingKey: key),
+                effects: .system,
+                algorithm: .es256,
+                projectID: Self.projectID
+            )
+            return TokenAuthority(projectID: Self.projectID, keys: try await keys.load(.idToken))
+        }
+    }
+}
+
+/// A running server.
+struct Server: Sendable {
+    let process: ChildProcess
+    let port: UInt16
+    let postmaster: pid_t
+    let keyID: String
+
+    var url: String { "http://127.0.0.1:\(port)" }
+
+    /// Measures a load, with what it costs the server and PostgreSQL.
+    func measure(_ load: () throws -> Sample) throws -> Sample {
+        let before = (ProcessStatus(process.processID)?.time, ProcessStatus.timeOfFamily(postmaster))
+        var sample = try load()
+        let after = (ProcessStatus(process.processID)?.time, ProcessStatus.timeOfFamily(postmaster))
+        guard let start = before.0, let end = after.0 else { throw BenchmarkFailure("the server has ended") }
+        sample.product = end - start
+        sample.postgres = after.1 - before.1
+        sample.residentBytes = ProcessStatus.residentBytes(process.processID)
+        return sample
+    }
+}
+
+/// `concord-demo issuer`: an OpenID Connect provider in a process of its own.
+struct Issuer: Sendable {
+    let url: String
+    private let process: ChildProcess
+
+    static func start(binaries: String, directory: String) async throws -> Issuer {
+        let process = try ChildProcess("\(binaries)/concord-demo", ["issuer"], output: "\(directory)/issuer.out")
+        let url = try await process.await("the issuer") { output in
+            output.split(separator: "\n").first { $0.hasPrefix("issuer ready at ") }
+                .map { String($0.dropFirst("issuer ready at ".count)) }
+        }
+        return Issuer(url: url, process: process)
+    }
+
+    var port: UInt16 { url.split(separator: ":").last.flatMap { UInt16($0) } ?? 0 }
+
+    func stop() { process.stop() }
+}

@@ -1,0 +1,185 @@
+import Glibc
+
+/// Something the benchmark needs did not work.
+struct BenchmarkFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// A program that was started, with what it prints in a file.
+struct ChildProcess: Sendable {
+    let processID: pid_t
+    private let outputPath: String
+
+    /// - Parameters:
+    ///   - program: A path, or a name to look for in the usual places.
+    ///   - arguments: What it is given.
+    ///   - environment: Everything it finds in its environment but the search path.
+    ///   - output: The file that takes both of its output streams.
+    /// - Throws: `BenchmarkFailure` when it cannot be started.
+    init(_ program: String, _ arguments: [String], environment: [String: String] = [:], output: String) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
+        // A thread here may hold back signals; pgbench ends by one.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        let settings = environment.map { "\($0.key)=\($0.value)" } + ["PATH=\(Self.searchPath)", "LC_ALL=C"]
+        let words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }
+        let variables: [UnsafeMutablePointer<CChar>?] = settings.map { strdup($0) }
+        defer { for text in words + variables { free(text) } }
+        var child: pid_t = 0
+        let outcome = posix_spawnp(&child, program, &actions, &attributes, words + [nil], variables + [nil])
+        guard outcome == 0 else {
+            throw BenchmarkFailure("cannot start \(program): \(String(cString: strerror(outcome)))")
+        }
+        processID = child
+        outputPath = output
+    }
+
+    private static let searchPath = "/usr/local/bin:/usr/bin:/bin"
+
+    /// What it has printed so far.
+    var output: String { contents(of: outputPath) }
+
+    /// Waits for its end; whether it ended well.
+    func wait() -> Bool {
+        var status: Int32 = 0
+        while waitpid(processID, &status, 0) == -1, errno == EINTR {}
+        return status == 0
+    }
+
+    func stop() {
+        kill(processID, SIGTERM)
+        _ = wait()
+    }
+
+    /// Runs a program to its end and returns what it printed.
+    /// - Throws: `BenchmarkFailure` unless it ended well.
+    static func run(
+        _ program: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        output: String
+    ) throws -> String {
+        let child = try ChildProcess(program, arguments, environment: environment, output: output)
+        guard child.wait() else { throw BenchmarkFailure("\(program) failed:\n\(child.output)") }
+        return child.output
+    }
+
+    /// Waits until `read` finds in the output what it looks for.
+    /// - Throws: `BenchmarkFailure` when the process ends before, or nothing comes.
+    func await<Found>(_ what: String, _ read: (String) -> Found?) async throws -> Found {
+        for _ in 0..<600 {
+            if let found = read(output) { return found }
+            var status: Int32 = 0
+            if waitpid(processID, &status, WNOHANG) == processID { break }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        throw BenchmarkFailure("\(what) did not come:\n\(output)")
+    }
+}
+
+/// Processor time in seconds.
+struct CPUTime: Sendable {
+    var user: Double
+    var system: Double
+
+    static let zero = CPUTime(user: 0, system: 0)
+
+    var total: Double { user + system }
+
+    static func - (later: CPUTime, earlier: CPUTime) -> CPUTime {
+        CPUTime(user: later.user - earlier.user, system: later.system - earlier.system)
+    }
+
+    static func + (first: CPUTime, second: CPUTime) -> CPUTime {
+        CPUTime(user: first.user + second.user, system: first.system + second.system)
+    }
+}
+
+/// The kernel's account of a process (proc(5)).
+struct ProcessStatus {
+    let parent: pid_t
+    /// Its own, without its children's.
+    let time: CPUTime
+    /// Of the children that have ended.
+    let childTime: CPUTime
+
+    /// `nil` when there is no such process.
+    init?(_ processID: pid_t) {
+        // The name stands in parentheses and may hold anything; the fields follow the last one.
+        let text = contents(of: "/proc/\(processID)/stat")
+        guard let end = text.lastIndex(of: ")") else { return nil }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        guard fields.count > 14, let parent = pid_t(fields[1]) else { return nil }
+        let ticksPerSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
+        func seconds(_ index: Int) -> Double { (Double(fields[index]) ?? 0) / ticksPerSecond }
+        self.parent = parent
+        time = CPUTime(user: seconds(11), system: seconds(12))
+        childTime = CPUTime(user: seconds(13), system: seconds(14))
+    }
+
+    /// The time of a process and of its children, whether they still run or not.
+    static func timeOfFamily(_ processID: pid_t) -> CPUTime {
+        guard let status = ProcessStatus(processID) else { return .zero }
+        return namesOfFiles(in: "/proc").compactMap { pid_t($0) }.compactMap(ProcessStatus.init)
+            .filter { $0.parent == processID }
+            .reduce(status.time + status.childTime) { $0 + $1.time }
+    }
+
+    /// The memory of a process that is in RAM.
+    static func residentBytes(_ processID: pid_t) -> Int {
+        let line = contents(of: "/proc/\(processID)/status").split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 1024
+    }
+}
+
+/// The text of a file; empty when it cannot be read.
+func contents(of path: String) -> String {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return "" }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        let count = read(descriptor, &buffer, buffer.count)
+        guard count > 0 else { break }
+        bytes += buffer[..<count]
+    }
+    return String(decoding: bytes, as: UTF8.self)
+}
+
+/// - Throws: `BenchmarkFailure`
+func write(_ text: String, to path: String) throws {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    let bytes = Array(text.utf8)
+    guard descriptor >= 0 else { throw BenchmarkFailure("cannot write \(path)") }
+    defer { close(descriptor) }
+    guard write(descriptor, bytes, bytes.count) == bytes.count else { throw BenchmarkFailure("cannot write \(path)") }
+}
+
+private func namesOfFiles(in directory: String) -> [String] {
+    guard let stream = opendir(directory) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+        names.append(
+            withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+        )
+    }
+    return names
+}

@@ -1,0 +1,13 @@
+\set user random(1, :linked)
+\set n random(1, 9000000000000000000)
+BEGIN;
+INSERT INTO sessions (tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
+    second_factor, second_factor_id, session_claims, sign_in_attributes)
+VALUES ('', left(encode(sha256(convert_to('user-' || :user, 'UTF8')), 'hex'), 28),
+    decode(lpad(to_hex(:n::bigint), 32, '0'), 'hex'), decode(lpad(to_hex(:n::bigint), 64, '0'), 'hex'), :user, now(),
+    'oidc.bench', NULL, NULL, NULL,
+    '{"email": "user-1@example.com", "email_verified": true, "name": "User 1"}');
+INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule, details)
+VALUES ('', left(encode(sha256(convert_to('user-' || :user, 'UTF8')), 'hex'), 28),
+    lpad(to_hex(:n::bigint), 32, '0')::uuid, now(), 'signed-in', 'I2', NULL);
+COMMIT;
