@@ -131,7 +131,7 @@ package struct API: Sendable {
             next: router.buildResponder(),
             service: service,
             audience: audience,
-            timeout: limits.requestTimeout,
+            deadlines: Deadlines(timeout: limits.requestTimeout),
             trustedProxies: trustedProxies
         )
     }

@@ -11,8 +11,12 @@ struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == APIContext
     let next: Next
     let service: ServiceHandle
     let audience: API.Audience
-    /// From the head of a request to its answer.
-    let timeout: Duration
+    /// From the head of a request to its answer. What has not been answered by then is cancelled and answered like a
+    /// service that is away.
+    ///
+    /// Nothing is half done then: a transaction that was sent is committed or not, as a whole, and one that was not sent
+    /// never will be.
+    let deadlines: Deadlines
     let trustedProxies: [IPNetwork]
 
     func respond(to request: Request, context: APIContext) async throws -> Response {
@@ -23,7 +27,7 @@ struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == APIContext
         if request.method == .options { return preflight(request, origin: origin) }
         var response: Response
         do {
-            response = try await respondInTime(to: request, context: context)
+            response = try await deadlines.run { try await next.respond(to: request, context: context) }
         } catch let error as APIError {
             if error.isThrottled {
                 context.logger.notice("too many attempts", metadata: clientMetadata(of: request, context: context))
@@ -34,23 +38,6 @@ struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == APIContext
         }
         allow(origin, in: &response)
         return response
-    }
-
-    /// What has not been answered when its time is over is cancelled and answered like a service that is away.
-    ///
-    /// Nothing is half done then: a transaction that was sent is committed or not, as a whole, and one that was not sent
-    /// never will be. The work is waited for until it has noticed, because it may hold the request's body.
-    private func respondInTime(to request: Request, context: APIContext) async throws -> Response {
-        try await withThrowingTaskGroup(of: Response.self) { group in
-            group.addTask { try await next.respond(to: request, context: context) }
-            group.addTask {
-                try await Task.sleep(for: timeout)
-                throw APIError.unavailable
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next() else { throw APIError.unavailable }
-            return first
-        }
     }
 
     private func clientMetadata(of request: Request, context: APIContext) -> Logger.Metadata {
