@@ -20,11 +20,16 @@ package enum Base64URL {
     /// `nil` for a character outside the alphabet, padding, an impossible length or non-zero left-over bits: one value
     /// has exactly one encoding, so a changed token never decodes to the same bytes.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        decode(Array(text.utf8)[...])
+    }
+
+    /// The same for the text's bytes: what every request with a token does, so nothing here is generic.
+    package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var output: [UInt8] = []
-        output.reserveCapacity(text.utf8.count * 3 / 4)
+        output.reserveCapacity(text.count * 3 / 4)
         var buffer: UInt32 = 0
         var bits = 0
-        for byte in text.utf8 {
+        for byte in text {
             let value = values[Int(byte)]
             guard value < 64 else { return nil }
             buffer = buffer << 6 | UInt32(value)

@@ -88,14 +88,15 @@ package final class TokenAuthority: Sendable {
     /// Checks signature, issuer, audience and expiry. Whether the session still lives is for `decideAccess` to say.
     package func verifyIDToken(_ token: String, at now: Timestamp) throws(Rejection) -> VerifiedIDToken {
         guard token.utf8.count <= Self.tokenBytesMax else { throw .invalid }
-        let digest = SHA256.hash(data: Array(token.utf8))
+        let bytes = Array(token.utf8)
+        let digest = SHA256.hash(data: bytes)
         let cached = state.withLock { $0.cached(digest) }
-        let verified = if let cached { cached } else { try checkSignature(of: token, digest: digest) }
+        let verified = if let cached { cached } else { try checkSignature(of: bytes, digest: digest) }
         guard now < verified.expiresAt else { throw .expired(verified) }
         return verified
     }
 
-    private func checkSignature(of token: String, digest: SHA256Digest) throws(Rejection) -> VerifiedIDToken {
+    private func checkSignature(of token: [UInt8], digest: SHA256Digest) throws(Rejection) -> VerifiedIDToken {
         guard let payload = verifiedPayload(of: token),
             let verified = IDTokenClaims.decode(payload, issuer: issuer, audience: audience)
         else { throw .invalid }
@@ -104,15 +105,15 @@ package final class TokenAuthority: Sendable {
     }
 
     /// The payload of a token that one of the keys signed, whatever it says; `nil` for any other.
-    private func verifiedPayload(of token: String) -> [UInt8]? {
-        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    private func verifiedPayload(of token: [UInt8]) -> [UInt8]? {
+        let parts = token.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
             let signature = Base64URL.decode(parts[2])
         else { return nil }
         let keys = state.withLock { $0.keys.published }
         // The header is compared, not interpreted: an algorithm the key was not made for is never tried.
         guard let key = keys.first(where: { $0.header == header }) else { return nil }
-        let signingInput = token.utf8.dropLast(parts[2].utf8.count + 1)
+        let signingInput = token.dropLast(parts[2].count + 1)
         return key.verifies(signature, over: signingInput) ? payload : nil
     }
 
@@ -124,7 +125,7 @@ package final class TokenAuthority: Sendable {
 
     /// Reads back an access token of this project that has not expired at `now`; `nil` for anything else.
     package func verifyAccessToken(_ token: String, at now: Timestamp) -> AccessTokenClaims? {
-        guard token.utf8.count <= Self.tokenBytesMax, let payload = verifiedPayload(of: token),
+        guard token.utf8.count <= Self.tokenBytesMax, let payload = verifiedPayload(of: Array(token.utf8)),
             let claims = AccessTokenClaims(payload: payload, project: audience), now < claims.expiresAt
         else { return nil }
         return claims
