@@ -84,8 +84,17 @@ package actor PostgresCluster {
     package func discard() async throws(PostgresClusterError) {
         guard case .running(let connection) = state else { throw .notRunning }
         try await stop(.immediate)
+        // A child that outlives the server by a moment may still write while its directory is being emptied.
+        for _ in 1..<Self.removalsMax {
+            let result = try await runChild("/bin/rm", ["-rf", "--", connection.dataDirectory])
+            if result.succeeded { return }
+            try? await Task.sleep(for: Self.removalPause)
+        }
         try await runChildSuccessfully("/bin/rm", ["-rf", "--", connection.dataDirectory])
     }
+
+    private static let removalsMax = 5
+    private static let removalPause = Duration.milliseconds(200)
 
     /// Makes an empty database unless there is one of that name; whether it was made.
     /// - Throws: `PostgresClusterError.notRunning` or `commandFailed`.
