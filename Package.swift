@@ -17,8 +17,8 @@ let package = Package(
         .executable(name: "concord", targets: ["concord"])
     ],
     dependencies: [
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
@@ -64,6 +64,20 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        .target(
+            name: "HTTPServer",
+            dependencies: [
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOExtras", package: "swift-nio-extras"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
+
         // The service, from the database up.
         .target(name: "AccountStore", dependencies: ["AccountLinking", "JSON", "Postgres"], swiftSettings: strict),
         .target(
@@ -98,28 +112,22 @@ let package = Package(
         .target(
             name: "AccountAPI",
             dependencies: [
-                "AccountLinking", "AccountOperations", "IdentityProviders", "JSON",
+                "AccountLinking", "AccountOperations", "HTTPServer", "IdentityProviders", "JSON",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "concord",
             dependencies: [
-                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "IdentityProviders", "JSON",
-                "Migrations",
-                "Postgres", "PostgresCluster",
+                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "HTTPServer",
+                "IdentityProviders", "JSON", "Migrations", "Postgres", "PostgresCluster",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -133,15 +141,14 @@ let package = Package(
         .executableTarget(
             name: "concord-demo",
             dependencies: [
-                "JSON",
+                "HTTPServer", "JSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Sources/demo",
             swiftSettings: strict
@@ -171,6 +178,19 @@ let package = Package(
             path: "Tests/AccountTestSupport",
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "HTTPServerTests",
+            dependencies: [
+                "HTTPServer",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
         .testTarget(
             name: "AccountLinkingTests",
@@ -198,13 +218,12 @@ let package = Package(
         .testTarget(
             name: "AccountAPITests",
             dependencies: [
-                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "JSON",
-                "Postgres",
+                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport",
+                "HTTPServer", "JSON", "Postgres",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             exclude: ["Golden"],
             swiftSettings: strict
@@ -225,9 +244,6 @@ let package = Package(
                 "concord", "AccountAPI", "AccountTestSupport", "Migrations", "Postgres",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             exclude: ["Golden"],
             swiftSettings: strict

@@ -1,30 +1,11 @@
 import AccountLinking
 import AccountOperations
+package import HTTPServer
 import HTTPTypes
-package import Hummingbird
 package import Logging
 
 /// The HTTP API: which routes there are, and what stands around them.
 package struct API: Sendable {
-    /// Bounds on what a request may cost.
-    package struct Limits: Sendable {
-        /// Bytes of an ordinary request's body.
-        package var bodyBytesMax: Int
-        /// Bytes of a bulk request's body.
-        package var batchBodyBytesMax: Int
-        /// Arrays and objects inside each other in a body.
-        package var jsonDepthMax: Int
-        /// From the head of a request to its answer.
-        package var requestTimeout: Duration
-
-        package init(bodyBytesMax: Int, batchBodyBytesMax: Int, jsonDepthMax: Int, requestTimeout: Duration) {
-            self.bodyBytesMax = bodyBytesMax
-            self.batchBodyBytesMax = batchBodyBytesMax
-            self.jsonDepthMax = jsonDepthMax
-            self.requestTimeout = requestTimeout
-        }
-    }
-
     /// Who can reach the listener the API stands behind.
     package enum Audience: Sendable {
         /// Whoever finds the way, web pages included.
@@ -38,7 +19,8 @@ package struct API: Sendable {
     let audience: Audience
     let callers: any CallerAuthentication
     let development: DevelopmentRoutes?
-    let limits: Limits
+    /// Arrays and objects inside each other in a body.
+    let jsonDepthMax: Int
     /// Where the service is reached, as configured; no slash at the end.
     let publicURL: String?
     /// What to call the service by where `publicURL` says nothing: `http` or `https`.
@@ -54,7 +36,7 @@ package struct API: Sendable {
         audience: Audience = .everyone,
         callers: any CallerAuthentication,
         development: DevelopmentRoutes?,
-        limits: Limits,
+        jsonDepthMax: Int,
         publicURL: String? = nil,
         scheme: String = "http",
         trustedProxies: [IPNetwork],
@@ -64,7 +46,7 @@ package struct API: Sendable {
         self.audience = audience
         self.callers = callers
         self.development = development
-        self.limits = limits
+        self.jsonDepthMax = jsonDepthMax
         self.publicURL = publicURL
         self.scheme = scheme
         self.trustedProxies = trustedProxies
@@ -107,44 +89,20 @@ package struct API: Sendable {
             // The next one goes here.
         ] + Route.providerConfigs + Route.projectConfig
 
-    /// The server's responder: edge, then router, then one endpoint.
-    package func responder() -> some HTTPResponder<APIContext> {
-        let router = Router(context: APIContext.self, options: .autoGenerateHeadEndpoints)
+    /// What the server answers with: edge, then the route's endpoint.
+    package func responder() -> some Responder {
+        var table = RouteTable<Edge.Handler>()
         for route in Self.routes + (development?.routes ?? []) {
             let endpoint = Endpoint(route: route, api: self)
-            for path in route.paths {
-                router.on(RouterPath(path), method: route.method) { request, context in
-                    try await endpoint.respond(to: request, context: context)
-                }
-            }
+            for path in route.paths { table.add(route.method, path, endpoint.respond) }
         }
-        router.get("/healthz") { _, _ in Response.text("ok\n", status: .ok) }
-        router.get("/readyz") { _, _ in
+        table.add(.get, "/healthz") { _ in .text("ok\n", status: .ok) }
+        table.add(.get, "/readyz") { _ in
             if let reason = await service.reasonNotReady() {
-                return Response.text("not ready: \(reason)\n", status: APIError.unavailable.status)
+                return .text("not ready: \(reason)\n", status: APIError.unavailable.status)
             }
-            return Response.text("ready\n", status: .ok)
+            return .text("ready\n", status: .ok)
         }
-        // Added last, so that it stands in front of nothing but the router's own answer to an unknown path or method.
-        router.add(middleware: NothingThere())
-        return Edge(
-            next: router.buildResponder(),
-            service: service,
-            audience: audience,
-            deadlines: Deadlines(timeout: limits.requestTimeout),
-            trustedProxies: trustedProxies
-        )
-    }
-}
-
-/// The envelope for a path or a method that no route serves. A wildcard route would not do: the router does not go back
-/// to it once the beginning of another path matched.
-private struct NothingThere: RouterMiddleware {
-    func handle(
-        _ request: Request,
-        context: APIContext,
-        next: @concurrent (Request, APIContext) async throws -> Response
-    ) async throws -> Response {
-        throw APIError.notFound
+        return Edge(table: table, audience: audience, trustedProxies: trustedProxies, logger: logger)
     }
 }

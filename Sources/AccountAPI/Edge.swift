@@ -1,73 +1,86 @@
 import AccountOperations
+import HTTPServer
 import HTTPTypes
-import Hummingbird
 import Logging
 import NIOCore
+import NIOHTTP1
+
+/// A request on its way to the endpoint that answers it.
+struct RoutedRequest: Sendable {
+    let http: ServerRequest
+    /// The path's captured segments, by name.
+    let captures: [String: String]
+    /// The part of the target behind the first question mark; empty when there is none.
+    let query: Substring
+}
 
 /// What every answer passes on its way out: errors become envelopes, and browsers are let in (`spec/01` §1.4, §1.5).
 ///
 /// Cookies play no part in any call, so any origin may read any answer it has the credentials for.
-struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == APIContext {
-    let next: Next
-    let service: ServiceHandle
-    let audience: API.Audience
-    /// From the head of a request to its answer. What has not been answered by then is cancelled and answered like a
-    /// service that is away.
-    ///
-    /// Nothing is half done then: a transaction that was sent is committed or not, as a whole, and one that was not sent
-    /// never will be.
-    let deadlines: Deadlines
-    let trustedProxies: [IPNetwork]
+struct Edge: Responder {
+    typealias Handler = @Sendable (RoutedRequest) async throws -> ServerResponse
 
-    func respond(to request: Request, context: APIContext) async throws -> Response {
-        let origin = request.headers[.origin]
-        if audience == .operators, origin != nil || !API.isThisHost(request.head.authority) {
+    let table: RouteTable<Handler>
+    let audience: API.Audience
+    let trustedProxies: [IPNetwork]
+    let logger: Logger
+
+    func respond(to request: ServerRequest) async -> ServerResponse {
+        let origin = request.headers.first(name: "Origin")
+        if audience == .operators, origin != nil || !API.isThisHost(request.authority) {
             return answer(.notForBrowsers, to: request)
         }
         if request.method == .options { return preflight(request, origin: origin) }
-        var response: Response
+        var response: ServerResponse
         do {
-            response = try await deadlines.run { try await next.respond(to: request, context: context) }
+            response = try await route(request)
         } catch let error as APIError {
-            if error.isThrottled {
-                context.logger.notice("too many attempts", metadata: clientMetadata(of: request, context: context))
-            }
+            if error.isThrottled { logger.notice("too many attempts", metadata: clientMetadata(of: request)) }
             response = answer(error, to: request)
         } catch {
-            response = answer(failure: error, to: request, context: context)
+            response = answer(failure: error, to: request)
         }
         allow(origin, in: &response)
         return response
     }
 
-    private func clientMetadata(of request: Request, context: APIContext) -> Logger.Metadata {
-        let forwardedFor = request.headers[values: .forwardedFor]
+    private func route(_ request: ServerRequest) async throws -> ServerResponse {
+        let (path, query) = request.pathAndQuery
+        guard let (handler, captures) = table.find(request.method, path) else { throw APIError.notFound }
+        return try await handler(RoutedRequest(http: request, captures: captures, query: query))
+    }
+
+    private func clientMetadata(of request: ServerRequest) -> Logger.Metadata {
+        let forwardedFor = request.headers[canonicalForm: "X-Forwarded-For"]
         let address = clientAddress(
-            peer: context.peer,
+            peer: request.peer?.ipAddress.flatMap(IPAddress.init),
             forwardedFor: forwardedFor.isEmpty ? nil : forwardedFor.joined(separator: ","),
             trusted: trustedProxies
         )
         return address.map { ["client.address": "\($0)"] } ?? [:]
     }
 
-    private func preflight(_ request: Request, origin: String?) -> Response {
-        var response = Response(status: .noContent)
+    private func preflight(_ request: ServerRequest, origin: String?) -> ServerResponse {
+        var response = ServerResponse(status: .noContent)
         allow(origin, in: &response)
-        response.headers[.accessControlAllowMethods] = "GET,HEAD,PUT,PATCH,POST,DELETE"
-        response.headers[.accessControlAllowHeaders] = request.headers[.accessControlRequestHeaders]
-        response.headers[.accessControlMaxAge] = "3600"
-        if request.headers[.accessControlRequestPrivateNetwork] == "true" {
-            response.headers[.accessControlAllowPrivateNetwork] = "true"
+        response.headers.add(name: "Access-Control-Allow-Methods", value: "GET,HEAD,PUT,PATCH,POST,DELETE")
+        let fields = request.headers[canonicalForm: "Access-Control-Request-Headers"]
+        if !fields.isEmpty {
+            response.headers.add(name: "Access-Control-Allow-Headers", value: fields.joined(separator: ","))
+        }
+        response.headers.add(name: "Access-Control-Max-Age", value: "3600")
+        if request.headers.first(name: "Access-Control-Request-Private-Network") == "true" {
+            response.headers.add(name: "Access-Control-Allow-Private-Network", value: "true")
         }
         return response
     }
 
-    private func allow(_ origin: String?, in response: inout Response) {
-        response.headers[.accessControlAllowOrigin] = origin ?? "*"
-        response.headers[.vary] = "Origin"
+    private func allow(_ origin: String?, in response: inout ServerResponse) {
+        response.headers.add(name: "Access-Control-Allow-Origin", value: origin ?? "*")
+        response.headers.add(name: "Vary", value: "Origin")
     }
 
-    private func answer(failure error: any Error, to request: Request, context: APIContext) -> Response {
+    private func answer(failure error: any Error, to request: ServerRequest) -> ServerResponse {
         switch Failure(error) {
         case .unavailable, .cancelled:
             return answer(.unavailable, to: request)
@@ -75,23 +88,23 @@ struct Edge<Next: HTTPResponder>: HTTPResponder where Next.Context == APIContext
             // The type of an error is ours; its description may quote what a client sent.
             var metadata: Logger.Metadata = ["error.type": "\(type(of: error))"]
             if let description = Failure.safeDescription(of: error) { metadata["error"] = "\(description)" }
-            metadata.merge(clientMetadata(of: request, context: context)) { own, _ in own }
-            context.logger.error("request failed", metadata: metadata)
+            metadata.merge(clientMetadata(of: request)) { own, _ in own }
+            logger.error("request failed", metadata: metadata)
             return answer(.unexpected, to: request)
         }
     }
 
     /// While the database is away, callers without a bearer token get plain text: web clients sign their user out on any
     /// JSON error while a page loads (`spec/07` §5).
-    private func answer(_ error: APIError, to request: Request) -> Response {
+    private func answer(_ error: APIError, to request: ServerRequest) -> ServerResponse {
         guard error.status == APIError.unavailable.status else {
-            return Response.json(error.body, status: error.status)
+            return .json(error.body, status: error.status)
         }
         var response =
-            request.headers[.authorization] == nil
-            ? Response.text("The service is currently unavailable. Try again soon.\n", status: error.status)
-            : Response.json(error.body, status: error.status)
-        response.headers[.retryAfter] = "1"
+            request.headers.contains(name: "Authorization")
+            ? ServerResponse.json(error.body, status: error.status)
+            : .text("The service is currently unavailable. Try again soon.\n", status: error.status)
+        response.headers.add(name: "Retry-After", value: "1")
         return response
     }
 }
@@ -108,26 +121,37 @@ extension API {
     }
 }
 
-extension Response {
-    static func text(_ text: String, status: HTTPResponse.Status) -> Response {
-        Response(
+extension ServerResponse {
+    static func text(_ text: String, status: HTTPResponse.Status) -> ServerResponse {
+        ServerResponse(
             status: status,
-            headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
+            headers: ["Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store"],
+            body: ByteBuffer(string: text)
         )
     }
 
-    static func json(_ body: [UInt8], status: HTTPResponse.Status) -> Response {
-        Response(
+    static func json(_ body: [UInt8], status: HTTPResponse.Status) -> ServerResponse {
+        ServerResponse(
             status: status,
-            headers: [.contentType: "application/json; charset=UTF-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body))
+            headers: ["Content-Type": "application/json; charset=UTF-8", "Cache-Control": "no-store"],
+            body: ByteBuffer(bytes: body)
         )
     }
 }
 
-extension HTTPField.Name {
-    fileprivate static let forwardedFor = named("X-Forwarded-For")
-    fileprivate static let accessControlRequestPrivateNetwork = named("Access-Control-Request-Private-Network")
-    fileprivate static let accessControlAllowPrivateNetwork = named("Access-Control-Allow-Private-Network")
+extension ServerRequest {
+    /// Whom the client believes to be talking to: host and perhaps port (RFC 9110 §7.2); `nil` when it does not say.
+    var authority: String? { headers.first(name: "Host") }
+
+    /// The path, and what stands behind the first question mark.
+    fileprivate var pathAndQuery: (path: String, query: Substring) {
+        var target = target[...]
+        // A proxy's client may send the whole URL (RFC 9112 §3.2.2).
+        if !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") {
+            let afterScheme = target[scheme.upperBound...]
+            target = afterScheme[(afterScheme.firstIndex { $0 == "/" || $0 == "?" } ?? afterScheme.endIndex)...]
+        }
+        guard let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (String(target), "") }
+        return (String(target[..<mark]), target[target.utf8.index(after: mark)...])
+    }
 }

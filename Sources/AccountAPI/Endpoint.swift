@@ -1,67 +1,65 @@
 import AccountLinking
 import AccountOperations
+import HTTPServer
 import HTTPTypes
-import Hummingbird
-import HummingbirdCore
 import JSON
 import NIOCore
+import NIOHTTP1
 
 /// One route on the wire: authenticates the caller, reads the body within its bound, calls the handler.
 struct Endpoint: Sendable {
     let route: Route
     let api: API
 
-    func respond(to request: Request, context: APIContext) async throws -> Response {
+    @Sendable func respond(to request: RoutedRequest) async throws -> ServerResponse {
         guard case .ready(let operations, _) = api.service.state else { throw APIError.unavailable }
-        let query = Self.parameters(request.uri.query)
-        let captures = Dictionary(
-            context.parameters.map { (String($0.key), String($0.value)) },
-            uniquingKeysWith: { first, _ in first }
-        )
-        let caller = try await caller(of: request, captures: captures, query: query, operations: operations)
-        let body = try await body(of: request)
-        try checkProject(captures, query: query, body, caller: caller, operations: operations)
+        let query = PercentEncoding.pairs(request.query.utf8, plusIsSpace: false)
+        let caller = try await caller(of: request, query: query, operations: operations)
+        let body = try body(of: request.http)
+        try checkProject(request.captures, query: query, body, caller: caller, operations: operations)
         let answer = try await route.handle(
             APIRequest(
                 operations: operations,
                 caller: caller,
                 tenant: .project,
-                captures: captures,
+                captures: request.captures,
                 query: query,
                 body: body,
-                baseURL: api.publicURL ?? "\(api.scheme)://\(request.head.authority ?? "localhost")",
+                scheme: api.scheme,
+                authority: request.http.authority,
                 publicURL: api.publicURL,
-                locale: request.headers[.firebaseLocale]
+                locale: request.http.headers.first(name: "X-Firebase-Locale")
             )
         )
-        var response = Response(
+        var response = ServerResponse(
             status: answer.location == nil ? .ok : .seeOther,
-            headers: [.contentType: answer.contentType],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body))
+            headers: ["Content-Type": answer.contentType],
+            body: ByteBuffer(bytes: answer.body)
         )
-        response.headers[.location] = answer.location
-        response.headers[.cacheControl] =
-            answer.maxAgeSeconds.map { "public, max-age=\($0)" } ?? "no-store"
+        if let location = answer.location { response.headers.add(name: "Location", value: location) }
+        let caching = answer.maxAgeSeconds.map { "public, max-age=\($0)" } ?? "no-store"
+        response.headers.add(name: "Cache-Control", value: caching)
         return response
     }
 
     private func caller(
-        of request: Request,
-        captures: [String: String],
+        of request: RoutedRequest,
         query: [String: String],
         operations: AccountOperations
     ) async throws -> Caller {
         if route.access == .anyone { return .client }
         // Only administrators name the project.
-        let needsAdministrator = route.access == .administrator || captures["project"] != nil
+        let needsAdministrator = route.access == .administrator || request.captures["project"] != nil
         // Other schemes than Bearer are ignored; with both a key and a bearer token the bearer wins.
-        if let authorization = request.headers[.authorization], let token = Self.bearerToken(authorization) {
+        if let authorization = request.http.headers.first(name: "Authorization"),
+            let token = Self.bearerToken(authorization)
+        {
             guard try await api.callers.isAdministrator(bearer: token, operations: operations) else {
                 throw APIError.invalidCredentials
             }
             return .administrator
         }
-        guard let apiKey = query["key"] ?? request.headers[.googAPIKey], !apiKey.isEmpty else {
+        guard let apiKey = query["key"] ?? request.http.headers.first(name: "X-Goog-Api-Key"), !apiKey.isEmpty else {
             if needsAdministrator { throw APIError.missingCredentials }
             throw APIError.missingAPIKey
         }
@@ -93,54 +91,29 @@ struct Endpoint: Sendable {
         return String(parts[1])
     }
 
-    private func body(of request: Request) async throws -> RequestBody {
+    private func body(of request: ServerRequest) throws -> RequestBody {
         guard route.method != .get else { return .empty }
-        let bytesMax = api.limits.bodyBytesMax
-        let length = request.headers[.contentLength].flatMap { Int($0) }
-        if let length, length > bytesMax { throw APIError.bodyTooLarge }
-        var bytes: [UInt8] = []
-        for try await buffer in request.body {
-            guard bytes.count + buffer.readableBytes <= bytesMax else { throw APIError.bodyTooLarge }
-            bytes += buffer.readableBytesView
-        }
-        // A connection that was cut in the middle must not pass for a shorter request.
-        try Task.checkCancellation()
-        if let length, bytes.count < length { throw APIError.malformedJSON("The body is incomplete.") }
+        guard case .complete(let buffer) = request.body else { throw APIError.bodyTooLarge }
+        let bytes = Array(buffer.readableBytesView)
         // What begins like an object is one, whatever it is called: `curl -d` calls everything a form.
-        let isForm = request.headers[.contentType]?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false
         let isObject = bytes.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
-        return isForm && !isObject
-            ? try Self.form(bytes) : try RequestBody(parsing: bytes, depthMax: api.limits.jsonDepthMax)
+        return !isObject && isForm(request)
+            ? try Self.form(bytes) : try RequestBody(parsing: bytes, depthMax: api.jsonDepthMax)
+    }
+
+    private func isForm(_ request: ServerRequest) -> Bool {
+        request.headers.first(name: "Content-Type")?.lowercased().hasPrefix("application/x-www-form-urlencoded")
+            ?? false
     }
 
     private static func form(_ bytes: [UInt8]) throws(APIError) -> RequestBody {
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+        guard String(validating: bytes, as: UTF8.self) != nil else {
             throw .malformedJSON("The form is not valid UTF-8.")
         }
-        let members = parameters(String(text.map { $0 == "+" ? " " : $0 }))
+        let members = PercentEncoding.pairs(bytes, plusIsSpace: true)
         guard !members.contains(where: { $0.key.utf8.contains(0) || $0.value.utf8.contains(0) }) else {
             throw .malformedJSON("Strings must not contain U+0000.")
         }
         return RequestBody(members: members.mapValues(JSONValue.string))
-    }
-
-    /// The decoded `name=value` pairs; of repeated names the first wins.
-    private static func parameters(_ query: String?) -> [String: String] {
-        guard let query, !query.isEmpty else { return [:] }
-        return Dictionary(
-            URI("/?\(query)").queryParameters.map { (String($0.key), String($0.value)) },
-            uniquingKeysWith: { first, _ in first }
-        )
-    }
-}
-
-extension HTTPField.Name {
-    fileprivate static let googAPIKey = named("X-Goog-Api-Key")
-    fileprivate static let firebaseLocale = named("X-Firebase-Locale")
-
-    /// A field name written in this source. Every one of them is a token, as RFC 9110 §5.1 wants.
-    static func named(_ name: StaticString) -> Self {
-        guard let name = HTTPField.Name(name.description) else { preconditionFailure("not a field name: \(name)") }
-        return name
     }
 }

@@ -94,12 +94,17 @@ struct APIRequest: Sendable {
     let captures: [String: String]
     let query: [String: String]
     let body: RequestBody
-    /// Where this service is reached, as configured or else as the client called it; no slash at the end.
-    let baseURL: String
-    /// The configured part of `baseURL`; `nil` when it is taken from the request.
+    /// What this service is called by: `http` or `https`.
+    let scheme: String
+    /// Whom the client believes to be talking to, as it says itself.
+    let authority: String?
+    /// Where this service is reached, as configured; no slash at the end.
     let publicURL: String?
     /// The language the client asks for in mails and messages: a BCP 47 tag, as sent.
     let locale: String?
+
+    /// Where this service is reached, as configured or else as the client called it; no slash at the end.
+    var baseURL: String { publicURL ?? "\(scheme)://\(authority ?? "localhost")" }
 
     /// Whether an administrator asks about an account of their choice, not about a session.
     func actsOnAnyAccount(sessionFields: [String]) -> Bool {

@@ -3,9 +3,7 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import ArgumentParser
-import Hummingbird
-import HummingbirdCore
-import HummingbirdTLS
+import HTTPServer
 import IdentityProviders
 import Logging
 import NIOCore
@@ -58,29 +56,25 @@ struct Composition {
     func run() async throws {
         let service = ServiceHandle()
         let address = BoundAddress()
-        // Two threads move bytes; more would only take turns with the database on a small machine.
-        let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 2)
-        let application = Application(
-            responder: api(service, .everyone, mode.callers).responder(),
-            server: try server(listen.transport),
-            configuration: ApplicationConfiguration(
-                address: .hostname(listen.host, port: listen.port),
-                serverName: nil,
-                backlog: 1024
-            ),
-            onServerRunning: { channel in address.set(channel.localAddress) },
-            eventLoopGroupProvider: .shared(eventLoops),
-            logger: logger
-        )
-        var listeners: [any Service] = [application]
+        let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+        let limits = ServerLimits(bodyBytesMax: limits.bodyBytesMax, requestTimeout: limits.requestTimeout)
+        var listeners = [
+            Listener(
+                address: .tcp(host: listen.host, port: listen.port),
+                tls: try listen.transport.context(),
+                limits: limits,
+                eventLoops: eventLoops,
+                responder: api(service, .everyone, mode.callers).responder(),
+                whenListening: address.set
+            )
+        ]
         if let adminListener = listen.adminListener {
             listeners.append(
-                Application(
-                    responder: api(service, .operators, OperatorCallers()).responder(),
-                    server: try server(.plain),
-                    configuration: ApplicationConfiguration(address: adminListener.bindAddress(), serverName: nil),
-                    eventLoopGroupProvider: .shared(eventLoops),
-                    logger: logger
+                Listener(
+                    address: adminListener.bindAddress(),
+                    limits: limits,
+                    eventLoops: eventLoops,
+                    responder: api(service, .operators, OperatorCallers()).responder()
                 )
             )
         }
@@ -93,7 +87,7 @@ struct Composition {
                 ] + listeners.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger
-            ).bounded(drain: limits.drainTimeout)
+            ).bounded(drain: self.limits.drainTimeout)
         )
         let outcome = await Result { try await group.run() }
         try await eventLoops.shutdownGracefully()
@@ -110,47 +104,12 @@ struct Composition {
             audience: audience,
             callers: callers,
             development: mode.development,
-            limits: API.Limits(
-                bodyBytesMax: limits.bodyBytesMax,
-                batchBodyBytesMax: limits.batchBodyBytesMax,
-                jsonDepthMax: limits.jsonDepthMax,
-                requestTimeout: limits.requestTimeout
-            ),
+            jsonDepthMax: limits.jsonDepthMax,
             publicURL: listen.publicURL,
             scheme: listen.transport.scheme,
             trustedProxies: listen.trustedProxies,
             logger: logger
         )
-    }
-
-    private func server(_ transport: ListenConfiguration.Transport) throws -> HTTPServerBuilder {
-        // A client that sends nothing for this long, within a request or between two, is not coming back; one that sends
-        // a request in small pieces has as long for all of them.
-        let timeout = TimeAmount.nanoseconds(limits.requestTimeout.nanoseconds)
-        let plain = HTTPServerBuilder.http1(
-            configuration: .init(
-                additionalChannelHandlers: [ArrivalGuard(timeout: timeout)],
-                idleTimeout: timeout,
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: 32 << 10,
-                    maxHeaderListSize: 64 << 10,
-                    maxHeaderFieldCount: 100
-                )
-            )
-        )
-        switch transport {
-        case .plain: return plain
-        case .tls(let certificatePath, let keyPath):
-            let certificates = try NIOSSLCertificate.fromPEMFile(certificatePath)
-            let key = try NIOSSLPrivateKey(file: keyPath, format: .pem)
-            return try .tls(
-                plain,
-                tlsConfiguration: TLSConfiguration.makeServerConfiguration(
-                    certificateChain: certificates.map { .certificate($0) },
-                    privateKey: .privateKey(key)
-                )
-            )
-        }
     }
 }
 
@@ -172,23 +131,30 @@ extension ListenConfiguration.Transport {
         case .tls: "https"
         }
     }
+
+    /// What TLS is made of; `nil` for plain HTTP.
+    fileprivate func context() throws -> NIOSSLContext? {
+        guard case .tls(let certificatePath, let keyPath) = self else { return nil }
+        let certificates = try NIOSSLCertificate.fromPEMFile(certificatePath)
+        let key = try NIOSSLPrivateKey(file: keyPath, format: .pem)
+        return try NIOSSLContext(
+            configuration: TLSConfiguration.makeServerConfiguration(
+                certificateChain: certificates.map { .certificate($0) },
+                privateKey: .privateKey(key)
+            )
+        )
+    }
 }
 
 extension ListenConfiguration.AdminListener {
     /// Where to bind. From here on, files that this process makes are its user's alone: the socket is one of them.
-    fileprivate func bindAddress() -> BindAddress {
+    fileprivate func bindAddress() -> Listener.Address {
         switch self {
-        case .loopback(let address): return .hostname(address.host, port: address.port)
+        case .loopback(let address): return .tcp(host: address.host, port: address.port)
         case .unixSocket(let path):
             umask(0o077)
-            return .unixDomainSocket(path: path)
+            return .unixSocket(path: path)
         }
-    }
-}
-
-extension Duration {
-    fileprivate var nanoseconds: Int64 {
-        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
     }
 }
 

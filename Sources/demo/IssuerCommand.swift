@@ -1,10 +1,11 @@
 import ArgumentParser
 import Glibc
+import HTTPServer
 import HTTPTypes
-import Hummingbird
 import JSON
-import Logging
 import NIOCore
+import NIOHTTP1
+import NIOPosix
 import Synchronization
 
 /// `concord-demo issuer`: an OpenID Connect provider that takes anybody's word for who they are.
@@ -25,41 +26,53 @@ struct IssuerCommand: AsyncParsableCommand {
     var wrongKey = false
 
     func run() async throws {
-        let issuer = Issuer(signsWithUnpublishedKey: wrongKey)
-        let url = Mutex("")
-        let router = Router()
-        router.get("/.well-known/openid-configuration") { _, _ in
-            json(Issuer.discovery(url: url.withLock { $0 }))
-        }
-        router.get("/jwks") { _, _ in json(issuer.keySet) }
-        router.post("/token") { request, _ in
-            let body = try await request.body.collect(upTo: 16 << 10)
-            guard let claims = try? JSONValue(parsing: Array(body.readableBytesView)).object else {
-                return Response(status: .badRequest)
-            }
-            let token = try issuer.sign(claims, url: url.withLock { $0 })
-            return json(.object(["id_token": .string(token)]))
-        }
-        let application = Application(
-            router: router,
-            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
-            onServerRunning: { channel in
-                let running = "http://127.0.0.1:\(channel.localAddress?.port ?? 0)"
-                url.withLock { $0 = running }
+        let issuer = IssuerResponder(issuer: Issuer(signsWithUnpublishedKey: wrongKey))
+        let listener = Listener(
+            address: .tcp(host: "127.0.0.1", port: port),
+            limits: ServerLimits(bodyBytesMax: 16 << 10, requestTimeout: .seconds(10)),
+            eventLoops: MultiThreadedEventLoopGroup.singleton,
+            responder: issuer,
+            whenListening: { address in
+                let running = "http://127.0.0.1:\(address?.port ?? 0)"
+                issuer.url.withLock { $0 = running }
                 print("issuer ready at \(running)")
                 // Whoever started this process waits for the line, and a pipe holds it back.
                 fflush(nil)
-            },
-            logger: Logger(label: "issuer") { _ in SwiftLogNoOpLogHandler() }
+            }
         )
-        try await application.runService()
+        try await listener.run()
     }
 }
 
-private func json(_ value: JSONValue) -> Response {
-    Response(
-        status: .ok,
-        headers: [.contentType: "application/json"],
-        body: ResponseBody(byteBuffer: ByteBuffer(string: value.text))
-    )
+private final class IssuerResponder: Responder {
+    private let issuer: Issuer
+    /// Where the issuer is reached, once it is.
+    let url = Mutex("")
+
+    init(issuer: Issuer) {
+        self.issuer = issuer
+    }
+
+    func respond(to request: ServerRequest) async -> ServerResponse {
+        let url = url.withLock { $0 }
+        switch (request.method, request.target) {
+        case (.get, "/.well-known/openid-configuration"): return json(Issuer.discovery(url: url))
+        case (.get, "/jwks"): return json(issuer.keySet)
+        case (.post, "/token"):
+            guard case .complete(let body) = request.body,
+                let claims = try? JSONValue(parsing: Array(body.readableBytesView)).object,
+                let token = try? issuer.sign(claims, url: url)
+            else { return ServerResponse(status: .badRequest) }
+            return json(.object(["id_token": .string(token)]))
+        default: return ServerResponse(status: .notFound)
+        }
+    }
+
+    private func json(_ value: JSONValue) -> ServerResponse {
+        ServerResponse(
+            status: .ok,
+            headers: ["Content-Type": "application/json"],
+            body: ByteBuffer(string: value.text)
+        )
+    }
 }

@@ -1,11 +1,11 @@
 import AccountLinking
 import AccountOperations
 import AccountTestSupport
+import HTTPServer
 import HTTPTypes
-import Hummingbird
-import HummingbirdTesting
 import JSON
 import NIOCore
+import NIOHTTP1
 import Testing
 
 @testable import AccountAPI
@@ -75,26 +75,19 @@ struct ClientAddressTests {
                 service: handle,
                 callers: RegisteredCallers(),
                 development: nil,
-                limits: Wire.limits,
+                jsonDepthMax: 64,
                 trustedProxies: trusted.compactMap { IPNetwork($0) },
                 logger: log.logger
             )
-            let application = Application(
-                responder: api.responder(),
-                configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
-                logger: log.logger
+            let request = ServerRequest(
+                method: .post,
+                target: "/v1/accounts:signInWithPassword?key=\(TestService.apiKey)",
+                headers: ["Content-Type": "application/json", "X-Forwarded-For": "1.2.3.4, 198.51.100.1"],
+                body: .complete(ByteBuffer(string: #"{"email":"ann@example.com","password":"x"}"#)),
+                peer: try SocketAddress(ipAddress: "127.0.0.1", port: 1)
             )
-            let field = try #require(HTTPField.Name("X-Forwarded-For"))
-            try await application.test(.live) { client in
-                for _ in 0..<11 {
-                    _ = try await client.execute(
-                        uri: "/v1/accounts:signInWithPassword?key=\(TestService.apiKey)",
-                        method: .post,
-                        headers: [.contentType: "application/json", field: "1.2.3.4, 198.51.100.1"],
-                        body: ByteBuffer(string: #"{"email":"ann@example.com","password":"x"}"#)
-                    ) { $0.status }
-                }
-            }
+            let responder = api.responder()
+            for _ in 0..<11 { _ = await responder.respond(to: request) }
             let lines = log.lines.filter { $0.contains("too many attempts") }
             #expect(lines.count == 1)
             #expect(lines.first?.contains("\"client.address\": \(expected)") == true, "\(lines)")

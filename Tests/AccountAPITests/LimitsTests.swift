@@ -9,20 +9,18 @@ import Testing
 /// Bounds on what one request may cost.
 struct LimitsTests {
     private func with(
-        _ limits: API.Limits,
+        jsonDepthMax: Int = 64,
         _ body: @Sendable (TestService, Wire) async throws -> Void
     ) async throws {
         try await TestService.with { service in
             let handle = ServiceHandle()
             handle.state = .ready(service.operations, checkDatabase: { nil })
-            try await Wire.with(service: handle, limits: limits) { wire in try await body(service, wire) }
+            try await Wire.with(service: handle, jsonDepthMax: jsonDepthMax) { wire in try await body(service, wire) }
         }
     }
 
     @Test func `a body may be nested as deep as is configured`() async throws {
-        var limits = Wire.limits
-        limits.jsonDepthMax = 8
-        try await with(limits) { _, wire in
+        try await with(jsonDepthMax: 8) { _, wire in
             func nested(_ depth: Int) -> JSONValue {
                 // The body itself is one of them.
                 [
@@ -37,10 +35,8 @@ struct LimitsTests {
         }
     }
 
-    @Test func `what is not answered in time is answered 503, and is done in full or not at all`() async throws {
-        var limits = Wire.limits
-        limits.requestTimeout = .milliseconds(300)
-        try await with(limits) { service, wire in
+    @Test func `what is cancelled is answered 503 at once, and is done in full or not at all`() async throws {
+        try await with { service, wire in
             // Another program holds the tables for longer than a request may take.
             let holder = Task {
                 try await service.database.execute(
@@ -61,6 +57,9 @@ struct LimitsTests {
                             )
                     }
                 }
+                // What the server does when a request's time is over.
+                try await Task.sleep(for: .milliseconds(300))
+                group.cancelAll()
                 return try await group.reduce(into: [Wire.Answer]()) { $0.append($1) }
             }
             #expect(answers.allSatisfy { $0.status == 503 && $0.headers[.retryAfter] == "1" })

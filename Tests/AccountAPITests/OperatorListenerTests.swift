@@ -40,6 +40,13 @@ struct OperatorListenerTests {
         }
     }
 
+    @Test func `who calls the listener by another name is refused`() async throws {
+        try await withListener { wire async throws in
+            let answer = try await wire.send(.get, list, key: nil, bearer: "owner", host: "evil.example.com")
+            #expect(answer.status == 403)
+        }
+    }
+
     @Test(arguments: ["localhost", "LOCALHOST:9098", "127.0.0.1", "127.0.0.1:9098", "127.1.2.3", "[::1]:9098", "[::1]"])
     func `a name of this host`(_ authority: String) {
         #expect(API.isThisHost(authority))

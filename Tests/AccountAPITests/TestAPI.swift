@@ -3,15 +3,15 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import AccountTestSupport
+import HTTPServer
 import HTTPTypes
-import Hummingbird
-import HummingbirdTesting
 import JSON
 import Logging
 import NIOCore
+import NIOHTTP1
 import Testing
 
-/// The whole API, driven through Hummingbird's router: no socket, everything else as served.
+/// The whole API, without a socket; everything else as served.
 struct TestAPI: Sendable {
     let service: TestService
     let wire: Wire
@@ -94,15 +94,10 @@ struct TestAPI: Sendable {
 
 /// Requests and answers of a running API.
 struct Wire: Sendable {
-    private let client: any TestClientProtocol
+    private let responder: any Responder
 
-    /// As in production, but for the time: a test machine may be slow.
-    static let limits = API.Limits(
-        bodyBytesMax: 1 << 20,
-        batchBodyBytesMax: 16 << 20,
-        jsonDepthMax: 64,
-        requestTimeout: .seconds(60)
-    )
+    /// As in production.
+    static let bodyBytesMax = 1 << 20
 
     static func with(
         service: ServiceHandle,
@@ -110,7 +105,7 @@ struct Wire: Sendable {
         callers: any CallerAuthentication = RegisteredCallers(),
         development: DevelopmentRoutes? = nil,
         log: RecordedLog = RecordedLog(),
-        limits: API.Limits = Wire.limits,
+        jsonDepthMax: Int = 64,
         _ body: @Sendable (Wire) async throws -> Void
     ) async throws {
         let api = API(
@@ -118,12 +113,11 @@ struct Wire: Sendable {
             audience: audience,
             callers: callers,
             development: development,
-            limits: limits,
+            jsonDepthMax: jsonDepthMax,
             trustedProxies: [],
             logger: log.logger
         )
-        let application = Application(responder: api.responder(), logger: log.logger)
-        try await application.test(.router) { client in try await body(Wire(client: client)) }
+        try await body(Wire(responder: api.responder()))
     }
 
     struct Answer: Sendable {
@@ -153,22 +147,33 @@ struct Wire: Sendable {
         _ body: [UInt8] = [],
         key: String? = TestService.apiKey,
         bearer: String? = nil,
+        host: String = "localhost",
         headers extra: HTTPFields = [:]
     ) async throws -> Answer {
         var headers = extra
         if headers[.contentType] == nil { headers[.contentType] = "application/json" }
         if let bearer { headers[.authorization] = "Bearer \(bearer)" }
         let uri = key.map { "\(path)\(path.contains("?") ? "&" : "?")key=\($0)" } ?? path
-        return try await client.execute(uri: uri, method: method, headers: headers, body: ByteBuffer(bytes: body)) {
-            response in
-            let bytes = Array(response.body.readableBytesView)
-            return Answer(
-                status: Int(response.status.code),
-                headers: response.headers,
-                text: String(decoding: bytes, as: UTF8.self),
-                json: (try? JSONValue(parsing: bytes)) ?? .null
+        let response = await responder.respond(
+            to: ServerRequest(
+                method: method,
+                target: uri,
+                headers: HTTPHeaders([("Host", host)] + headers.map { ($0.name.rawName, $0.value) }),
+                body: body.count > Self.bodyBytesMax ? .tooLarge : .complete(ByteBuffer(bytes: body)),
+                peer: nil
             )
+        )
+        let bytes = Array(response.body.readableBytesView)
+        var fields = HTTPFields()
+        for (name, value) in response.headers {
+            fields.append(HTTPField(name: try #require(.init(name)), value: value))
         }
+        return Answer(
+            status: Int(response.status.code),
+            headers: fields,
+            text: String(decoding: bytes, as: UTF8.self),
+            json: (try? JSONValue(parsing: bytes)) ?? .null
+        )
     }
 }
 

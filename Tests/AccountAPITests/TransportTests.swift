@@ -1,6 +1,5 @@
 import AccountTestSupport
 import HTTPTypes
-import Hummingbird
 import JSON
 import Testing
 

@@ -1,91 +1,311 @@
+import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import Synchronization
 import Testing
 
-@testable import concord
+@testable import HTTPServer
 
-/// Requests that take too long to arrive, under an event loop whose time the test moves.
-@Suite struct ArrivalGuardTests {
-    private func channel() throws -> EmbeddedChannel {
+/// One connection, under an event loop whose time the test moves.
+@Suite struct RequestHandlerTests {
+    /// A connection to a server with limits of 10 seconds and 100 bytes.
+    private struct Connection {
         let channel = EmbeddedChannel()
-        try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-            withPipeliningAssistance: false,
-            withErrorHandling: false
-        )
-        try channel.pipeline.syncOperations.addHandler(ArrivalGuard(timeout: .seconds(10)))
-        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        return channel
+        let responder = HeldResponder()
+
+        init() throws {
+            try channel.pipeline.syncOperations.addHTTPServer(
+                limits: ServerLimits(bodyBytesMax: 100, requestTimeout: .seconds(10)),
+                responder: responder
+            )
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        }
+
+        func send(_ text: String) throws {
+            try channel.writeInbound(ByteBuffer(string: text))
+            channel.embeddedEventLoop.run()
+        }
+
+        /// Answers the oldest request that waits for an answer.
+        func answer(_ body: String = "ok", status: HTTPResponse.Status = .ok, headers: HTTPHeaders = [:]) {
+            responder.answer(ServerResponse(status: status, headers: headers, body: ByteBuffer(string: body)))
+            channel.embeddedEventLoop.run()
+        }
+
+        /// Everything written since the last call.
+        func written() throws -> String {
+            var text = ""
+            while let buffer = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: buffer) }
+            return text
+        }
+
+        func pass(_ seconds: Int64) {
+            channel.embeddedEventLoop.advanceTime(by: .seconds(seconds))
+        }
+
+        var isOpen: Bool { channel.isActive }
     }
 
-    private func send(_ text: String, to channel: EmbeddedChannel) throws {
-        try channel.writeInbound(ByteBuffer(string: text))
+    /// Answers when the test says so; a cancelled request at once, with 503.
+    private final class HeldResponder: Responder {
+        private struct State {
+            var requests: [ServerRequest] = []
+            var waiting: [CheckedContinuation<ServerResponse, Never>] = []
+        }
+
+        private let state = Mutex(State())
+
+        var requests: [ServerRequest] { state.withLock { $0.requests } }
+
+        func respond(to request: ServerRequest) async -> ServerResponse {
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    state.withLock { state in
+                        state.requests.append(request)
+                        state.waiting.append(continuation)
+                    }
+                }
+            } onCancel: {
+                answer(ServerResponse(status: .serviceUnavailable))
+            }
+        }
+
+        func answer(_ response: ServerResponse) {
+            let continuation = state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
+            continuation?.resume(returning: response)
+        }
     }
 
-    private func answer(on channel: EmbeddedChannel) throws {
-        let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["content-length": "0"])
-        try channel.writeOutbound(HTTPServerResponsePart.head(head))
-        try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+    private let whole = "POST /a?b=c HTTP/1.1\r\nhost: a\r\nx-b: 1\r\ncontent-length: 2\r\n\r\n{}"
+
+    // MARK: Requests and answers
+
+    @Test func `a request is handed on in full and its answer written`() throws {
+        let connection = try Connection()
+        try connection.send(String(whole.dropLast()))
+        #expect(connection.responder.requests.isEmpty)
+        try connection.send("}")
+        let request = try #require(connection.responder.requests.first)
+        #expect(request.method == .post && request.target == "/a?b=c" && request.peer?.ipAddress == "127.0.0.1")
+        #expect(request.headers.first(name: "X-B") == "1")
+        guard case .complete(let body) = request.body else { throw Missing() }
+        #expect(String(buffer: body) == "{}")
+        connection.answer("yes", headers: ["X-C": "d"])
+        let lines = try connection.written().split(separator: "\r\n")
+        #expect(lines.first == "HTTP/1.1 200 OK" && lines.last == "yes")
+        #expect(lines.contains("X-C: d") && lines.contains("Content-Length: 3"))
+        #expect(lines.contains { $0.hasPrefix("Date: ") && $0.hasSuffix(" GMT") })
+        #expect(!lines.contains { $0.hasPrefix("Connection") })
+        #expect(connection.isOpen)
     }
 
-    private let whole = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{}"
+    private struct Missing: Error {}
+
+    @Test func `requests sent at once are answered one after the other`() throws {
+        let connection = try Connection()
+        try connection.send("GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n" + whole)
+        for target in ["/1", "/2", "/a?b=c"] {
+            #expect(connection.responder.requests.last?.target == target)
+            connection.answer(target)
+            #expect(try connection.written().hasSuffix("\r\n\r\n" + target))
+        }
+        #expect(connection.responder.requests.count == 3 && connection.isOpen)
+        try connection.send("GET /4 HTTP/1.1\r\n\r\n")
+        #expect(connection.responder.requests.last?.target == "/4")
+    }
+
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\n\r\n", nil, true), ("GET / HTTP/1.1\r\nConnection: close\r\n\r\n", "close", false),
+        ("GET / HTTP/1.0\r\n\r\n", "close", false),
+        ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive", true),
+    ])
+    func `a connection is kept as the client asks`(request: String, header: String?, isKept: Bool) throws {
+        let connection = try Connection()
+        try connection.send(request)
+        connection.answer()
+        let written = try connection.written()
+        #expect(written.contains("Connection: \(header ?? "")") == (header != nil))
+        #expect(connection.isOpen == isKept)
+    }
+
+    @Test func `HEAD tells the length and sends no body, 204 tells none`() throws {
+        let connection = try Connection()
+        try connection.send("HEAD / HTTP/1.1\r\n\r\n")
+        connection.answer("four")
+        let head = try connection.written()
+        #expect(head.contains("Content-Length: 4\r\n") && head.hasSuffix("\r\n\r\n"))
+        try connection.send("OPTIONS / HTTP/1.1\r\n\r\n")
+        connection.answer("", status: .noContent)
+        #expect(try !connection.written().contains("Content-Length"))
+    }
+
+    @Test(arguments: ["a\r\nX-Evil: 1", "a\nb", "a\u{0}b"])
+    func `a value that could end its field is left out`(_ value: String) throws {
+        let connection = try Connection()
+        try connection.send("GET / HTTP/1.1\r\n\r\n")
+        connection.answer(headers: ["X-A": value, "X-B": "b"])
+        let written = try connection.written()
+        #expect(!written.contains("X-A") && !written.contains("X-Evil") && written.contains("X-B: b\r\n"))
+    }
+
+    // MARK: Bad input
+
+    @Test(arguments: ["content-length: 101\r\n\r\n", "transfer-encoding: chunked\r\n\r\n65\r\n"])
+    func `a body that is too large is read to its end and not kept`(_ rest: String) throws {
+        let connection = try Connection()
+        let body = String(repeating: "x", count: 101)
+        let end = rest.hasPrefix("transfer") ? "\r\n0\r\n\r\n" : ""
+        try connection.send("POST / HTTP/1.1\r\n\(rest)\(body)\(end)")
+        guard case .tooLarge = try #require(connection.responder.requests.first).body else { throw Missing() }
+        connection.answer()
+        #expect(connection.isOpen)
+        try connection.send(whole)
+        #expect(connection.responder.requests.count == 2)
+    }
+
+    @Test func `who asks before sending is told to go on, or at once that it is too much`() throws {
+        let connection = try Connection()
+        try connection.send("POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
+        #expect(try connection.written() == "HTTP/1.1 100 Continue\r\n\r\n")
+        try connection.send("{}")
+        connection.answer()
+        #expect(try connection.written().hasPrefix("HTTP/1.1 200"))
+        try connection.send("POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 101\r\n\r\n")
+        guard case .tooLarge = try #require(connection.responder.requests.last).body else { throw Missing() }
+        connection.answer()
+        #expect(!connection.isOpen)
+    }
+
+    @Test(arguments: [
+        "nonsense\r\n\r\n", "GET / HTTP/1.1\r\nbad header\r\n\r\n", "GET /\u{0} HTTP/1.1\r\n\r\n",
+        "POST / HTTP/1.1\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+        "GET / HTTP/1.1\r\nx: " + String(repeating: "x", count: 40_000) + "\r\n\r\n",
+        "GET / HTTP/1.1\r\n" + String(repeating: "a: b\r\n", count: 200) + "\r\n",
+    ])
+    func `what is not HTTP, or too much of it, is answered 400 and cut`(_ text: String) throws {
+        let connection = try Connection()
+        try? connection.send(text)
+        #expect(try connection.written().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+        #expect(!connection.isOpen && connection.responder.requests.isEmpty)
+    }
+
+    @Test func `nonsense behind a request does not take its answer`() throws {
+        let connection = try Connection()
+        try? connection.send("GET / HTTP/1.1\r\n\r\nnonsense\r\n\r\n")
+        connection.answer()
+        #expect(try connection.written().hasPrefix("HTTP/1.1 200"))
+        #expect(!connection.isOpen)
+    }
+
+    @Test func `half a request is none`() throws {
+        let connection = try Connection()
+        try connection.send(String(whole.dropLast()))
+        connection.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(connection.responder.requests.isEmpty && !connection.isOpen)
+    }
+
+    @Test func `who closes its half after asking gets its answer`() throws {
+        let connection = try Connection()
+        try connection.send(whole)
+        connection.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(connection.isOpen)
+        connection.answer()
+        #expect(try connection.written().contains("Connection: close"))
+        #expect(!connection.isOpen)
+    }
+
+    // MARK: The end
+
+    @Test func `a server that stops closes idle connections and answers the others first`() throws {
+        let idle = try Connection()
+        idle.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(!idle.isOpen)
+        let busy = try Connection()
+        try busy.send(whole)
+        busy.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(busy.isOpen)
+        busy.answer()
+        #expect(try busy.written().contains("Connection: close"))
+        #expect(!busy.isOpen)
+        let arriving = try Connection()
+        try arriving.send(String(whole.dropLast()))
+        arriving.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        try arriving.send("}")
+        arriving.answer()
+        #expect(try arriving.written().contains("Connection: close"))
+        #expect(!arriving.isOpen)
+    }
+
+    // MARK: Time
 
     @Test func `a head that trickles in is cut, however steadily it comes`() throws {
-        let channel = try channel()
-        try send("POST / HTTP/1.1\r\n", to: channel)
+        let connection = try Connection()
+        try connection.send("POST / HTTP/1.1\r\n")
         for _ in 0..<9 {
-            channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-            try send("x-a: b\r\n", to: channel)
+            connection.pass(1)
+            try connection.send("x-a: b\r\n")
         }
-        #expect(channel.isActive)
-        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-        #expect(!channel.isActive)
+        #expect(connection.isOpen)
+        connection.pass(1)
+        #expect(!connection.isOpen)
     }
 
     @Test func `a body that trickles in is cut`() throws {
-        let channel = try channel()
-        try send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n", to: channel)
+        let connection = try Connection()
+        try connection.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n")
         for _ in 0..<9 {
-            channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-            try send("x", to: channel)
+            connection.pass(1)
+            try connection.send("x")
         }
-        #expect(channel.isActive)
-        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-        #expect(!channel.isActive)
-    }
-
-    @Test func `a request that has arrived is not cut, nor is the silence after its answer`() throws {
-        let channel = try channel()
-        for _ in 0..<3 {
-            try send(whole, to: channel)
-            channel.embeddedEventLoop.advanceTime(by: .seconds(60))
-            #expect(channel.isActive, "while it is being answered")
-            try answer(on: channel)
-            channel.embeddedEventLoop.advanceTime(by: .seconds(60))
-            #expect(channel.isActive, "between two requests")
-        }
+        #expect(connection.isOpen)
+        connection.pass(1)
+        #expect(!connection.isOpen)
     }
 
     @Test func `each request on a connection has its own time`() throws {
-        let channel = try channel()
-        try send(whole, to: channel)
-        try answer(on: channel)
-        channel.embeddedEventLoop.advanceTime(by: .seconds(9))
-        try send("POST / HTTP/1.1\r\n", to: channel)
-        channel.embeddedEventLoop.advanceTime(by: .seconds(9))
-        #expect(channel.isActive)
-        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-        #expect(!channel.isActive)
+        let connection = try Connection()
+        try connection.send(whole)
+        connection.answer()
+        connection.pass(9)
+        try connection.send("POST / HTTP/1.1\r\n")
+        connection.pass(9)
+        #expect(connection.isOpen)
+        connection.pass(1)
+        #expect(!connection.isOpen)
     }
 
-    @Test func `a beginning that came before the last answer counts from that answer`() throws {
-        let channel = try channel()
-        try send(whole, to: channel)
-        try send("POST / HT", to: channel)
-        channel.embeddedEventLoop.advanceTime(by: .seconds(60))
-        #expect(channel.isActive)
-        try answer(on: channel)
-        channel.embeddedEventLoop.advanceTime(by: .seconds(10))
-        #expect(!channel.isActive)
+    @Test func `silence between two requests ends a connection`() throws {
+        let connection = try Connection()
+        try connection.send(whole)
+        connection.answer()
+        connection.pass(9)
+        #expect(connection.isOpen)
+        connection.pass(1)
+        #expect(!connection.isOpen)
+    }
+
+    @Test func `a request whose time is over is cancelled, and its answer written`() throws {
+        let connection = try Connection()
+        try connection.send(whole)
+        connection.pass(9)
+        #expect(try connection.written().isEmpty)
+        connection.pass(1)
+        connection.channel.embeddedEventLoop.run()
+        #expect(try connection.written().hasPrefix("HTTP/1.1 503"))
+        #expect(connection.isOpen)
+        try connection.send(whole)
+        connection.answer()
+        #expect(try connection.written().hasPrefix("HTTP/1.1 200"))
+    }
+}
+
+@Suite struct DateHeaderTests {
+    @Test(arguments: [
+        (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+        (1_709_164_799, "Wed, 28 Feb 2024 23:59:59 GMT"), (1_709_208_000, "Thu, 29 Feb 2024 12:00:00 GMT"),
+    ])
+    func `a date has the form that RFC 9110 fixes`(second: Int, text: String) {
+        #expect(DateHeader.text(of: second) == text)
     }
 }

@@ -39,14 +39,12 @@ extension SourceRule {
         "CIDN2": ["AccountLinking"],
         "CArgon2": ["AccountOperations"],
         "Subprocess": ["PostgresCluster"],
-        "Hummingbird": ["AccountAPI", "concord", "demo"],
-        "HummingbirdCore": ["AccountAPI", "concord"],
-        "HummingbirdTLS": ["concord"],
-        "HummingbirdRouter": ["AccountAPI"],
-        "HTTPTypes": ["AccountAPI", "concord", "demo"],
+        "HTTPServer": ["AccountAPI", "concord", "demo"],
+        "HTTPTypes": ["AccountAPI", "HTTPServer", "concord", "demo"],
+        "NIOHTTP1": ["AccountAPI", "HTTPServer", "IdentityProviders", "demo"],
         "ArgumentParser": ["bench", "concord", "demo"],
         "Yams": ["concord"],
-        "NIOSSL": ["IdentityProviders", "concord"],
+        "NIOSSL": ["HTTPServer", "IdentityProviders", "concord"],
         "JWTKit": ["IdentityProviders"],
         "AsyncHTTPClient": ["IdentityProviders", "demo"],
         "AccountAPI": ["concord"],
@@ -91,12 +89,12 @@ extension SourceRule {
         },
         planted: [
             SourceFile(path: "Sources/AccountStore/A.swift", text: "import CLibpq\n"),
-            SourceFile(path: "Sources/AccountOperations/A.swift", text: "package import Hummingbird\n"),
+            SourceFile(path: "Sources/AccountOperations/A.swift", text: "package import HTTPServer\n"),
             SourceFile(path: "Sources/AccountAPI/A.swift", text: "import AccountStore\n"),
         ],
         allowed: [
             SourceFile(path: "Sources/Postgres/A.swift", text: "import CLibpq\n"),
-            SourceFile(path: "Sources/AccountAPI/A.swift", text: "import Hummingbird\n"),
+            SourceFile(path: "Sources/AccountAPI/A.swift", text: "import HTTPServer\n"),
         ]
     )
 

@@ -48,7 +48,6 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(configuration.listen.adminListener == nil)
         #expect(configuration.limits.requestTimeout == .seconds(10))
         #expect(configuration.limits.bodyBytesMax == 1_048_576)
-        #expect(configuration.limits.batchBodyBytesMax == 16_777_216)
         #expect(configuration.limits.jsonDepthMax == 64)
         #expect(configuration.limits.drainTimeout == .seconds(10))
         #expect(configuration.limits.providerCallTimeout == .seconds(5))
@@ -264,10 +263,6 @@ private func mistake(_ variable: String, _ value: String) -> String {
     @Test func `only one admin listener`() {
         let yaml = "listen: {admin_socket: /run/a.sock, admin_address: '127.0.0.1:9098'}"
         #expect(mistakes(configurationSources(yaml, required)).contains("excludes listen.admin_socket"))
-    }
-
-    @Test func `a batch body is not smaller than a body`() {
-        #expect(mistake("CONCORD_LIMITS_BATCH_BODY_BYTES_MAX", "512KiB").contains("is below limits.body_bytes_max"))
     }
 
     @Test func `what Kubernetes puts beside a service of our name is no mistake`() {

@@ -1,10 +1,8 @@
 /// What one request, and one process, may use at most.
 struct LimitsConfiguration: Sendable, Hashable {
-    /// From the first byte of a request to its last, and from its head to its answer.
+    /// From the first byte of a request to its last, and from there to its answer.
     let requestTimeout: Duration
     let bodyBytesMax: Int
-    /// For the routes that take many accounts at once; at least `bodyBytesMax`.
-    let batchBodyBytesMax: Int
     /// Not above 64: what is stored is read back within that.
     let jsonDepthMax: Int
     /// How long requests in flight may go on after SIGTERM.
@@ -18,28 +16,21 @@ struct LimitsConfiguration: Sendable, Hashable {
 
 extension LimitsConfiguration {
     static let entries: [ConfigurationEntry] = [
-        requestTimeoutKey.entry, bodyBytesMaxKey.entry, batchBodyBytesMaxKey.entry, jsonDepthMaxKey.entry,
-        drainTimeoutKey.entry, providerCallTimeoutKey.entry, passwordHashingThreadsKey.entry,
-        passwordHashingQueueLengthMaxKey.entry,
+        requestTimeoutKey.entry, bodyBytesMaxKey.entry, jsonDepthMaxKey.entry, drainTimeoutKey.entry,
+        providerCallTimeoutKey.entry, passwordHashingThreadsKey.entry, passwordHashingQueueLengthMaxKey.entry,
     ]
 
     private static let requestTimeoutKey = ConfigurationKey(
         "limits.request_timeout",
         .duration(milliseconds: 1000...300_000),
         default: .seconds(10),
-        "Time for a request to arrive in full, and for its answer from its head on; what takes longer is cut or answered 503"
+        "Time for a request to arrive in full, and from there for its answer; what takes longer is cut or answered 503"
     )
     private static let bodyBytesMaxKey = ConfigurationKey(
         "limits.body_bytes_max",
         .byteCount(1024...(64 << 20)),
         default: 1 << 20,
         "Size of a request body"
-    )
-    private static let batchBodyBytesMaxKey = ConfigurationKey(
-        "limits.batch_body_bytes_max",
-        .byteCount(1024...(256 << 20)),
-        default: 16 << 20,
-        "Size of a request body on the batch routes; not below `limits.body_bytes_max`"
     )
     private static let jsonDepthMaxKey = ConfigurationKey(
         "limits.json_depth_max",
@@ -76,14 +67,10 @@ extension LimitsConfiguration {
     init(reading reader: inout ConfigurationReader) {
         requestTimeout = reader.value(Self.requestTimeoutKey)
         bodyBytesMax = reader.value(Self.bodyBytesMaxKey)
-        batchBodyBytesMax = reader.value(Self.batchBodyBytesMaxKey)
         jsonDepthMax = reader.value(Self.jsonDepthMaxKey)
         drainTimeout = reader.value(Self.drainTimeoutKey)
         providerCallTimeout = reader.value(Self.providerCallTimeoutKey)
         passwordHashingThreads = reader.value(Self.passwordHashingThreadsKey)
         passwordHashingQueueLengthMax = reader.value(Self.passwordHashingQueueLengthMaxKey)
-        if batchBodyBytesMax < bodyBytesMax {
-            reader.refuse(Self.batchBodyBytesMaxKey, "is below limits.body_bytes_max; give at least as much")
-        }
     }
 }

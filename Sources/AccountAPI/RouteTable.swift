@@ -1,0 +1,138 @@
+import HTTPTypes
+
+/// Finds what answers a method at a path. Built once; safe to use from any task.
+struct RouteTable<Target: Sendable>: Sendable {
+    private typealias Targets = [HTTPRequest.Method: Target]
+
+    private enum Segment: Sendable, Hashable {
+        case literal(String)
+        /// `{name}`: any one segment; `{name}:verb`: any that ends with the rest.
+        case capture(name: String, rest: String)
+
+        init(_ text: String) {
+            guard text.hasPrefix("{"), let end = text.firstIndex(of: "}") else {
+                self = .literal(text)
+                return
+            }
+            self = .capture(
+                name: String(text[text.index(after: text.startIndex)..<end]),
+                rest: String(text[text.index(after: end)...])
+            )
+        }
+
+        /// How many bytes stand fixed.
+        var literalLength: Int {
+            switch self {
+            case .literal(let text): text.utf8.count
+            case .capture(_, let rest): rest.utf8.count
+            }
+        }
+    }
+
+    private struct Pattern: Sendable {
+        let segments: [Segment]
+        var targets: Targets
+    }
+
+    /// By the path as it is written; no captures.
+    private var literals: [String: Targets] = [:]
+    /// Paths with captures, by how many segments they have; among those, what says more stands first.
+    private var patterns: [Int: [Pattern]] = [:]
+
+    /// `path`: segments after slashes; one that begins with a name in braces stands for any.
+    mutating func add(_ method: HTTPRequest.Method, _ path: String, _ target: Target) {
+        let segments = Self.segments(of: path).map(Segment.init)
+        guard path.contains("{") else {
+            literals[path, default: [:]][method] = target
+            return
+        }
+        var patterns = patterns[segments.count] ?? []
+        if let index = patterns.firstIndex(where: { $0.segments == segments }) {
+            patterns[index].targets[method] = target
+        } else {
+            patterns.append(Pattern(segments: segments, targets: [method: target]))
+        }
+        func literalLength(_ pattern: Pattern) -> Int { pattern.segments.reduce(0) { $0 + $1.literalLength } }
+        self.patterns[segments.count] = patterns.sorted { literalLength($0) > literalLength($1) }
+    }
+
+    /// What answers, with the captured segments by name; `nil` when nothing does. HEAD is answered as GET.
+    func find(_ method: HTTPRequest.Method, _ path: String) -> (target: Target, captures: [String: String])? {
+        let method = method == .head ? .get : method
+        if let targets = literals[path] { return targets[method].map { ($0, [:]) } }
+        // Clients escape what need not be, and put two slashes where one would do.
+        let segments = Self.segments(of: path).map { PercentEncoding.decode($0.utf8) }
+        let decoded = segments.compactMap(\.self)
+        guard decoded.count == segments.count else { return nil }
+        if let targets = literals["/" + decoded.joined(separator: "/")] { return targets[method].map { ($0, [:]) } }
+        for pattern in patterns[decoded.count] ?? [] {
+            guard let target = pattern.targets[method], let captures = Self.match(decoded, pattern.segments) else {
+                continue
+            }
+            return (target, captures)
+        }
+        return nil
+    }
+
+    private static func segments(of path: String) -> [String] {
+        path.split(separator: "/").map(String.init)
+    }
+
+    private static func match(_ segments: [String], _ pattern: [Segment]) -> [String: String]? {
+        var captures: [String: String] = [:]
+        for (segment, part) in zip(segments, pattern) {
+            switch part {
+            case .literal(let text): guard segment == text else { return nil }
+            case .capture(let name, let rest):
+                guard segment.hasSuffix(rest), segment != rest else { return nil }
+                captures[name] = String(segment.dropLast(rest.count))
+            }
+        }
+        return captures
+    }
+}
+
+/// Percent-encoding (RFC 3986 §2.1), and the form encoding that adds `+` for a space.
+enum PercentEncoding {
+    /// `nil` when an escape is cut short, or the result is not UTF-8.
+    static func decode(_ text: some Sequence<UInt8>, plusIsSpace: Bool = false) -> String? {
+        var decoded: [UInt8] = []
+        var bytes = text.makeIterator()
+        while let byte = bytes.next() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = bytes.next().flatMap(hexDigit), let low = bytes.next().flatMap(hexDigit) else {
+                    return nil
+                }
+                decoded.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsSpace: decoded.append(UInt8(ascii: " "))
+            default: decoded.append(byte)
+            }
+        }
+        return String(validating: decoded, as: UTF8.self)
+    }
+
+    /// The decoded `name=value` pairs of a query or a form; of repeated names the first wins, and what cannot be decoded
+    /// is left out.
+    static func pairs(_ text: some Collection<UInt8>, plusIsSpace: Bool) -> [String: String] {
+        var pairs: [String: String] = [:]
+        for pair in text.split(separator: UInt8(ascii: "&")) {
+            let equals = pair.firstIndex(of: UInt8(ascii: "="))
+            let value = equals.map { pair[pair.index(after: $0)...] }
+            guard let name = decode(pair[..<(equals ?? pair.endIndex)], plusIsSpace: plusIsSpace), pairs[name] == nil,
+                let value = value.map({ decode($0, plusIsSpace: plusIsSpace) }) ?? ""
+            else { continue }
+            pairs[name] = value
+        }
+        return pairs
+    }
+
+    private static func hexDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package import NIOCore
+import NIOExtras
+import NIOHTTP1
+import NIOPosix
+package import NIOSSL
+import ServiceLifecycle
+
+/// A socket that answers HTTP/1.1 (RFC 9112), from when it is run until it is told to stop.
+///
+/// Requests are answered on the event loop that received them: a request crosses to another thread only where it waits
+/// for one.
+package struct Listener: Service {
+    package enum Address: Sendable {
+        /// With port 0 the system chooses.
+        case tcp(host: String, port: Int)
+        /// A path that nothing listens at; what an earlier process left there is removed.
+        case unixSocket(path: String)
+    }
+
+    private let address: Address
+    private let tls: NIOSSLContext?
+    private let limits: ServerLimits
+    private let eventLoops: any EventLoopGroup
+    private let whenListening: @Sendable (SocketAddress?) -> Void
+    private let responder: any Responder
+
+    ///
+    /// - `tls`: `nil` for plain HTTP.
+    /// - `whenListening`: called once, with the address that connections are accepted at.
+    package init(
+        address: Address,
+        tls: NIOSSLContext? = nil,
+        limits: ServerLimits,
+        eventLoops: any EventLoopGroup,
+        responder: any Responder,
+        whenListening: @escaping @Sendable (SocketAddress?) -> Void = { _ in }
+    ) {
+        self.address = address
+        self.tls = tls
+        self.limits = limits
+        self.eventLoops = eventLoops
+        self.responder = responder
+        self.whenListening = whenListening
+    }
+
+    /// Connections that wait to be accepted.
+    private static let backlog: Int32 = 1024
+
+    /// Listens until the task's graceful shutdown, then answers what has arrived and closes every connection; when the
+    /// task is cancelled, returns without waiting for the answers.
+    ///
+    /// - Throws: when the address cannot be bound.
+    package func run() async throws {
+        let quiescing = ServerQuiescingHelper(group: eventLoops)
+        let channel = try await bind(quiescing)
+        whenListening(channel.localAddress)
+        let closed = channel.eventLoop.makePromise(of: Void.self)
+        try await withTaskCancellationHandler {
+            try await withGracefulShutdownHandler {
+                try await closed.futureResult.get()
+            } onGracefulShutdown: {
+                quiescing.initiateShutdown(promise: closed)
+            }
+        } onCancel: {
+            channel.close(promise: nil)
+            closed.fail(CancellationError())
+        }
+    }
+
+    private func bind(_ quiescing: ServerQuiescingHelper) async throws -> any Channel {
+        let bootstrap = ServerBootstrap(group: eventLoops)
+            .serverChannelOption(.backlog, value: Self.backlog)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        quiescing.makeServerChannelHandler(channel: channel)
+                    )
+                }
+            }
+            // A client may close its half once it has asked.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try configure(channel) }
+            }
+        switch address {
+        case .tcp(let host, let port):
+            return try await bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .bind(host: host, port: port).get()
+        case .unixSocket(let path):
+            return try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+        }
+    }
+
+    private func configure(_ channel: any Channel) throws {
+        if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
+        try channel.pipeline.syncOperations.addHTTPServer(limits: limits, responder: responder)
+    }
+}
+
+extension ChannelPipeline.SynchronousOperations {
+    /// Adds everything between bytes and `responder`.
+    func addHTTPServer(limits: ServerLimits, responder: any Responder) throws {
+        var headLimits = NIOHTTPDecoderLimitConfiguration()
+        headLimits.maxHeaderFieldSize = 32 << 10
+        headLimits.maxHeaderListSize = 64 << 10
+        headLimits.maxHeaderFieldCount = 100
+        let decoder = HTTPRequestDecoder(limitConfiguration: headLimits)
+        try addHandler(ByteToMessageHandler(decoder))
+        try addHandler(RequestHandler(limits: limits, responder: responder))
+    }
+}

@@ -1,0 +1,304 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+/// One connection: gathers a request, has it answered, writes the answer, and closes what takes too long.
+///
+/// Lives on its connection's event loop. Stands right behind NIO's decoder and writes bytes: handlers for each of its
+/// concerns would cost a request more than the request itself.
+final class RequestHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = ByteBuffer
+
+    private enum Phase {
+        /// Between two requests, or before the first.
+        case idle
+        /// Something of a request has come.
+        case arriving
+        /// The request has come in full.
+        case answering(Task<Void, Never>)
+        /// Nothing more is read; what is written last is on its way.
+        case leaving
+    }
+
+    private let limits: ServerLimits
+    private let responder: any Responder
+    private var phase = Phase.idle
+    private var head: HTTPRequestHead?
+    private var body: ByteBuffer?
+    private var isTooLarge = false
+    /// Whether a next request may follow the one at hand.
+    private var keepsAlive = true
+    /// Whether the server is about to stop.
+    private var isQuiescing = false
+    /// What came behind a request that is being answered. No more is read meanwhile.
+    private var waiting: CircularBuffer<HTTPServerRequestPart> = []
+    /// When the phase has lasted long enough.
+    private var deadline = NIODeadline.distantFuture
+    /// One timer for the whole connection, which looks again at whatever the deadline is by then: a timer for each
+    /// request would cost more than some of them do.
+    private var timer: Scheduled<Void>?
+    /// Bytes of answers that the client had not taken when the timer last looked.
+    private var untakenBytes = 0
+    private var executor: EventLoopExecutor?
+    private var peer: SocketAddress?
+
+    init(limits: ServerLimits, responder: any Responder) {
+        self.limits = limits
+        self.responder = responder
+    }
+
+    private var timeout: TimeAmount { TimeAmount(limits.requestTimeout) }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        executor = EventLoopExecutor(context.eventLoop)
+        if context.channel.isActive { connected(context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        connected(context)
+        context.fireChannelActive()
+    }
+
+    private func connected(_ context: ChannelHandlerContext) {
+        guard timer == nil else { return }
+        peer = context.remoteAddress
+        enter(.idle, context)
+        watch(context)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timer?.cancel()
+        // Nobody waits for the answer any more. Whatever it has begun is done in full or not at all.
+        if case .answering(let task) = phase { task.cancel() }
+        phase = .leaving
+        context.fireChannelInactive()
+    }
+
+    // MARK: A request arrives
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        if case .answering = phase {
+            if waiting.isEmpty { setReading(false, context) }
+            waiting.append(part)
+        } else {
+            take(part, context)
+        }
+    }
+
+    private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+        switch part {
+        case .head(let head): begin(head, context)
+        case .body(let part): append(part)
+        case .end: if case .arriving = phase { answer(context) }
+        }
+    }
+
+    /// Goes on with what came while a request was being answered.
+    private func takeWaiting(_ context: ChannelHandlerContext) {
+        guard !waiting.isEmpty else { return }
+        while let part = waiting.popFirst() {
+            take(part, context)
+            if case .answering = phase, !waiting.isEmpty { return }
+        }
+        setReading(true, context)
+    }
+
+    private func setReading(_ reads: Bool, _ context: ChannelHandlerContext) {
+        do {
+            try context.channel.syncOptions?.setOption(.autoRead, value: reads)
+        } catch {
+            leave(context)
+        }
+    }
+
+    /// Comes after every read, also one that completed nothing: a head has begun to arrive then.
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if case .idle = phase { enter(.arriving, context) }
+        context.fireChannelReadComplete()
+    }
+
+    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        // Whoever keeps asking and takes no answers gets no more of them.
+        guard context.channel.isWritable else { return leave(context) }
+        if case .idle = phase { enter(.arriving, context) }
+        self.head = head
+        keepsAlive = head.isKeepAlive && !isQuiescing
+        body = nil
+        isTooLarge = false
+        if let length = head.headers.first(name: "Content-Length"), let bytes = Int(length) {
+            isTooLarge = bytes > limits.bodyBytesMax
+        }
+        guard head.headers.first(name: "Expect")?.lowercased() == "100-continue" else { return }
+        if isTooLarge {
+            keepsAlive = false
+            answer(context)
+        } else {
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
+        }
+    }
+
+    /// What is too large is read to its end all the same: a client that is still sending would not see the answer.
+    private func append(_ part: ByteBuffer) {
+        guard !isTooLarge else { return }
+        guard (body?.readableBytes ?? 0) + part.readableBytes <= limits.bodyBytesMax else {
+            isTooLarge = true
+            body = nil
+            return
+        }
+        if body == nil {
+            body = part
+        } else {
+            body?.writeImmutableBuffer(part)
+        }
+    }
+
+    // MARK: It is answered
+
+    private func answer(_ context: ChannelHandlerContext) {
+        guard let head, let executor else { return }
+        let request = ServerRequest(
+            method: HTTPRequest.Method(head.method),
+            target: head.uri,
+            headers: head.headers,
+            body: isTooLarge ? .tooLarge : .complete(body ?? ByteBuffer()),
+            peer: peer
+        )
+        body = nil
+        let connection = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        let task = Task(executorPreference: executor) { [responder] in
+            let response = await responder.respond(to: request)
+            connection.value.handler.write(response, connection.value.context)
+        }
+        enter(.answering(task), context)
+    }
+
+    private func write(_ response: ServerResponse, _ context: ChannelHandlerContext) {
+        guard case .answering = phase, let head else { return }
+        let connection: ResponseWriter.Connection? =
+            !keepsAlive ? .close : head.version == .http1_0 ? .keepAlive : nil
+        let bytes = ResponseWriter.bytes(
+            of: response,
+            isHead: head.method == .HEAD,
+            connection,
+            context.channel.allocator
+        )
+        guard keepsAlive else { return writeLast(bytes, context) }
+        enter(.idle, context)
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+        takeWaiting(context)
+    }
+
+    private func writeLast(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        enter(.leaving, context)
+        let isWritten = context.eventLoop.makePromise(of: Void.self)
+        isWritten.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: isWritten)
+    }
+
+    // MARK: It ends
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event as? ChannelEvent == .inputClosed {
+            keepsAlive = false
+            switch phase {
+            case .idle, .arriving: leave(context)
+            case .answering, .leaving: break
+            }
+        } else if event is ChannelShouldQuiesceEvent {
+            isQuiescing = true
+            keepsAlive = false
+            if case .idle = phase { leave(context) }
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch phase {
+        case .idle, .arriving:
+            guard error is HTTPParserError else { return leave(context) }
+            writeLast(ResponseWriter.badRequest(context.channel.allocator), context)
+        case .answering, .leaving:
+            // What was understood is answered first.
+            keepsAlive = false
+        }
+    }
+
+    private func leave(_ context: ChannelHandlerContext) {
+        if case .answering(let task) = phase { task.cancel() }
+        phase = .leaving
+        context.close(promise: nil)
+    }
+
+    // MARK: Time
+
+    private func enter(_ next: Phase, _ context: ChannelHandlerContext) {
+        phase = next
+        deadline = context.eventLoop.now + timeout
+        untakenBytes = .max
+    }
+
+    private func watch(_ context: ChannelHandlerContext) {
+        let at = min(deadline, context.eventLoop.now + timeout)
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: at) { [self] in
+            guard context.channel.isActive else { return }
+            if deadline <= context.eventLoop.now { expire(context) }
+            if context.channel.isActive { watch(context) }
+        }
+    }
+
+    private func expire(_ context: ChannelHandlerContext) {
+        switch phase {
+        case .arriving:
+            leave(context)
+        case .answering(let task):
+            // Answered like a service that is away, as soon as the task has noticed.
+            task.cancel()
+            deadline = .distantFuture
+        case .idle, .leaving:
+            let untaken = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+            guard untaken > 0, untaken < untakenBytes else { return leave(context) }
+            // Slow, but not gone.
+            untakenBytes = untaken
+            deadline = context.eventLoop.now + timeout
+        }
+    }
+}
+
+/// Runs a request's task on the event loop of its connection.
+private final class EventLoopExecutor: TaskExecutor {
+    private let eventLoop: any EventLoop
+
+    init(_ eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+extension HTTPRequest.Method {
+    fileprivate init(_ method: HTTPMethod) {
+        switch method {
+        case .GET: self = .get
+        case .POST: self = .post
+        case .PUT: self = .put
+        case .PATCH: self = .patch
+        case .DELETE: self = .delete
+        case .HEAD: self = .head
+        case .OPTIONS: self = .options
+        // The decoder lets only tokens through, and every token is a method (RFC 9110 §9.1).
+        default: self = HTTPRequest.Method(method.rawValue) ?? .trace
+        }
+    }
+}
+
+extension TimeAmount {
+    fileprivate init(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        self = .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+}
