@@ -7,7 +7,7 @@ struct Concord: AsyncParsableCommand {
         commandName: "concord",
         abstract: "A self-hosted account-linking and provider-conflict service on PostgreSQL.",
         discussion: """
-            Firebase client and Admin SDKs work against it unmodified. Start with `concord dev`, which brings its own \
+            Speaks the protocol of Firebase Authentication to its SDKs. Start with `concord dev`, which brings its own \
             database; production runs `concord migrate up` and then `concord serve`.
             """,
         version: ConcordVersion.current,

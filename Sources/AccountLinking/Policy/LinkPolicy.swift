@@ -11,7 +11,7 @@ package struct LinkPolicy: Sendable, Hashable {
     package var allowsClientSignUp = true
     /// `client.permissions.disabledUserDeletion` negated.
     package var allowsClientDeletion = true
-    /// Whether enrolled second factors are asked for (`mfa.state` is not `DISABLED`).
+    /// Whether enrolled second factors are asked for. Always off for now: nothing reads `mfa.state` yet.
     package var requiresEnrolledSecondFactors = false
     /// `passwordReset.unlinksProviders` (R2, `spec/09` 12).
     package var passwordResetUnlinksProviders = true

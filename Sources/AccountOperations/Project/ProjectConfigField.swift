@@ -31,11 +31,11 @@ package struct ProjectConfigField: Sendable, Hashable {
     private static let signIn: [ProjectConfigField] = [
         .init("signIn.email.enabled", .bool, .bool(false), "Sign-in with e-mail and password, or with a link."),
         .init("signIn.email.passwordRequired", .bool, .bool(true), "`false` allows e-mail links as well."),
-        .init("signIn.phoneNumber.enabled", .bool, .bool(false), "Sign-in with a code sent to a phone."),
+        .init("signIn.phoneNumber.enabled", .bool, .bool(false), "Sign-in with a code sent to a phone. No effect yet."),
         .init(
             "signIn.phoneNumber.testPhoneNumbers",
             .testPhoneNumbers,
-            "Fictional numbers with fixed codes; no message is sent to them."
+            "Fictional numbers with fixed codes. No effect yet, but a number that an account owns is refused."
         ),
         .init("signIn.anonymous.enabled", .bool, .bool(false), "Accounts without any credential."),
         .init("signIn.allowDuplicateEmails", .bool, .bool(false), "Several accounts may have one address."),
@@ -71,37 +71,68 @@ package struct ProjectConfigField: Sendable, Hashable {
             "notification.sendEmail.method",
             .choice(["METHOD_UNSPECIFIED", "DEFAULT", "CUSTOM_SMTP"], unavailable: ["CUSTOM_SMTP"]),
             .string("DEFAULT"),
-            "How mails leave; the server's own configuration says through which relay."
+            "How mails leave. No effect yet: none does."
         ),
-        .init("notification.sendEmail.resetPasswordTemplate", template, "The mail with a code to reset a password."),
-        .init("notification.sendEmail.verifyEmailTemplate", template, "The mail with a code to verify an address."),
-        .init("notification.sendEmail.changeEmailTemplate", template, "The mail that tells of a changed address."),
+        .init(
+            "notification.sendEmail.resetPasswordTemplate",
+            template,
+            "The mail with a code to reset a password. No effect yet."
+        ),
+        .init(
+            "notification.sendEmail.verifyEmailTemplate",
+            template,
+            "The mail with a code to verify an address. No effect yet."
+        ),
+        .init(
+            "notification.sendEmail.changeEmailTemplate",
+            template,
+            "The mail that tells of a changed address. No effect yet."
+        ),
         .init("notification.sendEmail.legacyResetPasswordTemplate", template, "Kept for old consoles."),
         .init(
             "notification.sendEmail.revertSecondFactorAdditionTemplate",
             template,
-            "The mail that tells of a new second factor."
+            "The mail that tells of a new second factor. No effect yet."
         ),
-        .init("notification.sendEmail.callbackUri", .text(bytesMax: 2048), "The page that action links lead to."),
+        .init(
+            "notification.sendEmail.callbackUri",
+            .text(bytesMax: 2048),
+            "The page that action links lead to. No effect yet: it is `/__/auth/action` at `listen.public_url`."
+        ),
         .init("notification.sendEmail.dnsInfo.useCustomDomain", .bool, .bool(false), "Kept for consoles."),
-        .init("notification.sendEmail.smtp", .unavailable, "The relay belongs to the server's configuration."),
-        .init("notification.sendSms.useDeviceLocale", .bool, .bool(false), "Messages in the language of the phone."),
+        .init("notification.sendEmail.smtp", .unavailable, "A relay will belong to the server's configuration."),
+        .init(
+            "notification.sendSms.useDeviceLocale",
+            .bool,
+            .bool(false),
+            "Messages in the language of the phone. No effect yet."
+        ),
         .init(
             "notification.sendSms.smsTemplate",
             .message([.init("content", .text(bytesMax: 1024))]),
-            "The text of a message."
+            "The text of a message. No effect yet."
         ),
-        .init("notification.defaultLocale", .text(bytesMax: 35), .string("en"), "The language of mails by default."),
+        .init(
+            "notification.defaultLocale",
+            .text(bytesMax: 35),
+            .string("en"),
+            "The language of mails, and of the links in them, by default."
+        ),
     ]
 
     private static let factorState = ProjectConfigType.choice(["STATE_UNSPECIFIED", "DISABLED", "ENABLED", "MANDATORY"])
 
     private static let secondFactors: [ProjectConfigField] = [
-        .init("mfa.state", factorState, .string("DISABLED"), "Whether second factors are asked for."),
+        .init(
+            "mfa.state",
+            factorState,
+            .string("DISABLED"),
+            "Whether second factors are asked for. No effect yet: none is."
+        ),
         .init(
             "mfa.enabledProviders",
             .list(.choice(["PROVIDER_UNSPECIFIED", "PHONE_SMS"]), countMax: 2),
-            "Second factors that are not in `mfa.providerConfigs`."
+            "Second factors that are not in `mfa.providerConfigs`. No effect yet."
         ),
         .init(
             "mfa.providerConfigs",
@@ -112,7 +143,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 ]),
                 countMax: 4
             ),
-            "Second factors with settings of their own."
+            "Second factors with settings of their own. No effect yet."
         ),
     ]
 
@@ -127,7 +158,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             "passwordPolicyConfig.forceUpgradeOnSignin",
             .bool,
             .bool(false),
-            "Whether a password that does not meet the policy still signs in."
+            "Whether a password that does not meet an enforced policy is refused at sign-in too."
         ),
         .init(
             "passwordPolicyConfig.passwordPolicyVersions",
@@ -156,12 +187,12 @@ package struct ProjectConfigField: Sendable, Hashable {
         .init(
             "smsRegionConfig.allowByDefault.disallowedRegions",
             .list(.region, countMax: 300),
-            "Messages go everywhere but there. Excludes `smsRegionConfig.allowlistOnly`."
+            "Messages go everywhere but there. Excludes `smsRegionConfig.allowlistOnly`. No effect yet."
         ),
         .init(
             "smsRegionConfig.allowlistOnly.allowedRegions",
             .list(.region, countMax: 300),
-            "Messages go nowhere but there. Excludes `smsRegionConfig.allowByDefault`."
+            "Messages go nowhere but there. Excludes `smsRegionConfig.allowByDefault`. No effect yet."
         ),
     ]
 
@@ -216,7 +247,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             "mobileLinksConfig.domain",
             .choice(["DOMAIN_UNSPECIFIED", "FIREBASE_DYNAMIC_LINK_DOMAIN", "HOSTING_DOMAIN"]),
             .string("HOSTING_DOMAIN"),
-            "Which host links that open an app are on."
+            "Which host links that open an app are on. No effect here: `concord.linkDomains` says it."
         ),
         .init("quota.signUpQuotaConfig.quota", .longInteger(0...1_000_000_000), "Kept for consoles."),
         .init("quota.signUpQuotaConfig.startTime", .text(bytesMax: 64), "Kept for consoles."),
