@@ -86,8 +86,9 @@ package enum Denial: Error, Sendable, Hashable {
 package struct Contention: Error, Sendable {}
 
 extension AccountOperations {
-    /// How often a decision is taken again because its facts moved before the caller is told to come back.
-    private static let attemptsMax = 8
+    /// How often a decision is taken again because its facts moved before the caller is told to come back: enough for
+    /// 64 writers of one account, in at most a second or two.
+    private static let attemptsMax = 16
 
     /// Runs `attempt` until it applied or said no. An attempt that returns `nil` found its facts moved.
     ///
@@ -98,7 +99,7 @@ extension AccountOperations {
         for number in 1...Self.attemptsMax {
             if let outcome = try await attempt() { return outcome }
             // Two writers that collided once should not collide again in step.
-            let millisecondsMax = UInt64(1 << min(number, 6))
+            let millisecondsMax = UInt64(1 << min(number, 7))
             let bytes = effects.randomBytes(2)
             let jitter = (UInt64(bytes[0]) << 8 | UInt64(bytes[1])) % (millisecondsMax * 1000)
             try await Task.sleep(for: .microseconds(jitter))
