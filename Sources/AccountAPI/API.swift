@@ -96,6 +96,13 @@ package struct API: Sendable {
             let endpoint = Endpoint(route: route, api: self)
             for path in route.paths { table.add(route.method, path, endpoint.respond) }
         }
+        for missing in UnimplementedPath.all {
+            for prefix in ["", Route.Service.identityToolkit.hostPrefix ?? ""] {
+                for method in UnimplementedPath.methods {
+                    table.add(method, prefix + missing.path) { _ in throw APIError.unimplemented(missing.what) }
+                }
+            }
+        }
         table.add(.get, "/healthz") { _ in .text("ok\n", status: .ok) }
         table.add(.get, "/readyz") { _ in
             if let reason = await service.reasonNotReady() {

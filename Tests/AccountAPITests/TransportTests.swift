@@ -43,6 +43,18 @@ struct TransportTests {
         }
     }
 
+    @Test func `what the original has and Concord has not is answered 501, under every prefix`() async throws {
+        let api = try TestAPI.shared
+        for missing in UnimplementedPath.all {
+            for prefix in ["", "/identitytoolkit.googleapis.com"] {
+                let answer = try await api.wire.send(.post, prefix + missing.path, Array("{}".utf8), key: nil)
+                #expect(answer.status == 501, "\(prefix + missing.path): \(answer.text)")
+                #expect(answer.json["error"]?["status"] == "UNIMPLEMENTED")
+                expectEnvelope(answer)
+            }
+        }
+    }
+
     @Test func `the wrong method is answered with an envelope`() async throws {
         let api = try TestAPI.shared
         for route in API.routes {

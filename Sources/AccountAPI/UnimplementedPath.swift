@@ -1,0 +1,53 @@
+import HTTPTypes
+
+/// A part of the original's API that Concord has not (docs/differences.md). It is answered 501 `UNIMPLEMENTED` whoever
+/// asks, so that nobody looks for a mistake in the path.
+struct UnimplementedPath: Sendable {
+    let path: String
+    /// What is missing, as the beginning of a sentence.
+    let what: String
+
+    static let methods: [HTTPRequest.Method] = [.get, .post, .patch, .delete]
+
+    static let all = [
+        UnimplementedPath(path: "/v1/accounts:sendVerificationCode", what: "Sign-in by phone"),
+        UnimplementedPath(path: "/v1/accounts:signInWithPhoneNumber", what: "Sign-in by phone"),
+        UnimplementedPath(path: "/v1/accounts:verifyIosClient", what: "Sign-in by phone"),
+        UnimplementedPath(path: "/v1/accounts:signInWithGameCenter", what: "Sign-in with Game Center"),
+        UnimplementedPath(path: "/v1/accounts:issueSamlResponse", what: "SAML"),
+        UnimplementedPath(path: "/v2/accounts:revokeToken", what: "Revoking a provider's token"),
+        UnimplementedPath(path: "/v2/accounts/mfaEnrollment:start", what: "A second factor"),
+        UnimplementedPath(path: "/v2/accounts/mfaEnrollment:finalize", what: "A second factor"),
+        UnimplementedPath(path: "/v2/accounts/mfaEnrollment:withdraw", what: "A second factor"),
+        UnimplementedPath(path: "/v2/accounts/mfaSignIn:start", what: "A second factor"),
+        UnimplementedPath(path: "/v2/accounts/mfaSignIn:finalize", what: "A second factor"),
+        UnimplementedPath(path: "/v2/accounts/passkeyEnrollment:start", what: "A passkey"),
+        UnimplementedPath(path: "/v2/accounts/passkeyEnrollment:finalize", what: "A passkey"),
+        UnimplementedPath(path: "/v2/accounts/passkeySignIn:start", what: "A passkey"),
+        UnimplementedPath(path: "/v2/accounts/passkeySignIn:finalize", what: "A passkey"),
+        UnimplementedPath(path: "/v1/projects/{project}/accounts:batchCreate", what: "Importing accounts"),
+        UnimplementedPath(
+            path: "/v1/projects/{project}/tenants/{tenant}/accounts:batchCreate",
+            what: "Importing accounts"
+        ),
+        UnimplementedPath(path: "/v2/projects/{project}/inboundSamlConfigs", what: "SAML"),
+        UnimplementedPath(path: "/v2/projects/{project}/inboundSamlConfigs/{id}", what: "SAML"),
+        UnimplementedPath(path: "/v2/projects/{project}/tenants/{tenant}/inboundSamlConfigs", what: "SAML"),
+        UnimplementedPath(path: "/v2/projects/{project}/tenants/{tenant}/inboundSamlConfigs/{id}", what: "SAML"),
+        UnimplementedPath(path: "/v2/projects/{project}/tenants", what: "Administration of tenants"),
+        UnimplementedPath(path: "/v2/projects/{project}/tenants/{tenant}", what: "Administration of tenants"),
+        UnimplementedPath(
+            path: "/v2/projects/{project}/tenants/{tenant}:getIamPolicy",
+            what: "Administration of tenants"
+        ),
+        UnimplementedPath(
+            path: "/v2/projects/{project}/tenants/{tenant}:setIamPolicy",
+            what: "Administration of tenants"
+        ),
+        UnimplementedPath(
+            path: "/v2/projects/{project}/tenants/{tenant}:testIamPermissions",
+            what: "Administration of tenants"
+        ),
+        // The next one goes here.
+    ]
+}
