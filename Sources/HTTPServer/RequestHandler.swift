@@ -88,6 +88,7 @@ final class RequestHandler: ChannelInboundHandler {
     }
 
     private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+        if case .leaving = phase { return }
         switch part {
         case .head(let head): begin(head, context)
         case .body(let part): append(part)
@@ -122,6 +123,10 @@ final class RequestHandler: ChannelInboundHandler {
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         // Whoever keeps asking and takes no answers gets no more of them.
         guard context.channel.isWritable else { return leave(context) }
+        // Exactly one, and what has none or several is no HTTP/1.1 (RFC 9112 §3.2).
+        guard head.version == .http1_0 || head.headers["Host"].count == 1 else {
+            return writeLast(ResponseWriter.badRequest(context.channel.allocator), context)
+        }
         if case .idle = phase { enter(.arriving, context) }
         self.head = head
         keepsAlive = head.isKeepAlive && !isQuiescing

@@ -104,19 +104,20 @@ import Testing
 
     @Test func `requests sent at once are answered one after the other`() throws {
         let connection = try Connection()
-        try connection.send("GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n" + whole)
+        try connection.send("GET /1 HTTP/1.1\r\nhost: a\r\n\r\nGET /2 HTTP/1.1\r\nhost: a\r\n\r\n" + whole)
         for target in ["/1", "/2", "/a?b=c"] {
             #expect(connection.responder.requests.last?.target == target)
             connection.answer(target)
             #expect(try connection.written().hasSuffix("\r\n\r\n" + target))
         }
         #expect(connection.responder.requests.count == 3 && connection.isOpen)
-        try connection.send("GET /4 HTTP/1.1\r\n\r\n")
+        try connection.send("GET /4 HTTP/1.1\r\nhost: a\r\n\r\n")
         #expect(connection.responder.requests.last?.target == "/4")
     }
 
     @Test(arguments: [
-        ("GET / HTTP/1.1\r\n\r\n", nil, true), ("GET / HTTP/1.1\r\nConnection: close\r\n\r\n", "close", false),
+        ("GET / HTTP/1.1\r\nhost: a\r\n\r\n", nil, true),
+        ("GET / HTTP/1.1\r\nhost: a\r\nConnection: close\r\n\r\n", "close", false),
         ("GET / HTTP/1.0\r\n\r\n", "close", false),
         ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive", true),
     ])
@@ -131,11 +132,11 @@ import Testing
 
     @Test func `HEAD tells the length and sends no body, 204 tells none`() throws {
         let connection = try Connection()
-        try connection.send("HEAD / HTTP/1.1\r\n\r\n")
+        try connection.send("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n")
         connection.answer("four")
         let head = try connection.written()
         #expect(head.contains("Content-Length: 4\r\n") && head.hasSuffix("\r\n\r\n"))
-        try connection.send("OPTIONS / HTTP/1.1\r\n\r\n")
+        try connection.send("OPTIONS / HTTP/1.1\r\nhost: a\r\n\r\n")
         connection.answer("", status: .noContent)
         #expect(try !connection.written().contains("Content-Length"))
     }
@@ -143,7 +144,7 @@ import Testing
     @Test(arguments: ["a\r\nX-Evil: 1", "a\nb", "a\u{0}b"])
     func `a value that could end its field is left out`(_ value: String) throws {
         let connection = try Connection()
-        try connection.send("GET / HTTP/1.1\r\n\r\n")
+        try connection.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n")
         connection.answer(headers: ["X-A": value, "X-B": "b"])
         let written = try connection.written()
         #expect(!written.contains("X-A") && !written.contains("X-Evil") && written.contains("X-B: b\r\n"))
@@ -156,7 +157,7 @@ import Testing
         let connection = try Connection()
         let body = String(repeating: "x", count: 101)
         let end = rest.hasPrefix("transfer") ? "\r\n0\r\n\r\n" : ""
-        try connection.send("POST / HTTP/1.1\r\n\(rest)\(body)\(end)")
+        try connection.send("POST / HTTP/1.1\r\nhost: a\r\n\(rest)\(body)\(end)")
         guard case .tooLarge = try #require(connection.responder.requests.first).body else { throw Missing() }
         connection.answer()
         #expect(connection.isOpen)
@@ -166,22 +167,23 @@ import Testing
 
     @Test func `who asks before sending is told to go on, or at once that it is too much`() throws {
         let connection = try Connection()
-        try connection.send("POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
+        try connection.send("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
         #expect(try connection.written() == "HTTP/1.1 100 Continue\r\n\r\n")
         try connection.send("{}")
         connection.answer()
         #expect(try connection.written().hasPrefix("HTTP/1.1 200"))
-        try connection.send("POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 101\r\n\r\n")
+        try connection.send("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 101\r\n\r\n")
         guard case .tooLarge = try #require(connection.responder.requests.last).body else { throw Missing() }
         connection.answer()
         #expect(!connection.isOpen)
     }
 
     @Test(arguments: [
-        "nonsense\r\n\r\n", "GET / HTTP/1.1\r\nbad header\r\n\r\n", "GET /\u{0} HTTP/1.1\r\n\r\n",
-        "POST / HTTP/1.1\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
-        "GET / HTTP/1.1\r\nx: " + String(repeating: "x", count: 40_000) + "\r\n\r\n",
-        "GET / HTTP/1.1\r\n" + String(repeating: "a: b\r\n", count: 200) + "\r\n",
+        "nonsense\r\n\r\n", "GET / HTTP/1.1\r\nx: y\r\n\r\n", "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n",
+        "GET / HTTP/1.1\r\nhost: a\r\nbad header\r\n\r\n", "GET /\u{0} HTTP/1.1\r\nhost: a\r\n\r\n",
+        "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+        "GET / HTTP/1.1\r\nhost: a\r\nx: " + String(repeating: "x", count: 40_000) + "\r\n\r\n",
+        "GET / HTTP/1.1\r\nhost: a\r\n" + String(repeating: "a: b\r\n", count: 200) + "\r\n",
     ])
     func `what is not HTTP, or too much of it, is answered 400 and cut`(_ text: String) throws {
         let connection = try Connection()
@@ -192,7 +194,7 @@ import Testing
 
     @Test func `nonsense behind a request does not take its answer`() throws {
         let connection = try Connection()
-        try? connection.send("GET / HTTP/1.1\r\n\r\nnonsense\r\n\r\n")
+        try? connection.send("GET / HTTP/1.1\r\nhost: a\r\n\r\nnonsense\r\n\r\n")
         connection.answer()
         #expect(try connection.written().hasPrefix("HTTP/1.1 200"))
         #expect(!connection.isOpen)

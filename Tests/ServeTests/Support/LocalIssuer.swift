@@ -6,8 +6,6 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
-import SwiftASN1
-import X509
 
 /// An OpenID Connect issuer on this machine, over TLS under a certificate of its own: what a company's internal one is
 /// to `concord serve`, which fetches its documents and checks its signatures as it does everybody's.
@@ -135,35 +133,5 @@ struct LocalIssuer: Sendable {
                 ]
             ]
         }
-    }
-}
-
-/// A key and a certificate that signs itself, for 127.0.0.1.
-private struct TLSIdentity {
-    let pem: String
-    let keyPEM: String
-
-    init() throws {
-        let key = P256.Signing.PrivateKey()
-        let certificateKey = Certificate.PrivateKey(key)
-        let name = try DistinguishedName { CommonName("issuer of a test") }
-        let certificate = try Certificate(
-            version: .v3,
-            serialNumber: Certificate.SerialNumber(),
-            publicKey: certificateKey.publicKey,
-            notValidBefore: Date(timeIntervalSinceNow: -3600),
-            notValidAfter: Date(timeIntervalSinceNow: 86_400),
-            issuer: name,
-            subject: name,
-            signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: Certificate.Extensions {
-                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
-                Critical(KeyUsage(digitalSignature: true, keyCertSign: true))
-                SubjectAlternativeNames([.ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1]))])
-            },
-            issuerPrivateKey: certificateKey
-        )
-        pem = try certificate.serializeAsPEM().pemString
-        keyPEM = key.pemRepresentation
     }
 }

@@ -1,0 +1,84 @@
+import AccountTestSupport
+import AsyncHTTPClient
+import Foundation
+import Glibc
+import JSON
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Postgres
+import Testing
+
+/// How `concord serve` is reached, and how it stops.
+@Suite(.serialized) struct ListenTests {
+    @Test func `over TLS with the certificate that is configured`() async throws {
+        let identity = try TLSIdentity()
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("concord-tls-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (certificate, key) = (folder.appendingPathComponent("a.pem"), folder.appendingPathComponent("a.key"))
+        try identity.pem.write(to: certificate, atomically: true, encoding: .utf8)
+        try identity.keyPEM.write(to: key, atomically: true, encoding: .utf8)
+        let settings = [
+            "CONCORD_LISTEN_TLS_CERTIFICATE": certificate.path, "CONCORD_LISTEN_TLS_KEY": key.path,
+        ]
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url, settings) { server in
+                let port = try #require(server.url.split(separator: ":").last)
+                var configuration = HTTPClient.Configuration()
+                configuration.tlsConfiguration = .makeClientConfiguration()
+                let trusted = try NIOSSLCertificate(bytes: Array(identity.pem.utf8), format: .pem)
+                configuration.tlsConfiguration?.trustRoots = .certificates([trusted])
+                let client = HTTPClient(
+                    eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+                    configuration: configuration
+                )
+                let request = HTTPClientRequest(url: "https://127.0.0.1:\(port)/healthz")
+                let answer = await Result { try await client.execute(request, timeout: .minutes(1)) }
+                try await client.shutdown()
+                #expect(try answer.get().status == .ok)
+                // A client that speaks plain HTTP to it is no client.
+                await #expect(throws: (any Error).self) { try await server.send(.GET, "/healthz", key: nil) }
+            }
+        }
+    }
+
+    @Test func `what is being answered when the server is told to stop is answered, and nothing after it`()
+        async throws
+    {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url) { server in
+                // Another program holds the tables for as long as the test wants.
+                let holder = Task {
+                    try await database.execute(
+                        "BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(2); COMMIT"
+                    )
+                }
+                let isHeld: Query<Int64?> =
+                    "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted"
+                while try await database.count(isHeld) == 0 { try await Task.sleep(for: .milliseconds(20)) }
+                async let answer = server.post("/v1/accounts:signUp", [:])
+                let waits: Query<Int64?> = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+                while try await database.count(waits) == 0 { try await Task.sleep(for: .milliseconds(20)) }
+                #expect(kill(server.processID, SIGTERM) == 0)
+                #expect(try await answer.status == 200)
+                try await holder.value
+                await #expect(throws: (any Error).self) { try await server.send(.GET, "/healthz", key: nil) }
+                #expect(try await database.rowCounts()["sessions"] == 1)
+            }
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}
