@@ -6,7 +6,7 @@ package struct Query<Row: RowDecodable>: Sendable, ExpressibleByStringInterpolat
         self.sql = sql
     }
 
-    package init(stringLiteral value: String) {
+    package init(stringLiteral value: StaticString) {
         sql = SQL(stringLiteral: value)
     }
 
