@@ -20,6 +20,15 @@ struct PreparedName: Sendable, Hashable {
         self.number = number
         text = "c\(number)"
     }
+
+    private init(_ number: Int, _ text: String) {
+        self.number = number
+        self.text = text
+    }
+
+    // What every write needs. Not from the catalog, which may be full.
+    static let begin = PreparedName(-1, "begin")
+    static let commit = PreparedName(-2, "commit")
 }
 
 /// The names of statements, the same on all connections of a client. Each connection prepares a statement when it first
