@@ -22,8 +22,13 @@ package struct Effects: Sendable {
             return Timestamp(microsecondsSinceEpoch: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
         },
         randomBytes: { count in
+            // Whole words, because each number drawn is a call of the system.
             var generator = SystemRandomNumberGenerator()
-            return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+            var bytes: [UInt8] = []
+            while bytes.count < count {
+                withUnsafeBytes(of: generator.next()) { bytes += $0.prefix(count - bytes.count) }
+            }
+            return bytes
         }
     )
 

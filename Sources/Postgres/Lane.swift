@@ -41,6 +41,8 @@ final class Lane: Sendable {
     let name: PostgresLane
     let role: PostgresConfiguration.Role
     let state: Mutex<LaneState<Job>>
+    let begin: NamedStatement
+    let commit: NamedStatement
     /// Sent with each transaction where limits of time cannot be set once per connection.
     let settings: NamedStatement?
 
@@ -57,6 +59,9 @@ final class Lane: Sendable {
             role = .write
             answerWait = configuration.writeStatementTimeout + configuration.answerGrace
         }
+        let isNamed = configuration.statementMode == .named
+        begin = NamedStatement(sql: "BEGIN", name: isNamed ? .begin : nil)
+        commit = NamedStatement(sql: "COMMIT", name: isNamed ? .commit : nil)
         settings = configuration.transactionSettings(for: role)
             .map { NamedStatement(sql: SQL(text: $0), name: nil) }
         state = Mutex(

@@ -71,9 +71,6 @@ final class LaneConnection {
 
     // MARK: Sending
 
-    private static let begin = NamedStatement(sql: "BEGIN", name: nil)
-    private static let commit = NamedStatement(sql: "COMMIT", name: nil)
-
     /// Sends `batch`. `false` when the connection is of no further use; `lost` then says what becomes of the jobs.
     func send(_ batch: LaneBatch<Job>, _ lane: Lane) -> Bool {
         var batch = batch
@@ -96,11 +93,11 @@ final class LaneConnection {
             if !batch.isSeparate { sending.sync(exchange: nil) }
         case .writes:
             for (index, queued) in batch.jobs.enumerated() {
-                sending.prepare(queued.job.statements, exchange: index)
-                sending.send(Self.begin, as: .begin(exchange: index))
+                sending.prepare([lane.begin, lane.commit] + queued.job.statements, exchange: index)
+                sending.send(lane.begin, as: .begin(exchange: index))
                 if let settings = lane.settings { sending.send(settings, as: .settings(exchange: index)) }
                 sending.send(queued.job.statements, exchange: index)
-                sending.send(Self.commit, as: .commit(exchange: index))
+                sending.send(lane.commit, as: .commit(exchange: index))
                 sending.sync(exchange: index)
             }
         }

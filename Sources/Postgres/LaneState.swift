@@ -94,18 +94,19 @@ struct LaneState<Job: LaneJob>: Sendable {
 
     // MARK: Callers
 
-    mutating func submit(_ job: Job, now: Instant) -> Submission {
+    /// Queues all of `jobs` or none.
+    mutating func submit(_ jobs: [Job], now: Instant) -> Submission {
         if isClosed { return .refused(.shutDown) }
         if unreachableSince != nil {
-            statistics.refusedUnavailable += 1
+            statistics.refusedUnavailable += jobs.count
             return .refused(.unavailable)
         }
-        if queuedCount >= limits.queueMax {
-            statistics.refusedQueueFull += 1
+        if queuedCount + jobs.count > limits.queueMax {
+            statistics.refusedQueueFull += jobs.count
             return .refused(.queueFull)
         }
-        statistics.accepted += 1
-        queue.append(QueuedJob(job: job, deadline: now + limits.queueWait))
+        statistics.accepted += jobs.count
+        for job in jobs { queue.append(QueuedJob(job: job, deadline: now + limits.queueWait)) }
         return .queued(wakes: slots.contains(.idle))
     }
 

@@ -62,42 +62,50 @@ package final class PostgresClient: Sendable {
     /// The rows of `query`, which must change nothing: the server refuses it otherwise, and it is sent again when a
     /// connection is lost or another caller's statement fails beside it.
     ///
+    /// A lookup may share the statement with equal lookups of other callers; each gets its own rows, and its own failure.
+    ///
     /// - Throws: `.server`, `.connectionLost`, `.unavailable`, `.queueFull`, `.queueTimeout`, `.statementTimeout`,
     ///   `.cancelled`, `.shutDown`, `.decoding`, `.tooManyRows`, `.valueTooLarge`.
     package func read<Row>(_ query: Query<Row>) async throws(PostgresError) -> [Row] {
-        let results = try await submit([query.sql], to: .read)
+        let job = Job([named(query.sql)], keyColumn: query.keyColumn)
+        let results = try await submit([job], to: .read)
         return try results[0].decode(rowsMax: configuration.rowsMax)
     }
 
-    /// The rows of one key. Equal lookups of other callers may share the statement; each gets its own rows, and its own
-    /// failure.
-    ///
-    /// - Throws: as `read` of a query.
-    package func read<Row>(_ lookup: Lookup<Row>) async throws(PostgresError) -> [Row] {
-        let results = try await submit([lookup.sql], to: .read, keyColumn: lookup.keyColumn)
-        return try results[0].decode(rowsMax: configuration.rowsMax)
-    }
-
-    /// The rows of several queries, sent together in one round trip. Each sees what was committed when it runs, so two
-    /// of them can see different states of the database.
+    /// The rows of several queries, sent together. Each sees what was committed when it runs, so two of them can see
+    /// different states of the database. Those that are no lookups run in the order given; a lookup runs when it comes
+    /// to it.
     ///
     /// - Throws: as `read` of one query, when any of them fails.
     package func read<each Row>(
         _ queries: repeat Query<each Row>
     ) async throws(PostgresError) -> (repeat [each Row]) {
-        var statements: [SQL] = []
-        for query in repeat each queries { statements.append(query.sql) }
-        var results = try await submit(statements, to: .read)[...]
+        var plain: [NamedStatement] = []
+        var lookups: [Job] = []
+        for query in repeat each queries {
+            let statement = named(query.sql)
+            if let keyColumn = query.keyColumn {
+                lookups.append(Job([statement], keyColumn: keyColumn))
+            } else {
+                plain.append(statement)
+            }
+        }
+        let results = try await submit((plain.isEmpty ? [] : [Job(plain)]) + lookups, to: .read)
+        var answers = Answers(plain: results.prefix(plain.count), lookups: results.dropFirst(plain.count))
         let rowsMax = configuration.rowsMax
-        return (repeat try Self.decodeFirst(of: &results, for: each queries, rowsMax: rowsMax))
+        return (repeat try answers.takeRows(of: each queries, rowsMax: rowsMax))
     }
 
-    private static func decodeFirst<Row>(
-        of results: inout ArraySlice<ResultSet>,
-        for query: Query<Row>,
-        rowsMax: Int
-    ) throws(PostgresError) -> [Row] {
-        try results.removeFirst().decode(rowsMax: rowsMax)
+    /// The answers to several queries, those to lookups apart.
+    private struct Answers {
+        var plain: ArraySlice<ResultSet>
+        var lookups: ArraySlice<ResultSet>
+
+        /// The rows of the next query, which is `query`.
+        mutating func takeRows<Row>(of query: Query<Row>, rowsMax: Int) throws(PostgresError) -> [Row] {
+            let result = query.keyColumn == nil ? plain.removeFirst() : lookups.removeFirst()
+            return try result.decode(rowsMax: rowsMax)
+        }
     }
 
     // MARK: Writes
@@ -110,35 +118,40 @@ package final class PostgresClient: Sendable {
     ///   back: the connection broke, the server did not answer in time, or the task was cancelled. After any other
     ///   error nothing of the batch has been or will be applied.
     package func write(_ batch: WriteBatch) async throws(PostgresError) -> WriteResult {
-        let results = try await submit(batch.statements, to: .write)
+        let results = batch.isEmpty ? [] : try await submit([Job(batch.statements.map(named))], to: .write)
         return WriteResult(results: results, rowsMax: configuration.rowsMax)
     }
 
-    private func submit(
-        _ statements: [SQL],
-        to name: PostgresLane,
-        keyColumn: Int? = nil
-    ) async throws(PostgresError) -> [ResultSet] {
-        guard !statements.isEmpty else { return [] }
-        try check(statements)
+    /// The answers to the statements of `jobs`, in their order.
+    private func submit(_ jobs: [Job], to name: PostgresLane) async throws(PostgresError) -> [ResultSet] {
+        try check(jobs)
         // Nothing is begun for a caller that has gone; later than here it may be answered before it is told.
         guard !Task.isCancelled else { throw PostgresError(.cancelled, "the task was cancelled") }
-        let job = Job(statements.map(named), keyColumn: keyColumn)
         let lane = core.lane(name)
-        switch lane.state.withLock({ $0.submit(job, now: currentInstant()) }) {
+        switch lane.state.withLock({ $0.submit(jobs, now: currentInstant()) }) {
         case .queued(let wakes):
             if wakes { core.wake() }
         case .refused(let code):
             throw refusal(code)
         }
-        return try await job.reply.value { .failure(lane.cancelled(isStarted: $0)) }.get()
+        var results: [ResultSet] = []
+        for (index, job) in jobs.enumerated() {
+            switch await job.reply.value(cancelled: { .failure(lane.cancelled(isStarted: $0)) }) {
+            case .success(let answers):
+                results += answers
+            case .failure(let error):
+                for other in jobs[(index + 1)...] { other.fail(error) }
+                throw error
+            }
+        }
+        return results
     }
 
-    private func check(_ statements: [SQL]) throws(PostgresError) {
-        guard statements.count <= configuration.statementsPerCallMax else {
+    private func check(_ jobs: [Job]) throws(PostgresError) {
+        guard jobs.reduce(0, { $0 + $1.statementCount }) <= configuration.statementsPerCallMax else {
             throw PostgresError(.misuse, "more than \(configuration.statementsPerCallMax) statements in one call")
         }
-        for statement in statements where !statement.fits(valueBytesMax: configuration.valueBytesMax) {
+        for job in jobs where !job.statements.allSatisfy({ $0.sql.fits(valueBytesMax: configuration.valueBytesMax) }) {
             throw PostgresError(.valueTooLarge, "parameter is longer than \(configuration.valueBytesMax) bytes")
         }
     }

@@ -1,35 +1,33 @@
 /// A statement and the type of the rows it returns.
 package struct Query<Row: RowDecodable>: Sendable, ExpressibleByStringInterpolation {
     package let sql: SQL
+    /// The column of the answer that holds the key, for a query that may share its statement with others.
+    let keyColumn: Int?
 
     package init(_ sql: SQL) {
         self.sql = sql
+        keyColumn = nil
     }
 
-    package init(stringLiteral value: String) {
-        sql = SQL(stringLiteral: value)
+    /// A lookup: a query for the rows of one key, which may be answered together with others that differ in the key
+    /// only. While the connections are busy such queries gather, and go out as one statement.
+    ///
+    /// The statement compares the key with `= ANY($n)`, where `$n` is its last parameter, an array that holds the key
+    /// alone. The key is also the column `keyColumn` of the answer, counted from 0, and of the very type of the array's
+    /// elements. A row is taken for the answer to every key it was found by, so no other condition may depend on the key.
+    ///
+    ///     Query(keyColumn: 0, "SELECT id, email FROM users WHERE tenant = \(tenant) AND id = ANY(\([id]))")
+    package init(keyColumn: Int, _ sql: SQL) {
+        self.sql = sql
+        self.keyColumn = keyColumn
+    }
+
+    package init(stringLiteral value: StaticString) {
+        self.init(SQL(stringLiteral: value))
     }
 
     package init(stringInterpolation: SQL.Interpolation) {
-        sql = SQL(stringInterpolation: stringInterpolation)
-    }
-}
-
-/// A query for the rows of one key, which may be answered together with others that differ in the key only: while the
-/// connections are busy such queries gather, and go out as one statement.
-///
-/// The statement compares the key with `= ANY($n)`, where `$n` is its last parameter, an array that holds the key alone.
-/// The key is also the column `keyColumn` of the answer, counted from 0, and of the very type of the array's elements.
-/// A row is taken for the answer to every key it was found by, so no other condition may depend on the key.
-///
-///     Lookup(keyColumn: 0, "SELECT id, email FROM users WHERE tenant = \(tenant) AND id = ANY(\([id]))")
-package struct Lookup<Row: RowDecodable>: Sendable {
-    let keyColumn: Int
-    package let sql: SQL
-
-    package init(keyColumn: Int, _ sql: SQL) {
-        self.keyColumn = keyColumn
-        self.sql = sql
+        self.init(SQL(stringInterpolation: stringInterpolation))
     }
 }
 

@@ -7,95 +7,66 @@
 ///
 ///     let statement: SQL = "SELECT \(UserRow.columns) FROM users WHERE id = \(userID)"
 package struct SQL: Sendable {
-    /// Where a value stands in `values`, and where its placeholder stands in `text`.
+    /// Where a value stands in `values`.
     struct Parameter: Sendable, Hashable {
-        var textOffset: Int32
         var valueOffset: Int32
         /// `nil` binds NULL.
         var valueLength: Int32?
     }
 
-    /// What is sent, with `$n` placeholders.
-    package private(set) var text: String
-    /// The type of each parameter, in order.
-    private(set) var types: [UInt32]
-    private(set) var parameters: [Parameter]
+    /// The statement without its values.
+    private(set) var shape = Shape()
+    private(set) var parameters: [Parameter] = []
     /// All parameters in binary format, one after the other.
-    private(set) var values: ParameterBuffer
+    private(set) var values = ParameterBuffer()
 
     /// A statement without parameters.
     package init(literal: StaticString) {
-        self.init(text: literal.description)
+        shape.append(literal)
     }
 
     init(text: String) {
-        self.text = text
-        types = []
-        parameters = []
-        values = ParameterBuffer()
+        shape.append(.text(text))
     }
 
-    /// Appends `other`, renumbering its placeholders.
+    fileprivate init(interpolationCount: Int) {
+        shape.reserveCapacity(2 * interpolationCount + 1)
+        parameters.reserveCapacity(interpolationCount)
+    }
+
+    /// What is sent, with `$n` placeholders. Put together anew each time.
+    package var text: String { shape.text }
+
+    /// The type of each parameter, in order.
+    var types: [UInt32] { shape.types }
+
+    /// Appends `other`, whose parameters come after those there are.
     package mutating func append(_ other: SQL) {
-        guard !other.parameters.isEmpty else {
-            text += other.text
-            return
-        }
-        let textOffset = Int32(text.utf8.count)
+        shape.append(other.shape)
         let valueOffset = Int32(values.bytes.count)
-        if parameters.isEmpty {
-            text += other.text
-            for parameter in other.parameters {
-                parameters.append(parameter.shifted(text: textOffset, values: valueOffset))
-            }
-        } else {
-            appendRenumbered(other, valueOffset: valueOffset)
+        for var parameter in other.parameters {
+            parameter.valueOffset += valueOffset
+            parameters.append(parameter)
         }
-        types += other.types
         values.append(bytes: other.values.bytes)
     }
 
-    private mutating func appendRenumbered(_ other: SQL, valueOffset: Int32) {
-        let otherText = other.text.utf8
-        let first = parameters.count
-        var copied = otherText.startIndex
-        var copiedOffset = 0
-        for (index, parameter) in other.parameters.enumerated() {
-            let start = otherText.index(copied, offsetBy: Int(parameter.textOffset) - copiedOffset)
-            text += other.text[copied..<start]
-            let placeholderLength = 1 + decimalDigits(index + 1)
-            copied = otherText.index(start, offsetBy: placeholderLength)
-            copiedOffset = Int(parameter.textOffset) + placeholderLength
-            var moved = parameter
-            moved.textOffset = Int32(text.utf8.count)
-            moved.valueOffset += valueOffset
-            parameters.append(moved)
-            text += "$\(first + index + 1)"
-        }
-        text += other.text[copied...]
+    fileprivate mutating func append(_ literal: StaticString) {
+        shape.append(literal)
     }
 
-    private func decimalDigits(_ number: Int) -> Int {
-        number < 10 ? 1 : number < 100 ? 2 : number < 1000 ? 3 : number < 10_000 ? 4 : 5
-    }
-
-    private mutating func bind(type: UInt32, value: (inout ParameterBuffer) -> Void) {
+    fileprivate mutating func bind<Value: PostgresValue>(_ value: Value) {
+        shape.append(.parameter(type: Value.typeOID))
         let valueOffset = values.bytes.count
-        value(&values)
-        appendPlaceholder(type: type, valueOffset: valueOffset, valueLength: Int32(values.bytes.count - valueOffset))
+        value.encode(into: &values)
+        parameters.append(
+            Parameter(valueOffset: Int32(valueOffset), valueLength: Int32(values.bytes.count - valueOffset))
+        )
     }
 
-    private mutating func appendPlaceholder(type: UInt32, valueOffset: Int, valueLength: Int32?) {
-        parameters.append(
-            Parameter(
-                textOffset: Int32(text.utf8.count),
-                valueOffset: Int32(valueOffset),
-                valueLength: valueLength
-            )
-        )
-        types.append(type)
-        text += "$"
-        text += String(parameters.count)
+    fileprivate mutating func bindNull(type: UInt32) {
+        shape.append(.parameter(type: type))
+        parameters.append(Parameter(valueOffset: Int32(values.bytes.count), valueLength: nil))
     }
 
     /// The same statement with another last value.
@@ -113,15 +84,106 @@ package struct SQL: Sendable {
     }
 }
 
-extension SQL.Parameter {
-    fileprivate func shifted(text: Int32, values: Int32) -> Self {
-        Self(textOffset: textOffset + text, valueOffset: valueOffset + values, valueLength: valueLength)
+extension SQL {
+    /// Text and parameter types of a statement: all that distinguishes one prepared statement from another.
+    ///
+    /// The text stays in the pieces the program's literals gave, which are compared by their addresses; so telling what a
+    /// statement is costs the same whatever the length of its text. Literals of equal text may differ here.
+    struct Shape: Sendable, Hashable {
+        enum Piece: Sendable {
+            case literal(StaticString)
+            case text(String)
+            case parameter(type: UInt32)
+        }
+
+        private var pieces: [Piece] = []
+        /// Made from the pieces, equal for equal ones.
+        private var fingerprint: UInt = 0
+
+        mutating func reserveCapacity(_ count: Int) {
+            pieces.reserveCapacity(count)
+        }
+
+        mutating func append(_ literal: StaticString) {
+            guard !literal.isEmpty else { return }
+            append(.literal(literal))
+        }
+
+        mutating func append(_ piece: Piece) {
+            pieces.append(piece)
+            fingerprint = (fingerprint ^ piece.fingerprint) &* 0x9E37_79B9_7F4A_7C15
+            fingerprint ^= fingerprint >> 29
+        }
+
+        mutating func append(_ other: Shape) {
+            for piece in other.pieces { append(piece) }
+        }
+
+        var text: String {
+            var text = ""
+            var parameters = 0
+            for piece in pieces {
+                switch piece {
+                case .literal(let literal): text += literal.description
+                case .text(let piece): text += piece
+                case .parameter:
+                    parameters += 1
+                    text += "$\(parameters)"
+                }
+            }
+            return text
+        }
+
+        var types: [UInt32] {
+            pieces.compactMap { if case .parameter(let type) = $0 { type } else { nil } }
+        }
+
+        static func == (lhs: Self, rhs: Self) -> Bool {
+            lhs.fingerprint == rhs.fingerprint && lhs.pieces.count == rhs.pieces.count
+                && zip(lhs.pieces, rhs.pieces).allSatisfy { $0.isSame(as: $1) }
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(fingerprint)
+        }
     }
 }
 
+extension SQL.Shape.Piece {
+    fileprivate var fingerprint: UInt {
+        switch self {
+        case .literal(let literal): literal.address
+        case .text(let text): UInt(bitPattern: text.utf8.count)
+        case .parameter(let type): UInt(type)
+        }
+    }
+
+    fileprivate func isSame(as other: Self) -> Bool {
+        switch (self, other) {
+        // One address holds one literal, but a literal can be the beginning of another.
+        case (.literal(let own), .literal(let other)): own.address == other.address && own.size == other.size
+        case (.text(let own), .text(let other)): own == other
+        case (.parameter(let own), .parameter(let other)): own == other
+        case (.literal, _), (.text, _), (.parameter, _): false
+        }
+    }
+}
+
+extension StaticString {
+    /// Where the literal is; for one that is a single character kept in place, the character.
+    fileprivate var address: UInt {
+        hasPointerRepresentation ? UInt(bitPattern: utf8Start) : UInt(unicodeScalar.value)
+    }
+
+    fileprivate var size: Int { hasPointerRepresentation ? utf8CodeUnitCount : 1 }
+
+    fileprivate var isEmpty: Bool { size == 0 }
+}
+
 extension SQL: ExpressibleByStringInterpolation {
-    package init(stringLiteral value: String) {
-        self.init(text: value)
+    /// Only a literal of the program can be a statement: text that was put together at run time has no `StaticString`.
+    package init(stringLiteral value: StaticString) {
+        self.init(literal: value)
     }
 
     package init(stringInterpolation: Interpolation) {
@@ -130,30 +192,28 @@ extension SQL: ExpressibleByStringInterpolation {
 
     /// Collects the pieces of a literal. Only values and other `SQL` can be interpolated.
     package struct Interpolation: StringInterpolationProtocol, Sendable {
-        fileprivate var sql = SQL(text: "")
+        fileprivate var sql: SQL
 
         package init(literalCapacity: Int, interpolationCount: Int) {
-            sql.text.reserveCapacity(literalCapacity + 3 * interpolationCount)
-            sql.types.reserveCapacity(interpolationCount)
-            sql.parameters.reserveCapacity(interpolationCount)
+            sql = SQL(interpolationCount: interpolationCount)
         }
 
-        package mutating func appendLiteral(_ literal: String) {
-            sql.text += literal
+        package mutating func appendLiteral(_ literal: StaticString) {
+            sql.append(literal)
         }
 
         /// Binds `value` as the next parameter.
         package mutating func appendInterpolation<Value: PostgresValue>(_ value: Value) {
-            sql.bind(type: Value.typeOID) { value.encode(into: &$0) }
+            sql.bind(value)
         }
 
         /// Binds `value`, or NULL, as the next parameter.
         package mutating func appendInterpolation<Value: PostgresValue>(_ value: Value?) {
-            guard let value else {
-                sql.appendPlaceholder(type: Value.typeOID, valueOffset: sql.values.bytes.count, valueLength: nil)
-                return
+            if let value {
+                sql.bind(value)
+            } else {
+                sql.bindNull(type: Value.typeOID)
             }
-            sql.bind(type: Value.typeOID) { value.encode(into: &$0) }
         }
 
         /// Splices the text and the values of `fragment`.

@@ -20,12 +20,27 @@ struct PreparedName: Sendable, Hashable {
         self.number = number
         text = "c\(number)"
     }
+
+    private init(_ number: Int, _ text: String) {
+        self.number = number
+        self.text = text
+    }
+
+    // What every write needs. Not from the catalog, which may be full.
+    static let begin = PreparedName(-1, "begin")
+    static let commit = PreparedName(-2, "commit")
 }
 
 /// The names of statements, the same on all connections of a client. Each connection prepares a statement when it first
 /// meets its name.
 final class StatementCatalog: Sendable {
-    private let names = Mutex<[StatementKey: PreparedName]>([:])
+    private struct Names {
+        var byText: [StatementKey: PreparedName] = [:]
+        /// The same names, found without looking at the text.
+        var byShape: [SQL.Shape: PreparedName] = [:]
+    }
+
+    private let names = Mutex(Names())
     private let namesMax: Int
 
     init(namesMax: Int) {
@@ -34,14 +49,19 @@ final class StatementCatalog: Sendable {
 
     /// `nil` when the catalog is full: the statement is then parsed each time.
     func name(of statement: SQL) -> PreparedName? {
-        let key = StatementKey(statement)
-        return names.withLock { names in
-            if let name = names[key] { return name }
-            guard names.count < namesMax else { return nil }
-            let name = PreparedName(names.count)
-            names[key] = name
+        names.withLock { names in
+            if let name = names.byShape[statement.shape] { return name }
+            let key = StatementKey(statement)
+            guard let name = names.byText[key] ?? newName(names.byText.count) else { return nil }
+            names.byText[key] = name
+            // A text put together in many ways would have many shapes.
+            if names.byShape.count < 2 * namesMax { names.byShape[statement.shape] = name }
             return name
         }
+    }
+
+    private func newName(_ number: Int) -> PreparedName? {
+        number < namesMax ? PreparedName(number) : nil
     }
 }
 

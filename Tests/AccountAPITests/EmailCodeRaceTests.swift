@@ -47,8 +47,8 @@ struct EmailCodeRaceTests {
             #expect(outcomes.count { $0 == nil } == 1)
             #expect(outcomes.count { $0 == .refusal(.invalidActionCode) } == Self.callers - 1)
             let database = api.service.database
-            for table in ["users", "identifiers", "sessions", "account_events"] {
-                #expect(try await database.count(.init(stringLiteral: "SELECT count(*) FROM \(table)")) == 1)
+            for table: SQL in ["users", "identifiers", "sessions", "account_events"] {
+                #expect(try await database.count("SELECT count(*) FROM \(table)") == 1)
             }
         }
     }

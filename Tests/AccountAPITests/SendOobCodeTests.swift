@@ -6,8 +6,9 @@ import AccountTestSupport
 import Foundation
 import HTTPTypes
 import JSON
-import Postgres
 import Testing
+
+@testable import Postgres
 
 struct SendOobCodeTests {
     private let path = "/v1/accounts:sendOobCode"
@@ -329,7 +330,7 @@ struct SendOobCodeTests {
             )
             var dump = ""
             for table in tables {
-                let query = Query<String>(stringLiteral: "SELECT entry::text FROM \(table) AS entry")
+                let query = Query<String>("SELECT entry::text FROM \(SQL(text: table)) AS entry")
                 dump += try await api.service.database.rows(query).joined(separator: "\n")
             }
             #expect(dump.contains("ada@example.com"))

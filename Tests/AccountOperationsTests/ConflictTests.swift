@@ -3,8 +3,9 @@ import AccountOperations
 import AccountTestSupport
 import IdentityProviders
 import JSON
-import Postgres
 import Testing
+
+@testable import Postgres
 
 /// *Account exists with different credential*, from the refusal to the linked account (S7, S76–S79).
 @Suite struct ConflictTests {
@@ -186,7 +187,7 @@ extension TestDatabase {
         )
         var contents: [String: String] = [:]
         for table in tables.compactMap(\.self) {
-            let name = SQL(stringLiteral: table)
+            let name = SQL(text: table)
             let rows: [String?] = try await rows(
                 Query("SELECT string_agg(t::text, E'\\n' ORDER BY t::text) FROM \(name) AS t")
             )

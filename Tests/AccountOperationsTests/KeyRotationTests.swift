@@ -172,10 +172,10 @@ struct KeyRotationTests {
                 return try await group.reduce(into: Set<[String]>()) { $0.insert($1) }
             }
             #expect(sets.count == 1 && sets.first?.count == 2)
-            let made = "SELECT count(*) FROM signing_keys WHERE purpose = 'id-token'"
-            #expect(try await first.database.count(.init(stringLiteral: made)) == 2)
-            let kept = made + " AND (published_until IS NULL) = (generation = 2)"
-            #expect(try await first.database.count(.init(stringLiteral: kept)) == 2)
+            let made: SQL = "SELECT count(*) FROM signing_keys WHERE purpose = 'id-token'"
+            #expect(try await first.database.count(Query(made)) == 2)
+            let kept: Query<Int64?> = "\(made) AND (published_until IS NULL) = (generation = 2)"
+            #expect(try await first.database.count(kept) == 2)
         }
     }
 }

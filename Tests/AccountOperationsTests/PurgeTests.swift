@@ -23,8 +23,8 @@ struct PurgeTests {
         "to_timestamp(\(service.clock.now.secondsSinceEpoch + seconds))"
     }
 
-    private func left(_ service: TestService, _ table: String, _ name: String) async throws -> [String] {
-        try await service.database.rows(Query<String?>(stringLiteral: "SELECT \(name) FROM \(table) ORDER BY 1"))
+    private func left(_ service: TestService, _ table: SQL, _ name: SQL) async throws -> [String] {
+        try await service.database.rows("SELECT \(name) FROM \(table) ORDER BY 1" as Query<String?>)
             .compactMap { $0 }
     }
 

@@ -129,6 +129,15 @@ struct SaveTests {
         #expect(try await scene.store.users([], tenant: .project) == [])
     }
 
+    @Test func `a page holds as many accounts as it may, whatever hangs off them`() async throws {
+        let scene = try StoreScene.shared
+        let ids = ["zz-page-1", "zz-page-2", "zz-page-3"]
+        for id in ids { _ = try await scene.create(.full(id)) }
+        let page = try await scene.store.users(after: userID("zz-page"), limit: 3, tenant: .project)
+        #expect(page.map(\.id.rawValue) == ids)
+        for user in page { #expect(try await scene.stored(user.id) == user) }
+    }
+
     @Test(arguments: NamedChange.all)
     func `a change is stored as the record says`(_ named: NamedChange) async throws {
         let scene = try StoreScene.shared

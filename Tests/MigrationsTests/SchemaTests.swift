@@ -1,10 +1,10 @@
 import AccountStore
 import AccountTestSupport
 import FoundationEssentials
-import Postgres
 import Testing
 
 @testable import Migrations
+@testable import Postgres
 
 /// The migrations as they are shipped.
 private let directory = MigrationDirectory(path: repositoryRoot.appending(path: "migrations").path())
@@ -85,7 +85,7 @@ private let repositoryRoot = URL(filePath: #filePath)
         var lines: [String] = []
         for name in try await database.rows(names).compactMap(\.self) {
             // A table's name cannot be bound; these come from the catalogue.
-            let rows = Query<String?>(stringLiteral: "SELECT to_jsonb(t)::text FROM \(name) t ORDER BY 1")
+            let rows = Query<String?>(SQL(text: "SELECT to_jsonb(t)::text FROM \(name) t ORDER BY 1"))
             let json = try await database.rows(rows).compactMap(\.self)
             #expect(!json.isEmpty, "\(name) has no row; write one into Tests/MigrationsTests/Rows")
             lines += json.map { "\(name) \($0)" }

@@ -71,12 +71,12 @@ struct FakeJob: LaneJob {
     }
 
     private func submit(_ ids: ClosedRange<Int>, to lane: inout LaneState<FakeJob>, at seconds: Double) {
-        for id in ids { _ = lane.submit(FakeJob(id: id), now: at(seconds)) }
+        for id in ids { _ = lane.submit([FakeJob(id: id)], now: at(seconds)) }
     }
 
     @Test func `all connections are made at the start, and what waits is sent when they stand`() {
         var lane = lane()
-        #expect(lane.submit(FakeJob(id: 1), now: at(0)) == .queued(wakes: false))
+        #expect(lane.submit([FakeJob(id: 1)], now: at(0)) == .queued(wakes: false))
         #expect(duties(&lane, at: 0) == ["connect 0", "connect 1"])
         #expect(duties(&lane, at: 0.1) == [])
         lane.connected(slot: 1)
@@ -87,11 +87,21 @@ struct FakeJob: LaneJob {
 
     @Test func `a caller wakes the lane only when a connection is free`() {
         var lane = connectedLane(connections: 1)
-        #expect(lane.submit(FakeJob(id: 1), now: at(0)) == .queued(wakes: true))
+        #expect(lane.submit([FakeJob(id: 1)], now: at(0)) == .queued(wakes: true))
         #expect(duties(&lane, at: 0) == ["send 0: [1]"])
-        #expect(lane.submit(FakeJob(id: 2), now: at(0)) == .queued(wakes: false))
+        #expect(lane.submit([FakeJob(id: 2)], now: at(0)) == .queued(wakes: false))
         lane.finished(slot: 0)
         #expect(duties(&lane, at: 0) == ["send 0: [2]"])
+    }
+
+    @Test func `jobs of one caller are queued together or not at all`() {
+        var lane = connectedLane(connections: 1)
+        submit(1...Int(lane.limits.queueMax - 1), to: &lane, at: 0)
+        let two = [FakeJob(id: 1001), FakeJob(id: 1002)]
+        #expect(lane.submit(two, now: at(0)) == .refused(.queueFull))
+        #expect(lane.queuedCount == lane.limits.queueMax - 1)
+        #expect(lane.statistics.refusedQueueFull == 2)
+        #expect(lane.submit([FakeJob(id: 1003)], now: at(0)) == .queued(wakes: true))
     }
 
     @Test func `what gathered while a connection was busy goes out together`() {
@@ -115,7 +125,7 @@ struct FakeJob: LaneJob {
     @Test func `a batch takes no more statements than allowed, but at least one job`() {
         var lane = connectedLane(connections: 1)
         for (id, count) in [(1, 25), (2, 6), (3, 4), (4, 1)] {
-            _ = lane.submit(FakeJob(id: id, statementCount: count), now: at(0))
+            _ = lane.submit([FakeJob(id: id, statementCount: count)], now: at(0))
         }
         #expect(duties(&lane, at: 0) == ["send 0: [1]"])
         lane.finished(slot: 0)
@@ -127,9 +137,9 @@ struct FakeJob: LaneJob {
 
     @Test func `what nobody waits for is not sent and does not take another's place`() {
         var lane = connectedLane(connections: 1)
-        for id in 1...12 { _ = lane.submit(FakeJob(id: id, isWanted: id > 10), now: at(0)) }
+        for id in 1...12 { _ = lane.submit([FakeJob(id: id, isWanted: id > 10)], now: at(0)) }
         #expect(duties(&lane, at: 0) == ["send 0: [11, 12]"])
-        for id in 1...3 { _ = lane.submit(FakeJob(id: id, isWanted: false), now: at(0)) }
+        for id in 1...3 { _ = lane.submit([FakeJob(id: id, isWanted: false)], now: at(0)) }
         lane.finished(slot: 0)
         #expect(duties(&lane, at: 0) == [])
         #expect(lane.isQuiet)
@@ -145,7 +155,7 @@ struct FakeJob: LaneJob {
     @Test func `a full queue refuses`() {
         var lane = lane(queueMax: 2)
         submit(1...2, to: &lane, at: 0)
-        #expect(lane.submit(FakeJob(id: 3), now: at(0)) == .refused(.queueFull))
+        #expect(lane.submit([FakeJob(id: 3)], now: at(0)) == .refused(.queueFull))
         #expect(lane.statistics.refusedQueueFull == 1)
         #expect(lane.queuedCount == 2)
     }
@@ -212,7 +222,7 @@ struct FakeJob: LaneJob {
         #expect(last.retryIn == .seconds(0.9))
         #expect(last.failed.map(\.job.id) == [1, 2])
         #expect(lane.unreachableSince == at(0.1))
-        #expect(lane.submit(FakeJob(id: 3), now: at(0.1)) == .refused(.unavailable))
+        #expect(lane.submit([FakeJob(id: 3)], now: at(0.1)) == .refused(.unavailable))
         for (seconds, delay) in [(1.0, 2.0), (3, 4), (7, 6), (13, 6)] {
             #expect(duties(&lane, at: seconds - 0.01) == [])
             #expect(duties(&lane, at: seconds) == ["connect 0"])
@@ -224,7 +234,7 @@ struct FakeJob: LaneJob {
         #expect(duties(&lane, at: 19) == ["connect 0"])
         lane.connected(slot: 0)
         #expect(lane.unreachableSince == nil)
-        #expect(lane.submit(FakeJob(id: 4), now: at(19)) == .queued(wakes: true))
+        #expect(lane.submit([FakeJob(id: 4)], now: at(19)) == .queued(wakes: true))
         #expect(duties(&lane, at: 19) == ["send 0: [4]", "connect 1", "connect 2"])
     }
 
@@ -255,7 +265,7 @@ struct FakeJob: LaneJob {
         var lane = connectedLane(connections: 1)
         submit(1...2, to: &lane, at: 0)
         lane.close()
-        #expect(lane.submit(FakeJob(id: 3), now: at(0)) == .refused(.shutDown))
+        #expect(lane.submit([FakeJob(id: 3)], now: at(0)) == .refused(.shutDown))
         #expect(!lane.isQuiet)
         #expect(duties(&lane, at: 0) == ["send 0: [1, 2]"])
         #expect(!lane.isQuiet)

@@ -73,6 +73,42 @@ import Testing
         }
     }
 
+    @Test func `lookups and other queries of one call keep their places`() async throws {
+        try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for task in 0..<64 {
+                    group.addTask {
+                        let (key, other) = (Int32(task % 40), Int32((task + 1) % 40))
+                        let (first, number, second, text) = try await client.read(
+                            multiples(of: key),
+                            "SELECT \(key)" as Query<Int32>,
+                            multiples(of: other),
+                            "SELECT \("t\(task)")" as Query<String>
+                        )
+                        #expect(first.map(\.first) == Array(repeating: key, count: Int(key) % 4))
+                        #expect(number == [key])
+                        #expect(second.map(\.first) == Array(repeating: other, count: Int(other) % 4))
+                        #expect(text == ["t\(task)"])
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let statistics = client.state.read.statistics
+            #expect(statistics.accepted == 64 * 3 && statistics.answered == 64 * 3)
+        }
+    }
+
+    @Test func `a lookup that fails fails its call`() async throws {
+        try await withClient { client, _ in
+            let error = await failure {
+                try await client.read("SELECT 1::int8" as Query<Int64>, quotients(of: 0), quotients(of: 1))
+            }
+            #expect(error?.sqlState == .divisionByZero)
+            let rows = try await client.read(quotients(of: 1))
+            #expect(rows.map(\.second) == [1000])
+        }
+    }
+
     @Test func `a lookup that fails fails alone`() async throws {
         try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
             let failures = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -102,7 +138,7 @@ import Testing
                     group.addTask {
                         let label = "label-\(task % 3)"
                         let rows = try await client.read(
-                            Lookup<Pair<Int32, String>>(
+                            Query<Pair<Int32, String>>(
                                 keyColumn: 0,
                                 "SELECT k, \(label) FROM generate_series(1, 300) AS k WHERE k = ANY(\([Int32(task + 1)]))"
                             )
@@ -277,8 +313,8 @@ import Testing
 }
 
 /// As many rows as the key leaves when divided by four.
-private func multiples(of key: Int32) -> Lookup<Pair<Int32, String>> {
-    Lookup(
+private func multiples(of key: Int32) -> Query<Pair<Int32, String>> {
+    Query(
         keyColumn: 0,
         """
         SELECT k, k || '.' || n FROM generate_series(0, 39) AS k, generate_series(0, 3) AS n
@@ -288,8 +324,8 @@ private func multiples(of key: Int32) -> Lookup<Pair<Int32, String>> {
 }
 
 /// Fails for zero.
-private func quotients(of key: Int32) -> Lookup<Pair<Int32, Int32>> {
-    Lookup(
+private func quotients(of key: Int32) -> Query<Pair<Int32, Int32>> {
+    Query(
         keyColumn: 0,
         "SELECT k, 1000 / k FROM generate_series(0, 300) AS k WHERE k = ANY(\([key]))"
     )

@@ -74,6 +74,41 @@ import Testing
         #expect(catalog.name(of: first)?.text == "c0")
     }
 
+    @Test func `equal text is one prepared statement, in however many pieces it comes`() {
+        let catalog = StatementCatalog(namesMax: 10)
+        let whole: SQL = "SELECT a FROM t WHERE b = \(Int64(1))"
+        let columns: SQL = "a FROM t"
+        let spliced: SQL = "SELECT \(columns) WHERE b = \(Int64(2))"
+        var appended: SQL = "SELECT a FROM t WHERE b = "
+        appended.append("\(Int64(3))")
+        #expect(spliced.shape != whole.shape)
+        #expect([whole, spliced, appended].map { catalog.name(of: $0)?.number } == [0, 0, 0])
+        // A second time they are found by their pieces.
+        #expect([whole, spliced, appended].map { catalog.name(of: $0)?.number } == [0, 0, 0])
+    }
+
+    @Test func `a statement is told from one that only begins like it`() {
+        let catalog = StatementCatalog(namesMax: 10)
+        let statements: [SQL] = [
+            "SELECT a", "SELECT a\(Int64(1))", "SELECT a\(Int32(1))", "\(Int64(1))SELECT a",
+            "SELECT a\(Int64(1))\(Int64(1))", SQL(text: "SELECT b"), SQL(text: "SELECT c"), "",
+        ]
+        let numbers = statements.map { catalog.name(of: $0)?.number }
+        #expect(numbers == Array(statements.indices))
+        #expect(statements.map { catalog.name(of: $0)?.number } == numbers)
+    }
+
+    @Test func `a full catalog keeps answering for what it knows, in however many pieces it comes`() {
+        let catalog = StatementCatalog(namesMax: 1)
+        #expect(catalog.name(of: "1 1 1 1 1")?.number == 0)
+        let one: SQL = "1"
+        let pair: SQL = "1 \(one)"
+        for statement: SQL in ["\(pair) \(pair) 1", "1 \(pair) \(pair)", "\(one) 1 1 1 1", "1 1 1 1 \(one)"] {
+            #expect(catalog.name(of: statement)?.number == 0)
+        }
+        #expect(catalog.name(of: pair) == nil)
+    }
+
     @Test func `a batch keeps its statements in order`() {
         var batch = WriteBatch("test")
         #expect(batch.isEmpty)

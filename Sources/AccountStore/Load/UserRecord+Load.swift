@@ -4,8 +4,7 @@ package import Postgres
 extension AccountStore {
     /// The account with `id`; `nil` when there is none. One round trip.
     package func user(_ id: UserID, tenant: TenantID) async throws(PostgresError) -> UserRecord? {
-        let row = try await client.read(UserRow.lookup(id, tenant: tenant)).first
-        return row.map { activity.overlay($0.record) }
+        try await client.read(UserRow.lookup(id, tenant: tenant)).records.first.map(activity.overlay)
     }
 
     /// Who owns `identifier`; `nil` when nobody does. One round trip either way.
@@ -16,7 +15,7 @@ extension AccountStore {
     /// The accounts with `ids`, in no particular order; unknown ids are skipped. One round trip.
     package func users(_ ids: [UserID], tenant: TenantID) async throws(PostgresError) -> [UserRecord] {
         guard !ids.isEmpty else { return [] }
-        return try await client.read(UserRow.withIDs(ids, tenant: tenant)).map { activity.overlay($0.record) }
+        return try await client.read(UserRow.withIDs(ids, tenant: tenant)).records.map(activity.overlay)
     }
 
     /// How often a claim and its owner are read again because they did not belong together.
@@ -63,7 +62,7 @@ extension AccountStore {
                 UserRow.withID(id, tenant: tenant),
                 PasswordCredentialRow.of(id, tenant: tenant)
             )
-            guard owner != nil, let user = users.first?.record else { return facts }
+            guard owner != nil, let user = users.records.first else { return facts }
             guard user.holds(identifier) else { continue }
             facts.user = activity.overlay(user)
             facts.passwordHash = passwords.first?.hash
@@ -80,9 +79,9 @@ extension AccountStore {
     ) async throws(PostgresError) -> (session: SessionRecord?, user: UserRecord?) {
         let (sessions, users) = try await client.read(
             SessionRow.withID(id, of: user, tenant: tenant),
-            UserRow.withID(user, tenant: tenant)
+            UserRow.lookup(user, tenant: tenant)
         )
-        return (sessions.first?.record, users.first.map { activity.overlay($0.record) })
+        return (sessions.first?.record, users.records.first.map(activity.overlay))
     }
 }
 

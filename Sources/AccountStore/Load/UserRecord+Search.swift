@@ -32,7 +32,7 @@ extension AccountStore {
         limit: Int64,
         tenant: TenantID
     ) async throws(PostgresError) -> [UserRecord] {
-        try await client.read(UserRow.after(id, limit: limit, tenant: tenant)).map { activity.overlay($0.record) }
+        try await client.read(UserRow.after(id, limit: limit, tenant: tenant)).records.map(activity.overlay)
     }
 
     /// The hashes of the passwords of `ids`; those without a password are left out. One round trip.
@@ -54,8 +54,8 @@ extension AccountStore {
         offset: Int64,
         tenant: TenantID
     ) async throws(PostgresError) -> [UserRecord] {
-        try await client.read(UserRow.page(by: order, limit: limit, offset: offset, tenant: tenant))
-            .map { activity.overlay($0.record) }
+        try await client.read(UserRow.page(by: order, limit: limit, offset: offset, tenant: tenant)).records
+            .map(activity.overlay)
     }
 
     /// How many accounts there are.

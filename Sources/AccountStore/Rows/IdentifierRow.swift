@@ -30,33 +30,27 @@ struct IdentifierRow: RowDecodable {
     let owner: UserID
 
     init(row: inout RowDecoder) throws(PostgresError) {
+        _ = try row.next(String.self)
         owner = try row.parsed("identifiers.user_id", UserID.init)
     }
 
     static func owner(of identifier: Identifier, tenant: TenantID) -> Query<IdentifierRow> {
-        Query(
-            """
-            SELECT user_id FROM identifiers
-            WHERE tenant_id = \(tenant.rawValue) AND kind = \(identifier.kind) AND value = \(identifier.value)
-            """
-        )
+        Query(keyColumn: 0, owners(kind: identifier.kind, values: [identifier.value], tenant: tenant).sql)
     }
 
-    /// The owners of several identifiers of one kind, in no particular order.
+    /// The owners of several identifiers of one kind, in no particular order, each as often as it owns one.
     static func owners(kind: String, values: [String], tenant: TenantID) -> Query<IdentifierRow> {
-        Query(
-            """
-            SELECT DISTINCT user_id FROM identifiers
-            WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind) AND value = ANY(\(values))
-            """
-        )
+        """
+        SELECT value, user_id FROM identifiers
+        WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind) AND value = ANY(\(values))
+        """
     }
 
     /// One claim on an identity of `provider`, if there is any. Keys sort by byte, and U+0020 follows U+001F.
     static func anyFederated(of provider: ProviderID, tenant: TenantID) -> Query<IdentifierRow> {
         Query(
             """
-            SELECT user_id FROM identifiers
+            SELECT value, user_id FROM identifiers
             WHERE tenant_id = \(tenant.rawValue) AND kind = 'federated'
                 AND value >= \(provider.rawValue + "\u{1F}") AND value < \(provider.rawValue + " ")
             LIMIT 1

@@ -1,11 +1,14 @@
 package import AccountLinking
 import Postgres
 
-/// One row of `users` with everything that hangs off it and that answers or decisions need, in one statement.
+/// One row of `users` with the password's time and one of the linked providers and one of the sign-in methods: a user
+/// has a row for each pair of them, at least one. `records` puts the rows of a user together.
+///
+/// Not arrays, although this repeats what is joined: twelve aggregates cost the server a third of a lookup.
 ///
 /// Column order is the decoding order.
 struct UserRow: RowDecodable {
-    let record: UserRecord
+    fileprivate let record: UserRecord
 
     private static let select: SQL = """
         SELECT users.tenant_id, users.user_id, users.version, users.session_epoch,
@@ -15,40 +18,49 @@ struct UserRow: RowDecodable {
             users.date_of_birth, users.disabled, users.uses_custom_tokens, users.custom_attributes,
             users.valid_since, users.created_at, users.last_login_at, users.last_refresh_at,
             password_credentials.updated_at,
-            providers.ids, providers.subjects, providers.issuers, providers.emails, providers.display_names,
-            providers.photo_urls, providers.screen_names, providers.linked_at, providers.updated_at,
-            methods.names, methods.proofs, methods.proven_at
-        FROM users
-        LEFT JOIN password_credentials
-            ON password_credentials.tenant_id = users.tenant_id AND password_credentials.user_id = users.user_id
+            linked_providers.provider_id, linked_providers.subject, linked_providers.issuer, linked_providers.email,
+            linked_providers.display_name, linked_providers.photo_url, linked_providers.screen_name,
+            linked_providers.linked_at, linked_providers.updated_at,
+            sign_in_methods.method, sign_in_methods.proof, sign_in_methods.proven_at
+
+        """
+
+    /// `OFFSET 0` keeps each a subquery, which is run by its key for each user. Plain joins the planner would rather hash
+    /// where it takes the users for many, as it does for a page whose limit it does not know.
+    private static let joins: SQL = """
         LEFT JOIN LATERAL (
-            SELECT array_agg(provider_id) AS ids, array_agg(subject) AS subjects, array_agg(issuer) AS issuers,
-                array_agg(email) AS emails, array_agg(display_name) AS display_names,
-                array_agg(photo_url) AS photo_urls, array_agg(screen_name) AS screen_names,
-                array_agg(linked_at) AS linked_at, array_agg(linked_providers.updated_at) AS updated_at
-            FROM linked_providers
-            WHERE linked_providers.tenant_id = users.tenant_id AND linked_providers.user_id = users.user_id
-        ) AS providers ON true
+            SELECT * FROM password_credentials AS own
+            WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id OFFSET 0
+        ) AS password_credentials ON true
         LEFT JOIN LATERAL (
-            SELECT array_agg(method) AS names, array_agg(proof) AS proofs, array_agg(proven_at) AS proven_at
-            FROM sign_in_methods
-            WHERE sign_in_methods.tenant_id = users.tenant_id AND sign_in_methods.user_id = users.user_id
-        ) AS methods ON true
+            SELECT * FROM linked_providers AS own
+            WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id OFFSET 0
+        ) AS linked_providers ON true
+        LEFT JOIN LATERAL (
+            SELECT * FROM sign_in_methods AS own
+            WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id OFFSET 0
+        ) AS sign_in_methods ON true
 
         """
 
     static func withID(_ id: UserID, tenant: TenantID) -> Query<UserRow> {
-        Query("\(select) WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = \(id.rawValue)")
+        """
+        \(select) FROM users \(joins)
+        WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = \(id.rawValue)
+        """
     }
 
-    /// As `withID`, for reading alone: the same statement as `withIDs`, which answers many callers at once.
-    static func lookup(_ id: UserID, tenant: TenantID) -> Lookup<UserRow> {
-        Lookup(keyColumn: 1, withIDs([id], tenant: tenant).sql)
+    /// As `withID`, as a lookup: the same statement as `withIDs`, which answers many callers at once.
+    static func lookup(_ id: UserID, tenant: TenantID) -> Query<UserRow> {
+        Query(keyColumn: 1, withIDs([id], tenant: tenant).sql)
     }
 
     /// In no particular order; unknown ids have no row.
     static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
-        Query("\(select) WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = ANY(\(ids.map(\.rawValue)))")
+        """
+        \(select) FROM users \(joins)
+        WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = ANY(\(ids.map(\.rawValue)))
+        """
     }
 
     init(row: inout RowDecoder) throws(PostgresError) {
@@ -84,55 +96,71 @@ struct UserRow: RowDecodable {
         record.lastLoginAt = try row.optionalTimestamp()
         record.lastRefreshAt = try row.optionalTimestamp()
         record.passwordUpdatedAt = try row.optionalTimestamp()
-        record.linkedProviders = try Self.linkedProviders(&row)
-        record.methodProofs = try Self.methodProofs(&row)
+        if let provider = try Self.linkedProvider(&row) {
+            record.linkedProviders = [provider.identity.provider: provider]
+        }
+        if let (method, proof) = try Self.methodProof(&row) { record.methodProofs = [method: proof] }
         self.record = record
     }
 
-    private static func linkedProviders(
+    /// `nil` for a user without any.
+    private static func linkedProvider(
         _ row: inout RowDecoder
-    ) throws(PostgresError) -> [ProviderID: UserRecord.LinkedProvider] {
-        let ids = try row.next([String]?.self) ?? []
-        let subjects = try row.next([String]?.self) ?? []
-        let issuers = try row.next([String?]?.self) ?? []
-        let emails = try row.next([String?]?.self) ?? []
-        let displayNames = try row.next([String?]?.self) ?? []
-        let photoURLs = try row.next([String?]?.self) ?? []
-        let screenNames = try row.next([String?]?.self) ?? []
-        let linkedAt = try row.next([PostgresTimestamp]?.self) ?? []
-        let updatedAt = try row.next([PostgresTimestamp]?.self) ?? []
-        var providers: [ProviderID: UserRecord.LinkedProvider] = [:]
-        for index in ids.indices {
-            guard let provider = ProviderID(ids[index]),
-                let identity = ProviderIdentity(provider: provider, subject: subjects[index])
-            else { throw .unreadable("linked_providers.provider_id") }
-            providers[provider] = UserRecord.LinkedProvider(
-                identity: identity,
-                issuer: issuers[index],
-                email: emails[index].flatMap(EmailAddress.init),
-                displayName: displayNames[index],
-                photoURL: photoURLs[index],
-                screenName: screenNames[index],
-                linkedAt: Timestamp(linkedAt[index]),
-                updatedAt: Timestamp(updatedAt[index])
-            )
-        }
-        return providers
+    ) throws(PostgresError) -> UserRecord.LinkedProvider? {
+        let id = try row.next(String?.self)
+        let subject = try row.next(String?.self)
+        let issuer = try row.next(String?.self)
+        let email = try row.next(String?.self)
+        let displayName = try row.next(String?.self)
+        let photoURL = try row.next(String?.self)
+        let screenName = try row.next(String?.self)
+        let linkedAt = try row.optionalTimestamp()
+        let updatedAt = try row.optionalTimestamp()
+        guard let id, let subject, let linkedAt, let updatedAt else { return nil }
+        guard let provider = ProviderID(id), let identity = ProviderIdentity(provider: provider, subject: subject)
+        else { throw .unreadable("linked_providers.provider_id") }
+        return UserRecord.LinkedProvider(
+            identity: identity,
+            issuer: issuer,
+            email: email.flatMap(EmailAddress.init),
+            displayName: displayName,
+            photoURL: photoURL,
+            screenName: screenName,
+            linkedAt: linkedAt,
+            updatedAt: updatedAt
+        )
     }
 
-    private static func methodProofs(
+    /// `nil` for a user without any.
+    private static func methodProof(
         _ row: inout RowDecoder
-    ) throws(PostgresError) -> [SignInMethod: UserRecord.MethodProof] {
-        let names = try row.next([String]?.self) ?? []
-        let proofs = try row.next([String]?.self) ?? []
-        let provenAt = try row.next([PostgresTimestamp]?.self) ?? []
-        var methods: [SignInMethod: UserRecord.MethodProof] = [:]
-        for index in names.indices {
-            guard let method = SignInMethod(name: names[index]), let proof = UserRecord.Proof(rawValue: proofs[index])
-            else { throw .unreadable("sign_in_methods.proof") }
-            methods[method] = UserRecord.MethodProof(proof: proof, provenAt: Timestamp(provenAt[index]))
+    ) throws(PostgresError) -> (SignInMethod, UserRecord.MethodProof)? {
+        let name = try row.next(String?.self)
+        let proof = try row.next(String?.self)
+        let provenAt = try row.optionalTimestamp()
+        guard let name, let proof, let provenAt else { return nil }
+        guard let method = SignInMethod(name: name), let proof = UserRecord.Proof(rawValue: proof)
+        else { throw .unreadable("sign_in_methods.proof") }
+        return (method, UserRecord.MethodProof(proof: proof, provenAt: provenAt))
+    }
+}
+
+extension [UserRow] {
+    /// The users, in the order of their first rows.
+    var records: [UserRecord] {
+        guard count > 1 else { return map(\.record) }
+        var records: [UserRecord] = []
+        var places: [UserID: Int] = [:]
+        for row in self {
+            guard let place = places[row.record.id] else {
+                places[row.record.id] = records.count
+                records.append(row.record)
+                continue
+            }
+            records[place].linkedProviders.merge(row.record.linkedProviders) { first, _ in first }
+            records[place].methodProofs.merge(row.record.methodProofs) { first, _ in first }
         }
-        return methods
+        return records
     }
 }
 
@@ -220,21 +248,23 @@ extension UserRow {
     /// In the order of their ids.
     static func after(_ id: UserID?, limit: Int64, tenant: TenantID) -> Query<UserRow> {
         // No id is empty, so every id comes after the empty text.
-        Query(
-            """
-            \(select) WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id > \(id?.rawValue ?? "")
-            ORDER BY users.user_id LIMIT \(limit)
-            """
-        )
+        """
+        \(select) FROM (
+            SELECT * FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id > \(id?.rawValue ?? "")
+            ORDER BY user_id LIMIT \(limit)
+        ) AS users \(joins)
+        ORDER BY users.user_id
+        """
     }
 
     static func page(by order: UserOrder, limit: Int64, offset: Int64, tenant: TenantID) -> Query<UserRow> {
-        Query(
-            """
-            \(select) WHERE users.tenant_id = \(tenant.rawValue)
+        """
+        \(select) FROM (
+            SELECT * FROM users WHERE tenant_id = \(tenant.rawValue)
             ORDER BY \(order.clause) LIMIT \(limit) OFFSET \(offset)
-            """
-        )
+        ) AS users \(joins)
+        ORDER BY \(order.clause)
+        """
     }
 
     static func count(tenant: TenantID) -> Query<Int64?> {

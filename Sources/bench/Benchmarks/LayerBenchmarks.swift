@@ -92,8 +92,8 @@ private struct Balance: RowDecodable {
         value = try row.next(Int32?.self)
     }
 
-    static func ofAccount(_ id: Int32) -> Lookup<Balance> {
-        Lookup(keyColumn: 0, "SELECT aid, abalance FROM pgbench_accounts WHERE aid = ANY(\([id]))")
+    static func ofAccount(_ id: Int32) -> Query<Balance> {
+        Query(keyColumn: 0, "SELECT aid, abalance FROM pgbench_accounts WHERE aid = ANY(\([id]))")
     }
 }
 
