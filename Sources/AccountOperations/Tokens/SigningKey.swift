@@ -19,11 +19,18 @@ package struct SigningKey: Sendable {
         case rs256(_RSA.Signing.PrivateKey)
     }
 
+    private enum PublicKey: Sendable {
+        case es256(P256.Signing.PublicKey)
+        case rs256(_RSA.Signing.PublicKey)
+    }
+
     package let id: String
     package let algorithm: Algorithm
     /// The X.509 certificate, DER.
     package let certificate: [UInt8]
     private let privateKey: PrivateKey
+    /// Made once: a verification should not pay for it.
+    private let publicKey: PublicKey
     /// The JOSE header of every token of this key, byte for byte.
     let header: [UInt8]
     /// `header` as a token starts with it, the dot included.
@@ -92,6 +99,11 @@ package struct SigningKey: Sendable {
         self.algorithm = algorithm
         self.certificate = certificate
         self.privateKey = privateKey
+        self.publicKey =
+            switch privateKey {
+            case .es256(let key): .es256(key.publicKey)
+            case .rs256(let key): .rs256(key.publicKey)
+            }
         self.header = JSONWriter.object { writer in
             writer.field("alg", algorithm.rawValue)
             writer.field("kid", id)
@@ -125,12 +137,12 @@ package struct SigningKey: Sendable {
     /// Whether `signature` is this key's over `signingInput`.
     func verifies(_ signature: [UInt8], over signingInput: some Sequence<UInt8>) -> Bool {
         let input = Array(signingInput)
-        switch privateKey {
+        switch publicKey {
         case .es256(let key):
             guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { return false }
-            return key.publicKey.isValidSignature(signature, for: input)
+            return key.isValidSignature(signature, for: input)
         case .rs256(let key):
-            return key.publicKey.isValidSignature(
+            return key.isValidSignature(
                 _RSA.Signing.RSASignature(rawRepresentation: signature),
                 for: SHA256.hash(data: input),
                 padding: .insecurePKCS1v1_5
@@ -143,15 +155,15 @@ package struct SigningKey: Sendable {
         var members: [String: JSONValue] = [
             "use": .string("sig"), "alg": .string(algorithm.rawValue), "kid": .string(id),
         ]
-        switch privateKey {
+        switch publicKey {
         case .es256(let key):
-            let point = Array(key.publicKey.rawRepresentation)
+            let point = Array(key.rawRepresentation)
             members["kty"] = .string("EC")
             members["crv"] = .string("P-256")
             members["x"] = .string(Base64URL.encode(point.prefix(32)))
             members["y"] = .string(Base64URL.encode(point.suffix(32)))
         case .rs256(let key):
-            let primitives = try key.publicKey.getKeyPrimitives()
+            let primitives = try key.getKeyPrimitives()
             members["kty"] = .string("RSA")
             members["n"] = .string(Base64URL.encode(primitives.modulus))
             members["e"] = .string(Base64URL.encode(primitives.publicExponent))

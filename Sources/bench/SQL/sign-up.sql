@@ -4,7 +4,7 @@ INSERT INTO users (tenant_id, user_id, version, session_epoch,
     email, email_proof, email_proven_at, initial_email, phone_number, unproven_phone_number,
     display_name, photo_url, screen_name, language, time_zone, date_of_birth,
     disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at)
-VALUES ('', 'baseline-' || :n, 1, :n, 'b-' || :n || '@example.com', NULL, NULL, 'b-' || :n || '@example.com', NULL,
+VALUES ('', 'baseline-' || :n, 1, :n, 'b-' || :n || '@example.com', NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, false, NULL, date_trunc('second', now()), now(), now(), now());
 INSERT INTO identifiers (tenant_id, kind, value, user_id)
 VALUES ('', 'email', 'b-' || :n || '@example.com', 'baseline-' || :n);
@@ -19,5 +19,5 @@ INSERT INTO sessions (tenant_id, user_id, session_id, secret_hash, session_epoch
 VALUES ('', 'baseline-' || :n, decode(lpad(to_hex(:n::bigint), 32, '0'), 'hex'),
     decode(lpad(to_hex(:n::bigint), 64, '0'), 'hex'), :n, now(), 'password', NULL, NULL, NULL, NULL);
 INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule, details)
-VALUES ('', 'baseline-' || :n, lpad(to_hex(:n::bigint), 32, '0')::uuid, now(), 'user-created', 'P1', NULL);
+VALUES ('', 'baseline-' || :n, lpad(to_hex(:n::bigint), 32, '0')::uuid, now(), 'user-created', 'P11', NULL);
 COMMIT;
