@@ -105,26 +105,17 @@ extension AccountOperations {
             return Updated(user: previous)
         }
         let session = plan.issuesTokens ? attempt.session : nil
-        let revokesOnly = plan.change == .endingSessions
         let write = AccountWrite(
             previous: previous,
             user: user,
             passwordHash: plan.change.password == .set ? attempt.passwordHash : nil,
             session: session?.record(for: user, at: attempt.now),
-            event: attempt.event(revokesOnly ? .sessionsRevoked : .userUpdated, plan.rules, otherwise: rule),
+            event: attempt.event(.init(updateWith: plan.change), plan.rules, otherwise: rule),
             companions: plan.change.companions(of: previous, at: attempt.now) + companions
         )
         guard try await store.apply(write) == .applied else { return nil }
         guard let session else { return Updated(user: user) }
         store.activity.note(user.id, tenant: user.tenant, at: attempt.now, isSignIn: false)
         return Updated(user: user, tokens: try issueTokens(for: user, session: session, at: attempt.now))
-    }
-}
-
-extension AccountChange {
-    fileprivate static var endingSessions: AccountChange {
-        var change = AccountChange()
-        change.endsSessions = true
-        return change
     }
 }

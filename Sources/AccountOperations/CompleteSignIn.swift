@@ -127,18 +127,6 @@ extension AccountChange {
     }
 }
 
-extension AccountEvent.Kind {
-    /// What a sign-in that applies `change` is called.
-    fileprivate init(signInWith change: AccountChange) {
-        let addsMethod = change.linkedIdentity != nil || change.password == .set || change.emailLink == true
-        if change.voidsOutstandingProofs {
-            self = .accountTakenOver
-        } else {
-            self = addsMethod ? .methodLinked : .signedIn
-        }
-    }
-}
-
 /// A decision answered a question that was not asked: a bug in the rules, never the caller's doing.
 struct UnexpectedDecision: Error, Sendable {
     let rule: Rule

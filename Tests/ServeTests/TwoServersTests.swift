@@ -271,9 +271,9 @@ import Testing
                 try await servers.second.signIn(Self.email, password: "password number \(loser)").code
                     == "INVALID_PASSWORD"
             )
-            #expect(
-                try await servers.database.count("SELECT count(*) FROM account_events WHERE kind = 'user-updated'") == 1
-            )
+            // The address had not been proven before, so somebody else may have been in the account.
+            let takeovers = "SELECT count(*) FROM account_events WHERE kind = 'account-taken-over'" as Query<Int64?>
+            #expect(try await servers.database.count(takeovers) == 1)
         }
     }
 

@@ -51,7 +51,7 @@ extension AccountOperations {
             previous: user,
             user: changed,
             passwordHash: passwordHash,
-            event: AccountEvent(id: use.id, occurredAt: use.now, kind: .userUpdated, rule: rule),
+            event: AccountEvent(id: use.id, occurredAt: use.now, kind: .init(updateWith: change), rule: rule),
             companions: [.useUp(code, by: use.id, at: use.now)] + change.companions(of: user, at: use.now)
                 + (try companions(changed))
         )
