@@ -115,6 +115,27 @@ struct Attacks {
         }
     }
 
+    @Test func `trojan first address: an address of the attacker's from before the owner came takes nothing back`() {
+        // Signed up under an address of the attacker's, then moved, unproven, to the owner's.
+        let prepared = Account.fixture("m", email: ann, password: true, initialEmail: true)
+        for (way, account) in arrivals(at: prepared) {
+            #expect(!account.hasInitialEmail, "after \(way)")
+            // So the owner's next change of address remembers, and tells, the owner's own.
+            let change = decideChangeEmail(
+                policy: .policy { $0.protectsEmailEnumeration = false },
+                account: account,
+                newAddress: bob,
+                owner: nil,
+                isSessionRecent: true
+            )
+            guard case .apply(_, let change, _) = change.decision else {
+                Issue.record("the owner was refused after \(way)")
+                continue
+            }
+            #expect(change.rememberedInitialEmail == ann, "after \(way)")
+        }
+    }
+
     @Test(arguments: [ProviderID.facebook, .gitHub, .twitter, .linkedIn, provider("example.com"), .google])
     func `non-verifying provider: whoever claims an address at it gets a conflict, never the account`(
         attacker: ProviderID
