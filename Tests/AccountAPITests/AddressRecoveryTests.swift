@@ -64,4 +64,60 @@ struct AddressRecoveryTests {
             #expect(user.initialEmail == "victim@gmail.com")
         }
     }
+
+    @Test func `M6: replacing an address by a link tells the address that was replaced, which can take it back`()
+        async throws
+    {
+        try await TestAPI.with { api in
+            let ada = try await api.signUp("ada@example.com")
+            let link = try await api.code("EMAIL_SIGNIN", for: "thief@example.com")
+            let moved = try await api.follow(link, as: "thief@example.com", idToken: ada["idToken"]?.string)
+            #expect(moved.json["localId"] == ada["localId"])
+            #expect(try await recoveries(api) == ["ada@example.com"])
+            let recovery = try await api.listedCode("RECOVER_EMAIL").code
+            #expect(try await api.post("/v1/accounts:update", ["oobCode": .string(recovery)]).status == 200)
+            #expect(try await api.service.user(owning: "ada@example.com")?.id.rawValue == ada["localId"]?.string)
+        }
+    }
+
+    @Test func `P4: replacing an address by a sign-up tells the address that was replaced`() async throws {
+        try await TestAPI.with { api in
+            let ada = try await api.signUp("ada@example.com")
+            let body: JSONValue = [
+                "idToken": ada["idToken"] ?? .null, "email": "thief@example.com", "password": "the thief's own",
+            ]
+            #expect(try await api.post("/v1/accounts:signUp", body).status == 200)
+            #expect(try await recoveries(api) == ["ada@example.com"])
+        }
+    }
+
+    @Test func `an account that had no address tells nobody`() async throws {
+        try await TestAPI.with { api in
+            let byLink = try await api.signUpAnonymously()
+            let link = try await api.code("EMAIL_SIGNIN", for: "a@example.com")
+            let linked = try await api.follow(link, as: "a@example.com", idToken: byLink["idToken"]?.string)
+            #expect(linked.status == 200)
+            let byPassword = try await api.signUpAnonymously()
+            let body: JSONValue = [
+                "idToken": byPassword["idToken"] ?? .null, "email": "b@example.com", "password": "correct horse",
+            ]
+            #expect(try await api.post("/v1/accounts:signUp", body).status == 200)
+            #expect(try await recoveries(api) == [])
+        }
+    }
+
+    @Test func `P17: with addresses protected a sign-up replaces no address either`() async throws {
+        try await TestAPI.with(settings: protectedSettings) { api in
+            let ada = try await api.signUp("ada@example.com")
+            let rows = try await api.service.database.rowCounts()
+            let body: JSONValue = [
+                "idToken": ada["idToken"] ?? .null, "email": "thief@example.com", "password": "the thief's own",
+            ]
+            let direct = try await change(api, ada, to: "thief@example.com")
+            let roundabout = try await api.post("/v1/accounts:signUp", body)
+            #expect(roundabout.status == 400 && roundabout.text == direct.text, "\(roundabout.text)")
+            #expect(try await api.service.database.rowCounts() == rows)
+            #expect(try await api.signIn("ada@example.com").status == 200)
+        }
+    }
 }

@@ -425,6 +425,15 @@ struct SignUpLaws {
         }
     }
 
+    @Test func `where addresses are protected, none is replaced by one that nobody has shown to have`() {
+        checkLaw(SignUpCase.all.filter(\.policy.protectsEmailEnumeration)) { point in
+            guard case .linkPassword(_, let target, _) = point.request, target.email != nil,
+                case .signIn(_, let change, _) = point.verdict.decision
+            else { return nil }
+            return change.email == .keep
+        }
+    }
+
     @Test func `whoever sets a password ends every other session`() {
         checkLaw(SignUpCase.all) { point in
             guard case .signIn(_, let change, _) = point.verdict.decision else { return nil }
