@@ -147,6 +147,31 @@ struct BadInputTests {
         return requests
     }
 
+    @Test func `odd masks are refused and change nothing`() async throws {
+        let api = try TestAPI.shared
+        let settings = try await api.service.operations.projectConfig()
+        let long = String(repeating: "a", count: 8000)
+        for route in API.routes where route.method == .patch && route.access == .administrator {
+            let path = try #require(route.concretePaths.first)
+                .replacing("/oauthIdpConfigs/x", with: "/oauthIdpConfigs/oidc.demo")
+                .replacing("/defaultSupportedIdpConfigs/x", with: "/defaultSupportedIdpConfigs/google.com")
+            for mask in [
+                ".", "..", ",", ",,", ".enabled", "enabled.", "enabled,", ",enabled", "signIn.", "signIn..email", "_",
+                "%2C", "%2E", "*", "%20", "enabled%20", "\(long)", "\(long).\(long)",
+            ] {
+                let answer = try await api.wire.send(
+                    .patch,
+                    path + "?updateMask=" + mask,
+                    Array("{}".utf8),
+                    bearer: route.bearer
+                )
+                #expect(answer.status == 400, "\(path)?updateMask=\(mask.prefix(40)): \(answer.text.prefix(300))")
+                expectEnvelope(answer)
+            }
+        }
+        #expect(try await api.service.operations.projectConfig() == settings)
+    }
+
     @Test func `odd queries and headers change nothing`() async throws {
         let api = try TestAPI.shared
         let body = Self.request([:])
