@@ -36,4 +36,13 @@ struct PublicKeysRouteTests {
             #expect(set["keys"]?.array?.map { $0["kid"]?.string } == [kid])
         }
     }
+
+    @Test func `a discovery document that repeats the caller's Host is kept by no cache`() async throws {
+        try await TestAPI.with { api in
+            let answer = try await api.wire.send(.get, "/.well-known/openid-configuration", key: nil)
+            #expect(answer.status == 200)
+            #expect(answer.json["jwks_uri"]?.string?.hasSuffix(Self.paths[1]) == true)
+            #expect(answer.headers[.cacheControl] == "no-store")
+        }
+    }
 }
