@@ -37,6 +37,18 @@ struct PublicKeysRouteTests {
         }
     }
 
+    @Test func `both are served under the name of the host that SDKs ask, too`() async throws {
+        try await TestAPI.with { api in
+            for path in Self.paths {
+                let answer = try await api.wire.send(.get, path, key: nil)
+                let prefixed = try await api.wire.send(.get, "/www.googleapis.com" + path, key: nil)
+                #expect(prefixed.status == 200)
+                #expect(prefixed.text == answer.text)
+                #expect(prefixed.headers[.cacheControl] == answer.headers[.cacheControl])
+            }
+        }
+    }
+
     @Test func `a discovery document that repeats the caller's Host is kept by no cache`() async throws {
         try await TestAPI.with { api in
             let answer = try await api.wire.send(.get, "/.well-known/openid-configuration", key: nil)
