@@ -242,8 +242,24 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(mistake("CONCORD_LISTEN_HOST", host).contains("listen.allow_plain_http: true"))
         let allowed = required.merging([
             "CONCORD_LISTEN_HOST": host, "CONCORD_LISTEN_ALLOW_PLAIN_HTTP": "true",
+            "CONCORD_LISTEN_PUBLIC_URL": "https://id.example.com",
         ]) { $1 }
         #expect(mistakes(configurationSources(nil, allowed)).isEmpty)
+    }
+
+    /// A link to every address is a link to none.
+    @Test(arguments: ["0.0.0.0", "::", "::0", "0:0:0:0:0:0:0:0", "::ffff:0.0.0.0"])
+    func `listening on every address needs a public URL, for the links in mails`(host: String) {
+        let settings = required.merging([
+            "CONCORD_LISTEN_HOST": host, "CONCORD_LISTEN_ALLOW_PLAIN_HTTP": "true",
+        ]) { $1 }
+        #expect(
+            mistakes(configurationSources(nil, settings))
+                == "CONCORD_LISTEN_HOST: listen.host: \(host.debugDescription) is every address and no link can lead "
+                + "there; set listen.public_url to what mail readers reach, such as https://id.example.com"
+        )
+        let isSet = settings.merging(["CONCORD_LISTEN_PUBLIC_URL": "https://id.example.com"]) { $1 }
+        #expect(mistakes(configurationSources(nil, isSet)).isEmpty)
     }
 
     @Test func `TLS needs both files, and both readable`() throws {

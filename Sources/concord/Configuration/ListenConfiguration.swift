@@ -70,7 +70,8 @@ extension ListenConfiguration {
     private static let publicURLKey = ConfigurationKey(
         optional: "listen.public_url",
         .publicURL,
-        "What clients and mail readers see as the address of this service; base of the links it hands out"
+        "What clients and mail readers see as the address of this service; base of the links it hands out; required where "
+            + "`listen.host` is every address"
     )
     private static let adminSocketKey = ConfigurationKey(
         optional: "listen.admin_socket",
@@ -99,6 +100,13 @@ extension ListenConfiguration {
                 Self.hostKey,
                 "\(host.debugDescription) is not loopback and there is no TLS; set listen.tls_certificate and "
                     + "listen.tls_key, or listen.allow_plain_http: true behind a proxy"
+            )
+        }
+        if publicURL == nil, isEveryAddress(host: host) {
+            reader.refuse(
+                Self.hostKey,
+                "\(host.debugDescription) is every address and no link can lead there; set listen.public_url to what mail "
+                    + "readers reach, such as https://id.example.com"
             )
         }
     }
