@@ -1,11 +1,12 @@
 import AccountAPI
+import NIOSSL
 
 /// Where the HTTP API listens, how it is protected on the way, and whom it believes about a client's address.
 struct ListenConfiguration: Sendable, Hashable {
     /// How bytes travel to the clients.
     enum Transport: Sendable, Hashable {
         case plain
-        /// Paths of a PEM certificate chain and of its PEM private key; both were readable at the start.
+        /// Paths of a PEM certificate chain and of its PEM private key; both held such at the start.
         case tls(certificatePath: String, keyPath: String)
     }
 
@@ -115,8 +116,15 @@ extension ListenConfiguration {
         switch (reader.value(certificateKey), reader.value(privateKeyKey)) {
         case (nil, nil): return .plain
         case (let certificatePath?, let keyPath?):
-            _ = reader.contents(of: certificatePath, named: certificateKey)
-            _ = reader.contents(of: keyPath, named: privateKeyKey)
+            if let bytes = reader.contents(of: certificatePath, named: certificateKey) {
+                let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes)
+                if certificates?.isEmpty ?? true { reader.refuse(certificateKey, "the file holds no PEM certificate") }
+            }
+            if let bytes = reader.contents(of: keyPath, named: privateKeyKey),
+                (try? NIOSSLPrivateKey(bytes: bytes, format: .pem)) == nil
+            {
+                reader.refuse(privateKeyKey, "the file holds no PEM private key")
+            }
             return .tls(certificatePath: certificatePath, keyPath: keyPath)
         case (_?, nil):
             reader.refuse(certificateKey, "needs listen.tls_key beside it")
