@@ -37,7 +37,8 @@ struct Core: Service {
     func run() async throws {
         do {
             let postgres = try await cancelWhenGracefulShutdown { try await composition.database.prepare() }
-            try await serve(from: PostgresClient(configuration: postgres), postgres)
+            let log = DatabaseLog(logger: composition.logger)
+            try await serve(from: PostgresClient(configuration: postgres, observer: log), postgres)
         } catch is CancellationError {
             // Told to stop before it was up.
         } catch {
