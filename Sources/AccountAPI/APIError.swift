@@ -89,6 +89,8 @@ enum ErrorCode: String, CaseIterable, Sendable {
 /// The only file with HTTP status codes.
 struct APIError: Error, Sendable {
     let status: HTTPResponse.Status
+    /// The code that `message` begins with; `nil` for what has none.
+    let code: ErrorCode?
     /// `CODE`, or `CODE : explanation for developers`.
     let message: String
     /// The canonical status name; absent for business errors.
@@ -102,12 +104,14 @@ struct APIError: Error, Sendable {
     private init(
         _ status: HTTPResponse.Status,
         _ message: String,
+        code: ErrorCode? = nil,
         canonicalStatus: String?,
         reason: String,
         itemMessage: String? = nil,
         ownBody: [UInt8]? = nil
     ) {
         self.status = status
+        self.code = code
         self.message = message
         self.canonicalStatus = canonicalStatus
         self.reason = reason
@@ -120,16 +124,16 @@ struct APIError: Error, Sendable {
         let message = explanation.map { "\(code.rawValue) : \($0)" } ?? code.rawValue
         switch code {
         case .projectNotFound, .tenantNotFound, .configurationNotFound:
-            return APIError(.notFound, message, canonicalStatus: "NOT_FOUND", reason: "notFound")
+            return APIError(.notFound, message, code: code, canonicalStatus: "NOT_FOUND", reason: "notFound")
         case .configurationExists:
-            return APIError(.conflict, message, canonicalStatus: "ALREADY_EXISTS", reason: "alreadyExists")
+            return APIError(.conflict, message, code: code, canonicalStatus: "ALREADY_EXISTS", reason: "alreadyExists")
         default:
-            return APIError(.badRequest, message, canonicalStatus: nil, reason: "invalid")
+            return APIError(.badRequest, message, code: code, canonicalStatus: nil, reason: "invalid")
         }
     }
 
     /// Whether somebody tried too often.
-    var isThrottled: Bool { message.hasPrefix(ErrorCode.tooManyAttemptsTryLater.rawValue) }
+    var isThrottled: Bool { code == .tooManyAttemptsTryLater }
 
     static func malformedJSON(_ explanation: String) -> APIError {
         APIError(

@@ -28,6 +28,10 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     package var isLoopback: Bool {
         bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]
     }
+
+    /// No address in particular: to a server that binds it, every one of its machine (RFC 1122, section 3.2.1.3; RFC
+    /// 4291, section 2.5.2).
+    package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 }
 
 /// A range of addresses in CIDR form (RFC 4632, section 3.1): `10.0.0.0/8`; a single address is a range of one.

@@ -86,9 +86,9 @@ package enum Denial: Error, Sendable, Hashable {
 package struct Contention: Error, Sendable {}
 
 extension AccountOperations {
-    /// How often a decision is taken again because its facts moved before the caller is told to come back: enough for
-    /// 64 writers of one account, in at most a second or two.
-    private static let attemptsMax = 16
+    /// How often a decision is taken again because its facts moved before the caller is told to come back. In each round
+    /// of writers that meet one is applied, so this many can stand in line; the waits add up to four seconds.
+    private static let attemptsMax = 64
 
     /// Runs `attempt` until it applied or said no. An attempt that returns `nil` found its facts moved.
     ///

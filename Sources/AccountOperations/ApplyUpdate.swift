@@ -61,6 +61,8 @@ struct UpdateAttempt: Sendable {
     var passwordHash: String?
     /// The session that replaces the one the update ends; `nil` for an administrator.
     var session: NewSession?
+    /// What tells the owner of a replaced address; `nil` for an administrator.
+    var recovery: EmailRecovery?
     private let eventID: AccountEvent.ID
 
     init(
@@ -68,12 +70,14 @@ struct UpdateAttempt: Sendable {
         methodProof: UserRecord.Proof,
         linkedProvider: UserRecord.LinkedProvider? = nil,
         passwordHash: String? = nil,
-        session: NewSession? = nil
+        session: NewSession? = nil,
+        recovery: EmailRecovery? = nil
     ) {
         self.now = effects.now()
         self.context = ChangeContext(now: now, methodProof: methodProof, linkedProvider: linkedProvider)
         self.passwordHash = passwordHash
         self.session = session
+        self.recovery = recovery
         self.eventID = effects.newEventID()
     }
 
@@ -105,26 +109,23 @@ extension AccountOperations {
             return Updated(user: previous)
         }
         let session = plan.issuesTokens ? attempt.session : nil
-        let revokesOnly = plan.change == .endingSessions
         let write = AccountWrite(
             previous: previous,
             user: user,
             passwordHash: plan.change.password == .set ? attempt.passwordHash : nil,
             session: session?.record(for: user, at: attempt.now),
-            event: attempt.event(revokesOnly ? .sessionsRevoked : .userUpdated, plan.rules, otherwise: rule),
-            companions: plan.change.companions(of: previous, at: attempt.now) + companions
+            event: attempt.event(.init(updateWith: plan.change), plan.rules, otherwise: rule),
+            companions: try self.companions(
+                of: plan.change,
+                from: previous,
+                to: user,
+                recovery: attempt.recovery,
+                at: attempt.now
+            ) + companions
         )
         guard try await store.apply(write) == .applied else { return nil }
         guard let session else { return Updated(user: user) }
         store.activity.note(user.id, tenant: user.tenant, at: attempt.now, isSignIn: false)
         return Updated(user: user, tokens: try issueTokens(for: user, session: session, at: attempt.now))
-    }
-}
-
-extension AccountChange {
-    fileprivate static var endingSessions: AccountChange {
-        var change = AccountChange()
-        change.endsSessions = true
-        return change
     }
 }

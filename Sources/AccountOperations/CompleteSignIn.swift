@@ -21,6 +21,8 @@ struct SignInAttempt: Sendable {
     var passwordHash: String?
     /// What else is written with it: a code used up, a conflict resolved.
     var companions: [AccountWrite.Companion] = []
+    /// What tells the owner of a replaced address; `nil` where the decision replaces none.
+    var recovery: EmailRecovery?
     private let eventID: AccountEvent.ID
     private let newUserID: UserID?
     private let newEpoch: Int64
@@ -90,7 +92,13 @@ extension AccountOperations {
             previous = found
             user = found.applying(change, attempt.context)
             if let linked = attempt.context.linkedProvider { user.refreshProfile(of: linked) }
-            companions += change.companions(of: found, at: attempt.now)
+            companions += try self.companions(
+                of: change,
+                from: found,
+                to: user,
+                recovery: attempt.recovery,
+                at: attempt.now
+            )
             kind = AccountEvent.Kind(signInWith: change)
             isRecycled = emailWasRecycled
         }
@@ -112,30 +120,6 @@ extension AccountOperations {
                 emailWasRecycled: isRecycled
             )
         )
-    }
-}
-
-extension AccountChange {
-    /// What a change of `user` writes into other tables: with `voidsOutstandingProofs`, every code and open conflict of
-    /// the account is void (`spec/09` 7).
-    func companions(of user: UserRecord, at now: Timestamp) -> [AccountWrite.Companion] {
-        guard voidsOutstandingProofs else { return [] }
-        return [
-            .supersedeOpenConflicts(of: user.id, tenant: user.tenant, at: now),
-            .voidCodes(of: user.id, tenant: user.tenant, includingRecovery: true, at: now),
-        ]
-    }
-}
-
-extension AccountEvent.Kind {
-    /// What a sign-in that applies `change` is called.
-    fileprivate init(signInWith change: AccountChange) {
-        let addsMethod = change.linkedIdentity != nil || change.password == .set || change.emailLink == true
-        if change.voidsOutstandingProofs {
-            self = .accountTakenOver
-        } else {
-            self = addsMethod ? .methodLinked : .signedIn
-        }
     }
 }
 

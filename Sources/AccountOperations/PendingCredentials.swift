@@ -50,7 +50,7 @@ extension AccountOperations {
     /// The credential behind a handle, if it may be used now; `nil` otherwise, whatever the reason. One round trip.
     func pendingCredential(
         _ handle: String,
-        target: UserRecord?,
+        target: UserID?,
         tenant: TenantID,
         now: Timestamp
     ) async throws -> PendingCredential? {
@@ -59,7 +59,7 @@ extension AccountOperations {
         let verdict = decidePendingCredential(
             credential: conflict?.facts,
             handleTenant: tenant,
-            target: target?.account,
+            target: target,
             now: now
         )
         guard verdict.decision == .usable, let conflict else { return nil }
@@ -78,7 +78,7 @@ extension AccountOperations {
         let verdict = decidePendingCredential(
             credential: conflict.facts,
             handleTenant: target.tenant,
-            target: target.account,
+            target: target.id,
             now: now
         )
         guard verdict.decision == .usable, conflict.provider == credential.provider else { return nil }
@@ -151,7 +151,7 @@ extension ConflictRecord {
             state: state == .open ? .open : .closed,
             expiresAt: expiresAt,
             tenant: tenant,
-            provenTarget: nil
+            account: user
         )
     }
 }

@@ -15,7 +15,8 @@ extension AccountOperations {
         return project.settings
     }
 
-    /// Changes the settings: in use on this server at once, and on others within `ProjectCache.stalenessSeconds`.
+    /// Changes the settings: in use on this server at once, where it can read them again, and on others within
+    /// `ProjectCache.stalenessSeconds`.
     ///
     /// Changes of different fields at once both survive, from however many servers.
     package func updateProjectConfig(
@@ -29,7 +30,7 @@ extension AccountOperations {
         case .missing: throw MissingProject()
         case .phoneNumberOwned(let number): return .failure(.testPhoneNumberInUse(number))
         case .written(let project):
-            try await self.project.refresh()
+            await self.project.takeNoteOfStoredChange()
             return .success(project.settings)
         }
     }

@@ -56,7 +56,7 @@ extension AccountOperations {
         guard try await store.addProviderConfig(try sealed(config), tenant: .project, at: effects.now()) else {
             return .alreadyRegistered
         }
-        try await project.refresh()
+        await project.takeNoteOfStoredChange()
         return nil
     }
 
@@ -84,7 +84,7 @@ extension AccountOperations {
         case .failure(let denial as ProviderConfigDenial): return .failure(denial)
         case .failure(let error): throw error
         case .success(let record):
-            try await project.refresh()
+            await project.takeNoteOfStoredChange()
             return .success(try unsealed(record))
         }
     }
@@ -92,7 +92,7 @@ extension AccountOperations {
     /// Takes a registration back. Linked identities stay; they cannot be used until it is registered again.
     package func removeProviderConfig(_ provider: ProviderID) async throws -> ProviderConfigDenial? {
         guard try await store.removeProviderConfig(provider, tenant: .project) else { return .notRegistered }
-        try await project.refresh()
+        await project.takeNoteOfStoredChange()
         return nil
     }
 

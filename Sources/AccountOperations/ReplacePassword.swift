@@ -45,7 +45,12 @@ extension AccountOperations {
                     previous: user,
                     user: changed,
                     passwordHash: hash,
-                    event: AccountEvent(id: event, occurredAt: now, kind: .userUpdated, rule: verdict.rule),
+                    event: AccountEvent(
+                        id: event,
+                        occurredAt: now,
+                        kind: .init(updateWith: change),
+                        rule: verdict.rule
+                    ),
                     companions: judged.companions
                 )
                 return try await store.apply(write) == .applied ? .success(changed) : nil

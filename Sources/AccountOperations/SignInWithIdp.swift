@@ -58,7 +58,7 @@ extension AccountOperations {
         var pending: PendingCredential?
         switch request.source {
         case .pendingToken(let handle):
-            pending = try await pendingCredential(handle, target: caller?.user, tenant: tenant, now: now)
+            pending = try await pendingCredential(handle, target: caller?.user.id, tenant: tenant, now: now)
             guard let pending else { return .denied(.invalidPendingToken) }
             credential = pending.credential
         case .credential(let presented):

@@ -12,12 +12,14 @@ package enum SignUp: Sendable {
 extension AccountOperations {
     /// A new account with a password, an anonymous one, or a password for the account of a session.
     ///
-    /// `displayName`: what the account is to be called, at most `Profile.displayNameLengthMax` characters.
+    /// `displayName`: what the account is to be called, at most `Profile.displayNameLengthMax` characters. `locale`: the
+    /// language for the mail to a replaced address, as sent.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
     package func signUp(
         _ request: SignUp,
         displayName: String? = nil,
-        tenant: TenantID
+        tenant: TenantID,
+        locale: String? = nil
     ) async throws -> Outcome<SignedIn> {
         switch request {
         case .anonymous: return try await createAnonymous(displayName: displayName, tenant: tenant)
@@ -29,7 +31,8 @@ extension AccountOperations {
                 password: password,
                 idToken: idToken,
                 displayName: displayName,
-                tenant: tenant
+                tenant: tenant,
+                locale: locale
             )
         }
     }
@@ -85,7 +88,8 @@ extension AccountOperations {
         password: String,
         idToken: String,
         displayName: String?,
-        tenant: TenantID
+        tenant: TenantID,
+        locale: String?
     ) async throws -> Outcome<SignedIn> {
         let session = try await authenticate(idToken: idToken, tenant: tenant)
         // That the address is taken comes before what is wrong with the password, and that before what is wrong with the
@@ -98,7 +102,7 @@ extension AccountOperations {
         case .success(let session): caller = session
         }
         let hash = try await passwords.hash(password)
-        let attempt = SignInAttempt(
+        var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
             session: NewSession(
@@ -109,7 +113,8 @@ extension AccountOperations {
             methodProof: .session,
             passwordHash: hash
         )
-        return try await decideAndApply {
+        attempt.recovery = EmailRecovery(effects: effects, locale: locale)
+        return try await decideAndApply { [attempt] in
             let target: UserRecord
             switch caller.stillHolds(try await store.user(caller.user.id, tenant: tenant)) {
             case .denied(let denial): return .denied(denial)

@@ -51,9 +51,9 @@ extension AccountOperations {
                 effects: effects,
                 signInProvider: request.password == nil ? caller.token.signInProvider : "password",
                 secondFactor: caller.token.secondFactor
-            )
+            ),
+            recovery: EmailRecovery(effects: effects, locale: locale)
         )
-        let recovery = ActionCode(effects: effects)
         return try await decideAndApply {
             guard let user = try await store.user(caller.user.id, tenant: tenant) else {
                 return .denied(.refusal(.userNotFound))
@@ -67,16 +67,7 @@ extension AccountOperations {
                 return .denied(denial)
             }
             let changed = user.applying(plan.change, attempt.context)
-            // Whoever had the account's first address must be able to take it back from a stolen session.
-            let isMoved = changed.email?.address != user.email?.address
-            let updated = try await apply(
-                changed,
-                previous: user,
-                plan: plan,
-                otherwise: .f2,
-                attempt,
-                companions: isMoved ? recoveryMail(recovery, for: changed, locale: locale, at: attempt.now) : []
-            )
+            let updated = try await apply(changed, previous: user, plan: plan, otherwise: .f2, attempt)
             return updated.map { .success($0) }
         }
     }

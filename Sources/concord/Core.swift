@@ -28,7 +28,8 @@ struct Core: Service {
 
     /// A flush costs one statement however many sign-ins there were; a crash loses at most what came since the last.
     private static let flushInterval = Duration.milliseconds(250)
-    private static let flushesPerRefresh = 4
+    /// Half of what is promised, because a pause may be longer by a quarter and reading takes its time.
+    private static let refreshInterval = Duration.seconds(ProjectCache.stalenessSeconds) / 2
     /// Short against the hour by which keys stay published longer than needed (`KeySchedule.marginSeconds`).
     private static let keysInterval = Duration.seconds(60)
     private static let addressRetryInterval = Duration.milliseconds(10)
@@ -37,7 +38,8 @@ struct Core: Service {
     func run() async throws {
         do {
             let postgres = try await cancelWhenGracefulShutdown { try await composition.database.prepare() }
-            try await serve(from: PostgresClient(configuration: postgres), postgres)
+            let log = DatabaseLog(logger: composition.logger)
+            try await serve(from: PostgresClient(configuration: postgres, observer: log), postgres)
         } catch is CancellationError {
             // Told to stop before it was up.
         } catch {
@@ -58,10 +60,13 @@ struct Core: Service {
             await withTaskGroup { upkeep in
                 upkeep.addTask { await maintainKeys(keys, operations) }
                 upkeep.addTask { await purge(operations) }
-                await work(operations)
+                // Beside the flushes: one that waits for the database must not keep a provider that was disabled, or a key
+                // that was revoked, in use.
+                upkeep.addTask { await keepProjectFresh(operations) }
+                await keepFlushing(operations)
             }
             service.state = .draining
-            await flush(operations)
+            await flushLast(operations)
             await operations.passwords.shutDown()
         }
     }
@@ -184,18 +189,45 @@ struct Core: Service {
         }
     }
 
-    /// Until told to stop.
-    private func work(_ operations: AccountOperations) async {
-        var rounds = 0
-        while true {
+    /// Writes sign-in times. What could not be written is kept for the next time.
+    private func keepFlushing(_ operations: AccountOperations) async {
+        var outage = Outage(
+            composition.logger,
+            failure: "sign-in times not written yet",
+            recovery: "sign-in times written again"
+        )
+        await periodically(every: Self.flushInterval) {
             do {
-                try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.flushInterval) }
+                try await operations.store.activity.flush(to: operations.store)
+                outage.succeeded()
             } catch {
-                return
+                outage.failed(error)
             }
-            rounds += 1
-            await flush(operations)
-            if rounds % Self.flushesPerRefresh == 0 { await refresh(operations) }
+        }
+    }
+
+    private func flushLast(_ operations: AccountOperations) async {
+        do {
+            try await operations.store.activity.flush(to: operations.store)
+        } catch {
+            composition.logger.warning("last sign-in times not written", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Takes note of what other servers changed about the project. While it cannot be read, what is known stays in use.
+    private func keepProjectFresh(_ operations: AccountOperations) async {
+        var outage = Outage(
+            composition.logger,
+            failure: "project settings not read again",
+            recovery: "project settings read again"
+        )
+        await periodically(every: Self.refreshInterval) {
+            do {
+                try await operations.project.refresh()
+                outage.succeeded()
+            } catch {
+                outage.failed(error)
+            }
         }
     }
 
@@ -239,22 +271,6 @@ struct Core: Service {
                 return
             }
             await work()
-        }
-    }
-
-    private func flush(_ operations: AccountOperations) async {
-        do {
-            try await operations.store.activity.flush(to: operations.store)
-        } catch {
-            composition.logger.warning("sign-in times not written yet", metadata: ["error": "\(error)"])
-        }
-    }
-
-    private func refresh(_ operations: AccountOperations) async {
-        do {
-            try await operations.project.refresh()
-        } catch {
-            composition.logger.debug("project settings not read again", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -1,11 +1,12 @@
 import AccountLinking
-import AccountOperations
 import AccountStore
 import AccountTestSupport
 import HTTPTypes
 import JSON
 import Postgres
 import Testing
+
+@testable import AccountOperations
 
 /// A mailed code as the development listing shows it.
 struct ListedCode {
@@ -153,10 +154,11 @@ extension TestService {
         after.email = AccountEmail(address: new, proof: nil)
         after.emailProvenAt = nil
         after.endSessions(at: clock.now)
-        let recovery = try operations.recoveryMail(
-            ActionCode(effects: operations.effects),
-            for: after,
-            locale: nil,
+        let recovery = try operations.companions(
+            of: AccountChange(),
+            from: user,
+            to: after,
+            recovery: EmailRecovery(effects: operations.effects, locale: nil),
             at: clock.now
         )
         #expect(!recovery.isEmpty)

@@ -89,7 +89,9 @@ struct EmailCodeRaceTests {
             let winner = try #require(winners.first)
             #expect(try await api.signIn("ada@example.com", password: "password number \(winner)").status == 200)
             let database = api.service.database
-            #expect(try await database.count("SELECT count(*) FROM account_events WHERE kind = 'user-updated'") == 1)
+            #expect(
+                try await database.count("SELECT count(*) FROM account_events WHERE kind = 'account-taken-over'") == 1
+            )
             #expect(try await database.count("SELECT count(*) FROM sessions") == 1)
         }
     }

@@ -401,6 +401,30 @@ import Testing
             await other.operations.passwords.shutDown()
         }
     }
+
+    @Test func `a change that is stored is a success, also when it cannot be read again at once`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let database = api.service.database
+            // What a refresh reads besides.
+            try await database.execute("ALTER TABLE api_keys RENAME TO api_keys_away")
+            let answer = try await api.change(
+                ["signIn": ["allowDuplicateEmails": true]],
+                mask: "signIn.allowDuplicateEmails"
+            )
+            #expect(answer.status == 200, "\(answer.text)")
+            let configs = "/v2/projects/\(TestService.projectID)/oauthIdpConfigs"
+            let config: JSONValue = ["enabled": true, "clientId": "client-1", "issuer": "https://issuer.example"]
+            func send(_ method: HTTPRequest.Method, _ path: String, _ body: JSONValue) async throws -> Int {
+                try await api.send(method, path, Array(body.text.utf8), key: nil, bearer: "owner").status
+            }
+            #expect(try await send(.post, configs + "?oauthIdpConfigId=oidc.demo", config) == 200)
+            #expect(try await send(.patch, configs + "/oidc.demo?updateMask=enabled", ["enabled": false]) == 200)
+            #expect(try await send(.delete, configs + "/oidc.demo", [:]) == 200)
+            try await database.execute("ALTER TABLE api_keys_away RENAME TO api_keys")
+            try await api.service.operations.project.refresh()
+            #expect(!api.service.operations.project.settings.policy.isOneAccountPerEmail)
+        }
+    }
 }
 
 extension TestAPI {

@@ -36,4 +36,25 @@ struct PublicKeysRouteTests {
             #expect(set["keys"]?.array?.map { $0["kid"]?.string } == [kid])
         }
     }
+
+    @Test func `both are served under the name of the host that SDKs ask, too`() async throws {
+        try await TestAPI.with { api in
+            for path in Self.paths {
+                let answer = try await api.wire.send(.get, path, key: nil)
+                let prefixed = try await api.wire.send(.get, "/www.googleapis.com" + path, key: nil)
+                #expect(prefixed.status == 200)
+                #expect(prefixed.text == answer.text)
+                #expect(prefixed.headers[.cacheControl] == answer.headers[.cacheControl])
+            }
+        }
+    }
+
+    @Test func `a discovery document that repeats the caller's Host is kept by no cache`() async throws {
+        try await TestAPI.with { api in
+            let answer = try await api.wire.send(.get, "/.well-known/openid-configuration", key: nil)
+            #expect(answer.status == 200)
+            #expect(answer.json["jwks_uri"]?.string?.hasSuffix(Self.paths[1]) == true)
+            #expect(answer.headers[.cacheControl] == "no-store")
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import AccountOperations
 import AccountTestSupport
 import JSON
 import Postgres
@@ -112,6 +113,44 @@ struct SeedTests {
             #expect(user["providerUserInfo"]?.array?.first?["email"] == "ada@gmail.com")
             #expect(try await api.service.database.count("SELECT count(*) FROM users") == 2)
             #expect(try await api.service.database.count("SELECT count(*) FROM users WHERE email IS NOT NULL") == 1)
+        }
+    }
+
+    @Test func `every app of the project, each with its own API key, finds the same account by every method`()
+        async throws
+    {
+        try await TestAPI.with { api in
+            let otherKey = "AIza-test-key-of-another-app"
+            try await api.service.database.execute("INSERT INTO api_keys (api_key) VALUES ('\(otherKey)')")
+            try await api.service.operations.project.refresh()
+            let ada = try await api.signUp("ada@gmail.com")
+            try await api.service.prove("ada@gmail.com")
+            let password: JSONValue = ["email": "ada@gmail.com", "password": .string(TestService.password)]
+            let byPassword = try await api.post("/v1/accounts:signInWithPassword", password, key: otherKey)
+            #expect(byPassword.json["localId"] == ada["localId"], "\(byPassword.text)")
+            let claims: JSONValue = ["sub": "77", "email": "ada@gmail.com", "email_verified": true]
+            let body: JSONValue = [
+                "requestUri": "http://localhost",
+                "postBody": .string("providerId=google.com&id_token=\(claims.text)"),
+            ]
+            for key in [otherKey, TestService.apiKey] {
+                let byProvider = try await api.post("/v1/accounts:signInWithIdp", body, key: key)
+                #expect(byProvider.json["localId"] == ada["localId"], "\(byProvider.text)")
+            }
+        }
+    }
+
+    @Test func `there is nothing to call for signing out, and a session that is only forgotten lives on`() async throws
+    {
+        for path in API.routes.flatMap(\.paths) {
+            let words = path.lowercased()
+            #expect(!words.contains("signout") && !words.contains("sign-out") && !words.contains("logout"), "\(path)")
+        }
+        try await TestAPI.with { api in
+            let ada = try await api.signUp("ada@example.com")
+            #expect(try await api.signIn("ada@example.com").status == 200)
+            api.service.clock.advance(seconds: 30 * 86400)
+            #expect(try await api.refresh(ada["refreshToken"]?.string).status == 200)
         }
     }
 }

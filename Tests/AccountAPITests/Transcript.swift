@@ -5,8 +5,8 @@ import Testing
 /// Requests and their answers as people review them: one golden file per route.
 struct Transcript {
     static let golden = GoldenFiles([
-        "delete.txt", "lookup.txt", "public-keys.txt", "routes.txt", "sign-in-with-password.txt", "sign-up.txt",
-        "token.txt",
+        "delete.txt", "lookup.txt", "public-keys.txt", "routes.txt", "sign-in-with-idp.txt",
+        "sign-in-with-password.txt", "sign-up.txt", "token.txt",
     ])
 
     private(set) var text = ""

@@ -115,6 +115,27 @@ struct Attacks {
         }
     }
 
+    @Test func `trojan first address: an address of the attacker's from before the owner came takes nothing back`() {
+        // Signed up under an address of the attacker's, then moved, unproven, to the owner's.
+        let prepared = Account.fixture("m", email: ann, password: true, initialEmail: true)
+        for (way, account) in arrivals(at: prepared) {
+            #expect(!account.hasInitialEmail, "after \(way)")
+            // So the owner's next change of address remembers, and tells, the owner's own.
+            let change = decideChangeEmail(
+                policy: .policy { $0.protectsEmailEnumeration = false },
+                account: account,
+                newAddress: bob,
+                owner: nil,
+                isSessionRecent: true
+            )
+            guard case .apply(_, let change, _) = change.decision else {
+                Issue.record("the owner was refused after \(way)")
+                continue
+            }
+            #expect(change.rememberedInitialEmail == ann, "after \(way)")
+        }
+    }
+
     @Test(arguments: [ProviderID.facebook, .gitHub, .twitter, .linkedIn, provider("example.com"), .google])
     func `non-verifying provider: whoever claims an address at it gets a conflict, never the account`(
         attacker: ProviderID
@@ -151,23 +172,29 @@ struct Attacks {
         #expect(verdict.rule == .i11)
     }
 
-    @Test func `a proof of one account is no proof of another, nor after its sessions ended (CVE-2026-9087)`() {
+    @Test func `a pending credential of one account is linked by no session of another (CVE-2026-9087)`() {
         let now = Timestamp(secondsSinceEpoch: 1_700_000_000)
+        let victim = Account.fixture("victim", email: ann, proof: .mailedCode, password: true)
         let facts = PendingCredentialFacts(
             state: .open,
             expiresAt: now.adding(seconds: 3600),
             tenant: .project,
-            provenTarget: .init(account: user("victim"), sessionEpoch: 7)
+            account: victim.id
         )
-        for target in [nil, Account.fixture("attacker"), .fixture("victim", epoch: 8)] {
-            let verdict = decidePendingCredential(
-                credential: facts,
-                handleTenant: .project,
-                target: target,
-                now: now
-            )
-            #expect(verdict == Verdict(.y5, .invalid))
-        }
+        #expect(
+            decidePendingCredential(credential: facts, handleTenant: .project, target: user("attacker"), now: now)
+                == Verdict(.y5, .invalid)
+        )
+        // Without a session it is worth what it was worth when it came: another conflict.
+        let again = decideSignInWithIdp(
+            policy: LinkPolicy(),
+            accounts: MatchingAccounts(identityOwner: nil, emailOwner: victim),
+            credential: .untrusted,
+            isProviderEnabled: true,
+            createsUsers: true,
+            secondFactorProvenBy: nil
+        )
+        #expect(again.rule == .i11)
     }
 
     @Test func `a link without a verified address stays a conflict in every mode of trust (CVE-2026-56666)`() {

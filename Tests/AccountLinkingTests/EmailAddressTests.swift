@@ -102,6 +102,9 @@ struct IdentifierTests {
         #expect(UserID("a")?.rawValue == "a")
         #expect(UserID(String(repeating: "é", count: 128)) != nil)
         #expect(UserID(String(repeating: "a", count: 129)) == nil)
+        // Counted as the database counts: an "e" and its accent are two.
+        #expect(UserID(String(repeating: "e\u{301}", count: 64)) != nil)
+        #expect(UserID(String(repeating: "e\u{301}", count: 65)) == nil)
         #expect(UserID("") == nil)
         #expect(UserID("a\n") == nil)
     }

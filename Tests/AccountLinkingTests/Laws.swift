@@ -376,6 +376,31 @@ struct EmailLinkLaws {
     }
 }
 
+struct TakeoverLaws {
+    @Test func `after a takeover no first address is left`() {
+        var changes: Set<AccountChange> = []
+        for verdict in SignInWithIdpCase.verdicts + LinkWithIdpCase.verdicts + EmailLinkCase.verdicts {
+            if case .signIn(_, let change, _) = verdict.decision { changes.insert(change) }
+        }
+        for point in UpdateCase.all {
+            if case .apply(_, let change, _) = point.verdict.decision { changes.insert(change) }
+        }
+        let account = Account.fixture("a", email: ann, initialEmail: true)
+        var record = UserRecord(
+            tenant: .project,
+            id: account.id,
+            sessionEpoch: 1,
+            createdAt: Timestamp(secondsSinceEpoch: 1)
+        )
+        record.initialEmail = bob.raw
+        let context = ChangeContext(now: Timestamp(secondsSinceEpoch: 2), methodProof: .session)
+        checkLaw(changes.filter { $0.rememberedInitialEmail == nil }) { change in
+            account.applying(change).hasInitialEmail == !change.voidsOutstandingProofs
+                && (record.applying(change, context).initialEmail == nil) == change.voidsOutstandingProofs
+        }
+    }
+}
+
 struct SignUpLaws {
     @Test func `an address that somebody owns is never given away`() {
         checkLaw(SignUpCase.all.filter { $0.owner != nil }) { point in
@@ -397,6 +422,15 @@ struct SignUpLaws {
                 }
             case .secondFactorRequired, .conflict, .refuse: true
             }
+        }
+    }
+
+    @Test func `where addresses are protected, none is replaced by one that nobody has shown to have`() {
+        checkLaw(SignUpCase.all.filter(\.policy.protectsEmailEnumeration)) { point in
+            guard case .linkPassword(_, let target, _) = point.request, target.email != nil,
+                case .signIn(_, let change, _) = point.verdict.decision
+            else { return nil }
+            return change.email == .keep
         }
     }
 
@@ -506,6 +540,7 @@ struct UpdateLaws {
             Account.fixture("a"),
             .fixture("a", email: ann, password: true, emailLink: true, phone: true, providers: [.facebook: "f"]),
             .fixture("a", email: bob, proof: .mailedCode, providers: [.google: "g"], disabled: true),
+            .fixture("a", email: bob, password: true, initialEmail: true),
         ]
         let pairs = distinct.flatMap { first in distinct.map { (first, $0) } }
             .filter { $0.linkedIdentity == nil || $1.linkedIdentity == nil }
@@ -536,7 +571,7 @@ struct UpdateLaws {
 ///
 /// A law answers `nil` where it has nothing to say; one that never has anything to say fails.
 func checkLaw<Point>(
-    _ points: [Point],
+    _ points: some Sequence<Point>,
     sourceLocation: SourceLocation = #_sourceLocation,
     _ holds: (Point) -> Bool?
 ) {

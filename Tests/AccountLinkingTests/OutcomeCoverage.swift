@@ -52,20 +52,20 @@ struct OutcomeCoverage {
                 all += [(access.rule, access.decision.refusal), (refresh.rule, refresh.decision.refusal)]
             }
         }
-        let open = PendingCredentialFacts(state: .open, expiresAt: later, tenant: .project, provenTarget: nil)
+        let open = PendingCredentialFacts(state: .open, expiresAt: later, tenant: .project, account: account.id)
         var closed = open
         closed.state = .closed
         var expired = open
         expired.expiresAt = now
         var foreign = open
         foreign.tenant = TenantID("other")
-        var bound = open
-        bound.provenTarget = .init(account: user("b"), sessionEpoch: 7)
-        for facts in [nil, open, closed, expired, foreign, bound] {
+        var other = open
+        other.account = user("b")
+        for facts in [nil, open, closed, expired, foreign, other] {
             let verdict = decidePendingCredential(
                 credential: facts,
                 handleTenant: .project,
-                target: account,
+                target: account.id,
                 now: now
             )
             all.append((verdict.rule, nil))
@@ -79,9 +79,9 @@ struct OutcomeCoverage {
             )
             all.append((verdict.rule, verdict.decision.refusal))
         }
-        let other = Account.fixture("o")
+        let neighbour = Account.fixture("o")
         for (account, phoneOwner, identityOwner) in [
-            (nil, nil, nil), (account, other, nil), (account, nil, other),
+            (nil, nil, nil), (account, neighbour, nil), (account, nil, neighbour),
         ] as [(Account?, Account?, Account?)] {
             let verdict = decideUpdateByAdmin(
                 account: account,

@@ -80,10 +80,22 @@ struct SignUpRows {
         remembering.rememberedInitialEmail = bob
         let target = Account.fixture("t", email: bob, proof: .mailedCode, password: true)
         #expect(
-            decide(link(target)) == Verdict(.p4, .signIn(user("t"), remembering, emailWasRecycled: false))
+            decide(link(target), policy: .enumerable)
+                == Verdict(.p4, .signIn(user("t"), remembering, emailWasRecycled: false))
         )
         let changedBefore = Account.fixture("t", email: bob, password: true, initialEmail: true)
-        #expect(decide(link(changedBefore)) == Verdict(.p4, .signIn(user("t"), change, emailWasRecycled: false)))
+        #expect(
+            decide(link(changedBefore), policy: .enumerable)
+                == Verdict(.p4, .signIn(user("t"), change, emailWasRecycled: false))
+        )
+    }
+
+    @Test func `P17: with addresses protected another address needs verification first, as in U1`() {
+        let target = Account.fixture("t", email: bob, proof: .mailedCode, password: true)
+        #expect(decide(link(target)) == Verdict(.p17, .refuse(.emailChangeNeedsVerification)))
+        // Neither an old session nor an address of somebody else's is told anything new.
+        #expect(decide(link(target, recent: false)).rule == .p16)
+        #expect(decide(link(target), owner: .fixture("o", email: ann)).rule == .p3)
     }
 
     @Test func `P5: with duplicates allowed an address inside a provider's row is free`() {

@@ -266,6 +266,7 @@ struct SignUpCase {
         point.policy.allowsPasswordSignIn = choices.chooseBool()
         point.policy.allowsAnonymousSignUp = choices.chooseBool()
         point.policy.allowsClientSignUp = choices.chooseBool()
+        point.policy.protectsEmailEnumeration = choices.chooseBool()
         return point
     }
 

@@ -124,20 +124,17 @@ struct PendingCredentialRows {
     private func facts(
         state: PendingCredentialFacts.State = .open,
         expires: Timestamp = noon.adding(seconds: 60),
-        tenant: TenantID = .project,
-        proven: PendingCredentialFacts.ProvenTarget? = nil
+        tenant: TenantID = .project
     ) -> PendingCredentialFacts {
-        PendingCredentialFacts(state: state, expiresAt: expires, tenant: tenant, provenTarget: proven)
+        PendingCredentialFacts(state: state, expiresAt: expires, tenant: tenant, account: user("a"))
     }
 
     private func decide(
         _ facts: PendingCredentialFacts?,
-        target: Account? = nil
+        target: UserID? = nil
     ) -> Verdict<PendingCredentialDecision> {
         decidePendingCredential(credential: facts, handleTenant: .project, target: target, now: noon)
     }
-
-    private let bound = PendingCredentialFacts.ProvenTarget(account: user("a"), sessionEpoch: 7)
 
     @Test func `Y1: an unknown handle names nothing`() {
         #expect(decide(nil) == Verdict(.y1, .invalid))
@@ -158,15 +155,12 @@ struct PendingCredentialRows {
         #expect(decide(facts(tenant: TenantID("other"))) == Verdict(.y4, .invalid))
     }
 
-    @Test func `Y5: a proven credential is for the account it was proven for, in the sessions of then`() {
-        #expect(decide(facts(proven: bound)) == Verdict(.y5, .invalid))
-        #expect(decide(facts(proven: bound), target: .fixture("b")) == Verdict(.y5, .invalid))
-        #expect(decide(facts(proven: bound), target: .fixture("a", epoch: 8)) == Verdict(.y5, .invalid))
+    @Test func `Y5: a session of another account than the conflict's cannot use its credential`() {
+        #expect(decide(facts(), target: user("b")) == Verdict(.y5, .invalid))
     }
 
-    @Test func `Y6: an open credential may be used`() {
+    @Test func `Y6: an open credential may be used by a session of its account, or without one`() {
         #expect(decide(facts()) == Verdict(.y6, .usable))
-        #expect(decide(facts(), target: .fixture("b")) == Verdict(.y6, .usable))
-        #expect(decide(facts(proven: bound), target: .fixture("a")) == Verdict(.y6, .usable))
+        #expect(decide(facts(), target: user("a")) == Verdict(.y6, .usable))
     }
 }

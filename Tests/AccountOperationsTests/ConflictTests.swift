@@ -149,17 +149,21 @@ import Testing
         }
     }
 
-    @Test func `somebody else's session cannot use the handle to take the address`() async throws {
+    @Test func `somebody else's session cannot use the handle, whatever became of the address`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let mallory = try await service.signUp("mallory@example.com")
             let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
             let (_, pendingToken) = try await service.signIn(credential).confirmation()
-            let (refusal, _) = try await service.signIn(pendingToken: pendingToken, idToken: mallory.tokens.idToken)
-                .refused()
-            #expect(refusal == .emailExists)
+            func use(by session: SignedIn) async throws -> Outcome<SignInWithIdp.Result> {
+                try await service.signIn(pendingToken: pendingToken, idToken: session.tokens.idToken)
+            }
+            #expect(try await use(by: mallory).denial == .invalidPendingToken)
+            // The address is free, so nothing about it stops the link any more.
+            try await service.edit(ada.user.id) { $0.email = nil }
+            #expect(try await use(by: mallory).denial == .invalidPendingToken)
             // A failure does not use it up.
-            _ = try await service.signIn(pendingToken: pendingToken, idToken: ada.tokens.idToken).signedIn()
+            #expect(try await use(by: ada).signedIn().user.id == ada.user.id)
         }
     }
 

@@ -30,7 +30,7 @@ struct RaceTests {
             let outcomes = try await race(first, second) { service, _ in try await service.signUp(email) }
             #expect(outcomes.count { $0.denial == nil } == 1)
             #expect(outcomes.count { $0.denial == .refusal(.emailExists) } == Self.callers - 1)
-            let counts = try await first.database.rowCounts()
+            let counts = try await first.database.accountRowCounts()
             #expect(
                 counts == [
                     "users": 1, "identifiers": 1, "password_credentials": 1, "linked_providers": 0,
@@ -47,7 +47,7 @@ struct RaceTests {
                 try await service.signUp(service.newAddress())
             }
             #expect(outcomes.allSatisfy { $0.denial == nil })
-            #expect(try await first.database.rowCounts()["users"] == 32)
+            #expect(try await first.database.accountRowCounts()["users"] == 32)
             #expect(try await first.database.inconsistencies() == [])
         }
     }
@@ -101,7 +101,7 @@ struct RaceTests {
             for denial in outcomes.compactMap(\.denial) {
                 #expect(denial == .refusal(.emailExists) || denial == .refusal(.tokenExpired))
             }
-            let counts = try await first.database.rowCounts()
+            let counts = try await first.database.accountRowCounts()
             #expect(counts["users"] == 2 && counts["identifiers"] == 1 && counts["password_credentials"] == 1)
             #expect(counts["account_events"] == 3)
             #expect(try await first.database.inconsistencies() == [])

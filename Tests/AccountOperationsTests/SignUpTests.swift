@@ -127,7 +127,7 @@ struct SignUpPolicyTests {
             #expect(try await service.signIn(email).denial == .refusal(.operationNotAllowed))
             let anonymous = try await service.operations.signUp(.anonymous, tenant: .project)
             #expect(anonymous.denial == .refusal(.anonymousSignUpDisabled))
-            #expect(try await service.database.rowCounts().values.allSatisfy { $0 == 0 })
+            #expect(try await service.database.accountRowCounts().values.allSatisfy { $0 == 0 })
         }
     }
 

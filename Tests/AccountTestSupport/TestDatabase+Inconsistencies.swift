@@ -98,16 +98,30 @@ extension TestDatabase {
         return try await rows(query).compactMap { $0 }
     }
 
-    /// How many rows each table of accounts has, by name: to see that nothing was written.
+    /// How many rows each table has, by name: to see that nothing was written.
     package func rowCounts() async throws -> [String: Int64] {
-        var counts: [String: Int64] = [:]
-        counts["users"] = try await count("SELECT count(*) FROM users")
-        counts["identifiers"] = try await count("SELECT count(*) FROM identifiers")
-        counts["password_credentials"] = try await count("SELECT count(*) FROM password_credentials")
-        counts["linked_providers"] = try await count("SELECT count(*) FROM linked_providers")
-        counts["sign_in_methods"] = try await count("SELECT count(*) FROM sign_in_methods")
-        counts["sessions"] = try await count("SELECT count(*) FROM sessions")
-        counts["account_events"] = try await count("SELECT count(*) FROM account_events")
-        return counts
+        let counts: [String?] = try await rows(
+            """
+            SELECT table_name || ' ' || (xpath('//n/text()',
+                query_to_xml(format('SELECT count(*) AS n FROM %I', table_name), false, true, '')))[1]::text
+            FROM information_schema.tables
+            WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
+            """
+        )
+        return Dictionary(
+            uniqueKeysWithValues: counts.compactMap(\.self).map { line in
+                let parts = line.split(separator: " ")
+                return (String(parts[0]), Int64(parts[1]) ?? -1)
+            }
+        )
+    }
+
+    /// The same of the tables that hold what belongs to accounts.
+    package func accountRowCounts() async throws -> [String: Int64] {
+        let tables: Set = [
+            "users", "identifiers", "password_credentials", "linked_providers", "sign_in_methods", "sessions",
+            "account_events",
+        ]
+        return try await rowCounts().filter { tables.contains($0.key) }
     }
 }

@@ -50,6 +50,9 @@ import Testing
                 try await cluster.start()
                 try await Self.expectRecovery(server, idToken: idToken)
                 #expect(kill(server.processID, 0) == 0)
+                for message in ["database connection lost", "database connected again"] {
+                    #expect(await server.log.line(saying: message)?["level"] == "warning", "\(message)")
+                }
 
                 // Who was told that the account is there has it.
                 for account in answers.acknowledged {

@@ -34,6 +34,28 @@ private func mistakes(_ sources: ConfigurationSources) -> String {
     }
 }
 
+/// A certificate that signs itself, and its key; for parsing only.
+private let certificatePEM = """
+    -----BEGIN CERTIFICATE-----
+    MIIBhTCCASugAwIBAgIUFpVF0lZrRahBjs46K/COA/xZ+9cwCgYIKoZIzj0EAwIw
+    FzEVMBMGA1UEAwwMY29uY29yZC50ZXN0MCAXDTI2MTEyMTEzMzA1M1oYDzIxMjYx
+    MDI4MTMzMDUzWjAXMRUwEwYDVQQDDAxjb25jb3JkLnRlc3QwWTATBgcqhkjOPQIB
+    BggqhkjOPQMBBwNCAAQezm2ixVHm06Tg/Txpfw6EuLtjQU6jQZzV8yFVcsfAR3xv
+    dbybhwqjqrvZ6vi5U0KLoLP+SGYUBoRmrp1UiQKio1MwUTAdBgNVHQ4EFgQUlAXv
+    l719msOwnopvOxHvHHB3R9kwHwYDVR0jBBgwFoAUlAXvl719msOwnopvOxHvHHB3
+    R9kwDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiBbsw4XI3Vy0EOX
+    R/2gsvWRXAkPpF9ORfYp2QyTWkYzQAIhAM7n7WlZZz695YtRT/lubhJe1dV140JK
+    lnP8boymqi/j
+    -----END CERTIFICATE-----
+    """
+private let privateKeyPEM = """
+    -----BEGIN PRIVATE KEY-----
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgswcOfu42+1d2z6FQ
+    h0/pf8ACc6UgwXy6dhPDKAPFMu+hRANCAAQezm2ixVHm06Tg/Txpfw6EuLtjQU6j
+    QZzV8yFVcsfAR3xvdbybhwqjqrvZ6vi5U0KLoLP+SGYUBoRmrp1UiQKi
+    -----END PRIVATE KEY-----
+    """
+
 /// What is wrong with one variable beside those required.
 private func mistake(_ variable: String, _ value: String) -> String {
     mistakes(configurationSources(nil, required.merging([variable: value]) { $1 }))
@@ -241,23 +263,56 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(mistake("CONCORD_LISTEN_HOST", host).contains("listen.allow_plain_http: true"))
         let allowed = required.merging([
             "CONCORD_LISTEN_HOST": host, "CONCORD_LISTEN_ALLOW_PLAIN_HTTP": "true",
+            "CONCORD_LISTEN_PUBLIC_URL": "https://id.example.com",
         ]) { $1 }
         #expect(mistakes(configurationSources(nil, allowed)).isEmpty)
     }
 
+    /// A link to every address is a link to none.
+    @Test(arguments: ["0.0.0.0", "::", "::0", "0:0:0:0:0:0:0:0", "::ffff:0.0.0.0"])
+    func `listening on every address needs a public URL, for the links in mails`(host: String) {
+        let settings = required.merging([
+            "CONCORD_LISTEN_HOST": host, "CONCORD_LISTEN_ALLOW_PLAIN_HTTP": "true",
+        ]) { $1 }
+        #expect(
+            mistakes(configurationSources(nil, settings))
+                == "CONCORD_LISTEN_HOST: listen.host: \(host.debugDescription) is every address and no link can lead "
+                + "there; set listen.public_url to what mail readers reach, such as https://id.example.com"
+        )
+        let isSet = settings.merging(["CONCORD_LISTEN_PUBLIC_URL": "https://id.example.com"]) { $1 }
+        #expect(mistakes(configurationSources(nil, isSet)).isEmpty)
+    }
+
     @Test func `TLS needs both files, and both readable`() throws {
         let yaml = """
-            listen: {host: 0.0.0.0, tls_certificate: /tls/cert.pem, tls_key: /tls/key.pem}
+            listen: {host: 192.0.2.1, tls_certificate: /tls/cert.pem, tls_key: /tls/key.pem}
             """
-        let both = ["/tls/cert.pem": "certificate", "/tls/key.pem": "key"]
+        let both = ["/tls/cert.pem": certificatePEM, "/tls/key.pem": privateKeyPEM]
         let configuration = try ServeConfiguration(configurationSources(yaml, required, files: both))
         #expect(
             configuration.listen.transport == .tls(certificatePath: "/tls/cert.pem", keyPath: "/tls/key.pem")
         )
-        let one = mistakes(configurationSources(yaml, required, files: ["/tls/cert.pem": "certificate"]))
+        let one = mistakes(configurationSources(yaml, required, files: ["/tls/cert.pem": certificatePEM]))
         #expect(one == "concord.yaml:1: listen.tls_key: the file cannot be read; check its path and permissions")
         #expect(mistake("CONCORD_LISTEN_TLS_KEY", "/tls/key.pem").contains("needs listen.tls_certificate"))
         #expect(mistake("CONCORD_LISTEN_TLS_CERTIFICATE", "/tls/cert.pem").contains("needs listen.tls_key"))
+    }
+
+    @Test(arguments: ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
+    func `a file that holds no certificate or no key is found before the start`(nonsense: String) {
+        let yaml = "listen: {tls_certificate: /tls/cert.pem, tls_key: /tls/key.pem}"
+        func mistakes(_ certificate: String, _ key: String) -> String {
+            let files = ["/tls/cert.pem": certificate, "/tls/key.pem": key]
+            return concordTests.mistakes(configurationSources(yaml, required, files: files))
+        }
+        #expect(
+            mistakes(nonsense, privateKeyPEM)
+                == "concord.yaml:1: listen.tls_certificate: the file holds no PEM certificate"
+        )
+        #expect(
+            mistakes(certificatePEM, nonsense) == "concord.yaml:1: listen.tls_key: the file holds no PEM private key"
+        )
+        #expect(mistakes(privateKeyPEM, certificatePEM).contains("listen.tls_certificate"))
     }
 
     @Test func `only one admin listener`() {

@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import Testing
 
 /// The development server as a person runs it: killed, started again, stopped.
@@ -41,6 +42,11 @@ import Testing
         #expect(server.stop(SIGTERM) == 0)
 
         server = try await DevServer.start(dataDirectory: directory)
+        // Where the banner says that codes can be read, they can.
+        let address = try #require(server.bannerLine("Codes"))
+        let codes = try await URLSession.shared.data(from: try #require(URL(string: address))).0
+        let listed = try JSONSerialization.jsonObject(with: codes) as? [String: Any]
+        #expect(listed?["oobCodes"] is [Any])
         #expect(server.stop(SIGINT) == 0)
         try FileManager.default.removeItem(atPath: directory)
     }

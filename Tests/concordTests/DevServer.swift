@@ -6,6 +6,8 @@ import FoundationNetworking
 struct DevServer {
     let process: Process
     let url: String
+    /// What it said when it was ready.
+    let banner: String
 
     /// Starts it on a free port and returns once it has said that it is ready.
     static func start(dataDirectory: String) async throws -> DevServer {
@@ -24,7 +26,9 @@ struct DevServer {
             said += String(decoding: bytes, as: UTF8.self)
             for line in said.split(separator: "\n") where said.contains("Stop it") {
                 let words = line.split(separator: " ")
-                if words.first == "URL", let url = words.last { return DevServer(process: process, url: String(url)) }
+                if words.first == "URL", let url = words.last {
+                    return DevServer(process: process, url: String(url), banner: said)
+                }
             }
         }
         process.waitUntilExit()
@@ -46,6 +50,14 @@ struct DevServer {
         request.httpBody = try JSONSerialization.data(withJSONObject: body)
         let (data, _) = try await URLSession.shared.data(for: request)
         return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+    }
+}
+
+extension DevServer {
+    /// What stands behind `word` in the banner.
+    func bannerLine(_ word: String) -> String? {
+        banner.split(separator: "\n").map { $0.split(separator: " ") }.first { $0.first.map(String.init) == word }
+            .map { $0.dropFirst().joined(separator: " ") }
     }
 }
 

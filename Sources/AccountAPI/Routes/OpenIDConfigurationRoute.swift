@@ -26,7 +26,9 @@ extension Route {
 
     private static func discoveryDocument(_ request: APIRequest) -> APIResponse {
         let operations = request.operations
-        return .object(maxAgeSeconds: 900) { writer in
+        // Where the document repeats the Host that the caller sent, a shared cache could be made to keep a wrong one.
+        let maxAgeSeconds = request.publicURL == nil ? nil : 900
+        return .object(maxAgeSeconds: maxAgeSeconds) { writer in
             writer.field("issuer", "https://securetoken.google.com/\(operations.project.settings.projectID)")
             writer.field("jwks_uri", request.baseURL + jsonWebKeySet.path)
             writer.field("response_types_supported", ["id_token"])

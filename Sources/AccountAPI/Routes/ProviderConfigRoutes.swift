@@ -88,9 +88,12 @@ extension Route {
         let all = ProviderConfigField.all(of: collection)
         guard let mask = request.query["updateMask"], !mask.isEmpty else { return all }
         var named: [ProviderConfigField] = []
-        for path in mask.split(separator: ",") {
+        for path in mask.split(separator: ",", omittingEmptySubsequences: false) {
             // `responseType.code` and `response_type.code` mean a part of what `responseType` means.
-            let root = path.split(separator: ".")[0]
+            let parts = path.split(separator: ".", omittingEmptySubsequences: false)
+            guard let root = parts.first, !parts.contains("") else {
+                throw .invalidValue(at: "updateMask", expected: "TYPE_FIELD_MASK")
+            }
             let name = root.split(separator: "_").enumerated()
                 .map { $0 == 0 ? String($1) : $1.prefix(1).uppercased() + $1.dropFirst() }.joined()
             if name == "name" { continue }

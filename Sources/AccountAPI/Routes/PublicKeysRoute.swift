@@ -5,7 +5,8 @@ extension Route {
     /// The certificates that verify ID tokens, by key id: what Admin SDKs fetch (`spec/01` §8).
     static let certificates = Route(
         .get,
-        "/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com",
+        certificatesPath,
+        aliases: ["/www.googleapis.com" + certificatesPath],
         service: .none,
         access: .anyone
     ) { request in
@@ -15,12 +16,16 @@ extension Route {
     /// The same keys as a JSON Web Key Set: what OpenID Connect libraries fetch.
     static let jsonWebKeySet = Route(
         .get,
-        "/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com",
+        jsonWebKeySetPath,
+        aliases: ["/www.googleapis.com" + jsonWebKeySetPath],
         service: .none,
         access: .anyone
     ) { request in
         APIResponse(json: try request.operations.tokens.jsonWebKeySet(), maxAgeSeconds: keysMaxAgeSeconds)
     }
+
+    private static let certificatesPath = "/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
+    private static let jsonWebKeySetPath = "/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com"
 
     /// Short against the day a key is published before it signs (`KeySchedule`).
     fileprivate static let keysMaxAgeSeconds = 900

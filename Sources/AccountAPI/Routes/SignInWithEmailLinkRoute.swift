@@ -17,7 +17,9 @@ extension Route {
             oobCode: try body.nonEmptyString("oobCode"),
             idToken: try body.nonEmptyString("idToken")
         )
-        let result = try await request.operations.signInWithEmailLink(signIn, tenant: request.tenant).value()
+        let result = try await request.operations
+            .signInWithEmailLink(signIn, tenant: request.tenant, locale: request.locale)
+            .value()
         return .object { writer in
             writer.field("kind", "identitytoolkit#EmailLinkSigninResponse")
             writer.field("email", result.user.email?.address.lowercased)

@@ -17,7 +17,12 @@ extension Route {
         // Clients give a name; a picture is not theirs to give here.
         let name = try request.body.string("displayName", lengthMax: Profile.displayNameLengthMax)
         let result = try await request.operations
-            .signUp(signUpRequest(request), displayName: name == "" ? nil : name, tenant: request.tenant)
+            .signUp(
+                signUpRequest(request),
+                displayName: name == "" ? nil : name,
+                tenant: request.tenant,
+                locale: request.locale
+            )
             .value()
         return .object { writer in
             writer.field("kind", "identitytoolkit#SignupNewUserResponse")

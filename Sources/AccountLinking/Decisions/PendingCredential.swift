@@ -6,29 +6,17 @@ package struct PendingCredentialFacts: Sendable, Hashable {
         case closed
     }
 
-    /// The account that somebody proved to be theirs in order to resolve the conflict.
-    package struct ProvenTarget: Sendable, Hashable {
-        package var account: UserID
-        /// The account's epoch then: what ends its sessions ends this proof as well.
-        package var sessionEpoch: Int64
-
-        package init(account: UserID, sessionEpoch: Int64) {
-            self.account = account
-            self.sessionEpoch = sessionEpoch
-        }
-    }
-
     package var state: State
     package var expiresAt: Timestamp
     package var tenant: TenantID
-    /// `nil` until proven; from then on nobody else can use the credential.
-    package var provenTarget: ProvenTarget?
+    /// The account the conflict concerns: a session of another one cannot use the credential.
+    package var account: UserID
 
-    package init(state: State, expiresAt: Timestamp, tenant: TenantID, provenTarget: ProvenTarget?) {
+    package init(state: State, expiresAt: Timestamp, tenant: TenantID, account: UserID) {
         self.state = state
         self.expiresAt = expiresAt
         self.tenant = tenant
-        self.provenTarget = provenTarget
+        self.account = account
     }
 }
 
@@ -39,11 +27,12 @@ package struct PendingCredentialFacts: Sendable, Hashable {
 ///
 /// - `credential`: `nil` when the handle names none.
 /// - `handleTenant`: the tenant of the request that brought the handle.
-/// - `target`: the account of the session; `nil` without one.
+/// - `target`: the account of a session that lives; `nil` for a sign-in without one, which the rules of sign-in judge as if
+///   the provider's credential had come anew.
 package func decidePendingCredential(
     credential: PendingCredentialFacts?,
     handleTenant: TenantID,
-    target: Account?,
+    target: UserID?,
     now: Timestamp
 ) -> Verdict<PendingCredentialDecision> {
     guard let credential else { return Verdict(.y1, .invalid) }
@@ -53,10 +42,6 @@ package func decidePendingCredential(
     }
     guard now < credential.expiresAt else { return Verdict(.y3, .invalid) }
     guard credential.tenant == handleTenant else { return Verdict(.y4, .invalid) }
-    if let proven = credential.provenTarget {
-        guard let target, target.id == proven.account, target.sessionEpoch == proven.sessionEpoch else {
-            return Verdict(.y5, .invalid)
-        }
-    }
+    if let target, target != credential.account { return Verdict(.y5, .invalid) }
     return Verdict(.y6, .usable)
 }

@@ -63,6 +63,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case p14 = "P14"
     case p15 = "P15"
     case p16 = "P16"
+    case p17 = "P17"
 
     // Completing a password reset (`decideResetPassword`).
     case r0 = "R0"

@@ -50,8 +50,10 @@ package func decideSignUp(
         change.endsSessions = true
         guard let emailOwner else {
             change.email = .set(email, proof: nil)
-            if let replaced = target.email, !target.hasInitialEmail {
-                change.rememberedInitialEmail = replaced.address
+            if let replaced = target.email {
+                // This is a change of address by another road, so it is refused where U1 refuses one.
+                if policy.protectsEmailEnumeration { return Verdict(.p17, .refuse(.emailChangeNeedsVerification)) }
+                if !target.hasInitialEmail { change.rememberedInitialEmail = replaced.address }
             }
             return Verdict(.p4, .signIn(target.id, change, emailWasRecycled: false))
         }

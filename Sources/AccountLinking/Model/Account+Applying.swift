@@ -13,6 +13,7 @@ extension Account {
         case .unprove: account.email?.proof = nil
         case .remove: account.email = nil
         }
+        if change.voidsOutstandingProofs { account.hasInitialEmail = false }
         if change.rememberedInitialEmail != nil { account.hasInitialEmail = true }
         switch change.password {
         case .keep: break
@@ -46,7 +47,9 @@ extension AccountChange {
         case (.remove, .prove), (.remove, .unprove): break
         case (_, let email): both.email = email
         }
-        if both.rememberedInitialEmail == nil { both.rememberedInitialEmail = later.rememberedInitialEmail }
+        if both.rememberedInitialEmail == nil || later.voidsOutstandingProofs {
+            both.rememberedInitialEmail = later.rememberedInitialEmail
+        }
         if later.password != .keep { both.password = later.password }
         if let emailLink = later.emailLink { both.emailLink = emailLink }
         if later.phone != .keep { both.phone = later.phone }

@@ -56,7 +56,8 @@ package struct AccountChange: Sendable, Hashable {
     package var usesCustomTokens: Bool?
     /// Raises the session epoch and moves `validSince`: every session and ID token issued so far is dead.
     package var endsSessions = false
-    /// Outstanding action codes and open conflicts of the account are void (`spec/09` 7).
+    /// Outstanding action codes and open conflicts of the account are void (`spec/09` 7), and its first address is
+    /// forgotten: it was whoever's came before the owner, who would be mailed a way back at the next change.
     package var voidsOutstandingProofs = false
 
     package init() {}

@@ -10,13 +10,14 @@ package struct TenantID: Sendable, Hashable {
     package static let project = Self("")
 }
 
-/// The identifier of an account (`localId` on the wire, `sub` in tokens): 1 to 128 characters, immutable.
+/// The identifier of an account (`localId` on the wire, `sub` in tokens): 1 to 128 characters (Unicode scalars, as the
+/// database counts), immutable.
 package struct UserID: Sendable, Hashable {
     package let rawValue: String
 
     /// `nil` unless `rawValue` has 1 to 128 characters, none of them a control character.
     package init?(_ rawValue: String) {
-        guard !rawValue.isEmpty, rawValue.utf8.count <= 512, rawValue.count <= 128,
+        guard !rawValue.isEmpty, rawValue.unicodeScalars.count <= 128,
             !rawValue.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
         else { return nil }
         self.rawValue = rawValue

@@ -35,6 +35,7 @@ extension UserRecord {
             record.email = nil
             record.emailProvenAt = nil
         }
+        if change.voidsOutstandingProofs { record.initialEmail = nil }
         if record.initialEmail == nil { record.initialEmail = change.rememberedInitialEmail?.raw }
 
         switch change.password {

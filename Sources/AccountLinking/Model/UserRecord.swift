@@ -10,7 +10,8 @@ package struct UserRecord: Sendable, Hashable {
     package var sessionEpoch: Int64
     package var email: AccountEmail?
     package var emailProvenAt: Timestamp?
-    /// The address before its first change, as it was written; set once (`initialEmail` on the wire).
+    /// The address before its first change, as it was written; set once (`initialEmail` on the wire), and forgotten when
+    /// the account's owner takes it over from somebody else.
     package var initialEmail: String?
     package var phoneNumber: PhoneNumber?
     /// A number given up as a way in, kept as data (`spec/09` 12).

@@ -4,12 +4,12 @@ import JSON
 import Postgres
 
 /// A code about to be mailed, with what else is random about it: made once per request.
-package struct ActionCode: Sendable {
+struct ActionCode: Sendable {
     /// 54 characters of base64url: 320 random bits.
     let text: String
     let messageID: PostgresUUID
 
-    package init(effects: Effects) {
+    init(effects: Effects) {
         text = Base64URL.encode(effects.randomBytes(40))
         messageID = effects.newEventID()
     }

@@ -23,7 +23,7 @@ extension AccountOperations {
         locale: String? = nil
     ) async throws -> Outcome<AppliedCode> {
         let use = CodeUse(oobCode, tenant: tenant, effects: effects)
-        let recovery = ActionCode(effects: effects)
+        let recovery = EmailRecovery(effects: effects, locale: locale)
         return try await decideAndApply {
             let code: OneTimeCodeRecord
             switch try await usableCode(use, as: [.verifyEmail, .verifyAndChangeEmail, .recoverEmail]) {
@@ -41,11 +41,14 @@ extension AccountOperations {
                 return .success(AppliedCode(kind: code.kind, user: user, newEmail: nil))
             case .apply(_, let change, issuesTokens: _):
                 guard let user else { throw UnexpectedDecision(verdict.rule) }
-                let changed = try await apply(change, to: user, verdict.rule, using: code, use) { changed in
-                    // Whoever had the account's first address must be able to take it back from a stolen session.
-                    guard code.kind == .verifyAndChangeEmail else { return [] }
-                    return try recoveryMail(recovery, for: changed, locale: locale, at: use.now)
-                }
+                let changed = try await apply(
+                    change,
+                    to: user,
+                    verdict.rule,
+                    using: code,
+                    use,
+                    recovery: recovery
+                )
                 return changed.map {
                     .success(AppliedCode(kind: code.kind, user: $0, newEmail: code.newEmail?.lowercased))
                 }

@@ -44,16 +44,17 @@ extension AccountOperations {
         using code: OneTimeCodeRecord,
         _ use: CodeUse,
         passwordHash: String? = nil,
-        companions: (UserRecord) throws -> [AccountWrite.Companion] = { _ in [] }
+        recovery: EmailRecovery? = nil,
+        companions: [AccountWrite.Companion] = []
     ) async throws -> UserRecord? {
         let changed = user.applying(change, ChangeContext(now: use.now, methodProof: .message))
         let write = AccountWrite(
             previous: user,
             user: changed,
             passwordHash: passwordHash,
-            event: AccountEvent(id: use.id, occurredAt: use.now, kind: .userUpdated, rule: rule),
-            companions: [.useUp(code, by: use.id, at: use.now)] + change.companions(of: user, at: use.now)
-                + (try companions(changed))
+            event: AccountEvent(id: use.id, occurredAt: use.now, kind: .init(updateWith: change), rule: rule),
+            companions: try [.useUp(code, by: use.id, at: use.now)]
+                + self.companions(of: change, from: user, to: changed, recovery: recovery, at: use.now) + companions
         )
         return try await store.apply(write) == .applied ? changed : nil
     }

@@ -1,21 +1,56 @@
-package import AccountLinking
-package import AccountStore
+import AccountLinking
+import AccountStore
+
+/// What the mail to an account's first address needs: made once per request, before the first attempt.
+struct EmailRecovery: Sendable {
+    let code: ActionCode
+    /// The language asked for, as sent.
+    let locale: String?
+
+    init(effects: Effects, locale: String?) {
+        self.code = ActionCode(effects: effects)
+        self.locale = locale
+    }
+}
 
 extension AccountOperations {
-    /// The code and the mail that let the owner of an account's first address take it back (`RECOVER_EMAIL`), to be
-    /// written with the change that replaces an address. Nothing for an account whose address has not been replaced.
+    /// What `change` writes into other tables, when it makes `user` of `previous`.
     ///
-    /// `code` is made once per request, before the first attempt; `user` is the account as it will be; `locale` is the
-    /// language asked for, as sent. Fails only when the system has no randomness to give.
-    package func recoveryMail(
-        _ code: ActionCode,
+    /// With `voidsOutstandingProofs`, every code and open conflict of the account is void (`spec/09` 7). When the address
+    /// is another afterwards, whoever had the account's first address is told and can take it back: the session that
+    /// changed it may be stolen. Without `recovery` nobody is told: that is for an administrator's changes and for those
+    /// that replace no address.
+    func companions(
+        of change: AccountChange,
+        from previous: UserRecord,
+        to user: UserRecord,
+        recovery: EmailRecovery? = nil,
+        at now: Timestamp
+    ) throws -> [AccountWrite.Companion] {
+        var companions: [AccountWrite.Companion] = []
+        if change.voidsOutstandingProofs {
+            companions = [
+                .supersedeOpenConflicts(of: user.id, tenant: user.tenant, at: now),
+                .voidCodes(of: user.id, tenant: user.tenant, includingRecovery: true, at: now),
+            ]
+        }
+        if let recovery, user.email?.address != previous.email?.address {
+            companions += try recoveryMail(recovery, for: user, at: now)
+        }
+        return companions
+    }
+
+    /// The code and the mail that let the owner of an account's first address take it back (`RECOVER_EMAIL`). Nothing
+    /// for an account that has its first address.
+    private func recoveryMail(
+        _ recovery: EmailRecovery,
         for user: UserRecord,
-        locale: String?,
         at now: Timestamp
     ) throws -> [AccountWrite.Companion] {
         guard let initial = user.initialEmail.flatMap(EmailAddress.init), user.email?.address != initial else {
             return []
         }
+        let code = recovery.code
         let record = OneTimeCodeRecord(
             tenant: user.tenant,
             hash: code.hash,
@@ -25,7 +60,7 @@ extension AccountOperations {
             createdAt: now,
             expiresAt: now.adding(seconds: project.settings.codeLifetimes.seconds(.recoverEmail))
         )
-        let message = try mail(carrying: code, record, settings: ActionCodeSettings(), locale: locale)
+        let message = try mail(carrying: code, record, settings: ActionCodeSettings(), locale: recovery.locale)
             .message(
                 id: code.messageID,
                 tenant: user.tenant,

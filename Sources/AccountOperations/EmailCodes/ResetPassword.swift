@@ -49,7 +49,7 @@ extension AccountOperations {
                     using: code,
                     use,
                     passwordHash: hash,
-                    companions: { _ in [void] }
+                    companions: [void]
                 )
                 return changed == nil ? nil : .success(code)
             }

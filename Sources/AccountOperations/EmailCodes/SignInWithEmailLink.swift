@@ -22,7 +22,13 @@ extension AccountOperations {
     /// Every answer of the rules uses the code up, also a refusal; of many callers at once exactly one is answered by
     /// them. A wrong address leaves the code usable and is counted, before it is answered: the sixth guess is refused
     /// however many were made at once.
-    package func signInWithEmailLink(_ request: EmailLinkSignIn, tenant: TenantID) async throws -> Outcome<SignedIn> {
+    ///
+    /// `locale`: the language for the mail to a replaced address, as sent.
+    package func signInWithEmailLink(
+        _ request: EmailLinkSignIn,
+        tenant: TenantID,
+        locale: String? = nil
+    ) async throws -> Outcome<SignedIn> {
         let policy = policy
         guard policy.allowsEmailLinkSignIn else { return .denied(.refusal(.operationNotAllowed)) }
         var caller: AuthenticatedSession?
@@ -46,6 +52,7 @@ extension AccountOperations {
             ),
             methodProof: .message
         )
+        attempt.recovery = EmailRecovery(effects: effects, locale: locale)
 
         return try await decideAndApply {
             let code: OneTimeCodeRecord

@@ -96,6 +96,13 @@ package final class ProjectCache: Sendable {
             state.providers = providers
         }
     }
+
+    /// Reads everything again after a change that is stored already. Should that fail, the caller's answer is a success
+    /// all the same: this server takes note of the change with its next periodic refresh, which meets and reports what
+    /// is wrong.
+    func takeNoteOfStoredChange() async {
+        try? await refresh()
+    }
 }
 
 /// Where a provider's sealed secrets stand: what binds each to its row.

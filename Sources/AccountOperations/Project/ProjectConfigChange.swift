@@ -38,8 +38,9 @@ package struct ProjectConfigChange: Sendable, Hashable {
     private static func fields(named mask: String?, _ mistakes: inout [ProjectConfigMistake]) -> [ProjectConfigField] {
         guard let mask, !mask.isEmpty else { return ProjectConfigField.all }
         var named: Set<ProjectConfigField> = []
-        for part in mask.split(separator: ",") {
-            let path = part.split(separator: ".").map(String.init)
+        for part in mask.split(separator: ",", omittingEmptySubsequences: false) {
+            // An empty part names no field, so that an empty path does not name them all.
+            let path = part.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
             let fields = ProjectConfigField.all.filter { field in
                 path.count <= field.path.count && zip(path, field.path).allSatisfy { $0 == $1 || $0 == $1.snakeCase }
             }

@@ -3,7 +3,8 @@ import JSON
 
 /// The claims about a user (OpenID Connect Core 1.0 §5.1), as far as they have a place here.
 ///
-/// Lengths are those of the account fields (`spec/01` §3.2); an e-mail address that is none counts as absent.
+/// Lengths are those of the account fields (`spec/01` §3.2): a name that is longer is cut, and an identifier that is
+/// longer, or an e-mail address that is none, counts as absent.
 struct StandardClaims: Sendable {
     let claims: JSONValue
 
@@ -26,9 +27,9 @@ struct StandardClaims: Sendable {
             displayName: fullName,
             photoURL: photoURL,
             screenName: text("screen_name") ?? text("preferred_username") ?? text("nickname"),
-            language: text("locale"),
-            timeZone: text("zoneinfo"),
-            dateOfBirth: text("birthdate")
+            language: identifier("locale"),
+            timeZone: identifier("zoneinfo"),
+            dateOfBirth: identifier("birthdate")
         )
     }
 
@@ -39,10 +40,21 @@ struct StandardClaims: Sendable {
         return start.hasPrefix("https://") || start.hasPrefix("http://") ? url : nil
     }
 
+    /// A language tag, time zone or date: cut off, it would be another one.
+    private func identifier(_ name: String) -> String? {
+        guard let text = claims[name]?.string.nonEmpty, text.unicodeScalars.count <= Self.identifierLengthMax else {
+            return nil
+        }
+        return text
+    }
+
+    /// Unicode scalars, as the database counts.
+    private static let identifierLengthMax = 64
+
     private func text(_ name: String) -> String? { Self.bounded(claims[name]?.string) }
 
     static func bounded(_ text: String?) -> String? {
-        text.map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(256))) }.nonEmpty
+        text.map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(Profile.displayNameLengthMax))) }.nonEmpty
     }
 
     static func joined(_ first: String?, _ last: String?) -> String? {

@@ -1,11 +1,12 @@
 import AccountAPI
+import NIOSSL
 
 /// Where the HTTP API listens, how it is protected on the way, and whom it believes about a client's address.
 struct ListenConfiguration: Sendable, Hashable {
     /// How bytes travel to the clients.
     enum Transport: Sendable, Hashable {
         case plain
-        /// Paths of a PEM certificate chain and of its PEM private key; both were readable at the start.
+        /// Paths of a PEM certificate chain and of its PEM private key; both held such at the start.
         case tls(certificatePath: String, keyPath: String)
     }
 
@@ -70,7 +71,8 @@ extension ListenConfiguration {
     private static let publicURLKey = ConfigurationKey(
         optional: "listen.public_url",
         .publicURL,
-        "What clients and mail readers see as the address of this service; base of the links it hands out"
+        "What clients and mail readers see as the address of this service; base of the links it hands out; required where "
+            + "`listen.host` is every address"
     )
     private static let adminSocketKey = ConfigurationKey(
         optional: "listen.admin_socket",
@@ -101,14 +103,28 @@ extension ListenConfiguration {
                     + "listen.tls_key, or listen.allow_plain_http: true behind a proxy"
             )
         }
+        if publicURL == nil, isEveryAddress(host: host) {
+            reader.refuse(
+                Self.hostKey,
+                "\(host.debugDescription) is every address and no link can lead there; set listen.public_url to what mail "
+                    + "readers reach, such as https://id.example.com"
+            )
+        }
     }
 
     private static func transport(reading reader: inout ConfigurationReader) -> Transport {
         switch (reader.value(certificateKey), reader.value(privateKeyKey)) {
         case (nil, nil): return .plain
         case (let certificatePath?, let keyPath?):
-            _ = reader.contents(of: certificatePath, named: certificateKey)
-            _ = reader.contents(of: keyPath, named: privateKeyKey)
+            if let bytes = reader.contents(of: certificatePath, named: certificateKey) {
+                let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes)
+                if certificates?.isEmpty ?? true { reader.refuse(certificateKey, "the file holds no PEM certificate") }
+            }
+            if let bytes = reader.contents(of: keyPath, named: privateKeyKey),
+                (try? NIOSSLPrivateKey(bytes: bytes, format: .pem)) == nil
+            {
+                reader.refuse(privateKeyKey, "the file holds no PEM private key")
+            }
             return .tls(certificatePath: certificatePath, keyPath: keyPath)
         case (_?, nil):
             reader.refuse(certificateKey, "needs listen.tls_key beside it")

@@ -37,6 +37,11 @@ func isLoopback(host: String) -> Bool {
     host == "localhost" || IPAddress(host)?.isLoopback == true
 }
 
+/// Whether a host that a server binds stands for every address of this machine, and so is none that a client can reach.
+func isEveryAddress(host: String) -> Bool {
+    IPAddress(host)?.isUnspecified == true
+}
+
 extension ConfigurationForm where Value == HostAndPort {
     static let loopback = Self(
         allowed: "a loopback address and port such as 127.0.0.1:9098",

@@ -1,0 +1,22 @@
+import AccountLinking
+import AccountStore
+
+extension AccountEvent.Kind {
+    /// What a sign-in, or a link by a session, that applies `change` is called.
+    init(signInWith change: AccountChange) {
+        let addsMethod = change.linkedIdentity != nil || change.password == .set || change.emailLink == true
+        self = change.isTakeover ? .accountTakenOver : addsMethod ? .methodLinked : .signedIn
+    }
+
+    /// What an update that applies `change` is called.
+    init(updateWith change: AccountChange) {
+        var ending = AccountChange()
+        ending.endsSessions = true
+        self = change.isTakeover ? .accountTakenOver : change == ending ? .sessionsRevoked : .userUpdated
+    }
+}
+
+extension AccountChange {
+    /// Whether the owner of the address comes for the first time: by a provider (I9), a link (M3) or a reset.
+    fileprivate var isTakeover: Bool { voidsOutstandingProofs }
+}

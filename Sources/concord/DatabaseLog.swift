@@ -1,0 +1,52 @@
+import Logging
+import Postgres
+import Synchronization
+
+/// Tells an operator when PostgreSQL goes away and when it is back: once each for reads and for writes, however many
+/// connections are lost and however often making one fails in between.
+final class DatabaseLog: PostgresObserver {
+    private struct Lane {
+        var lost: Outage
+        var refused: Outage
+    }
+
+    private let logger: Logger
+    private let lanes: Mutex<[PostgresLane: Lane]>
+
+    init(logger: Logger) {
+        self.logger = logger
+        let lane = Lane(
+            lost: Outage(logger, failure: "database connection lost", recovery: "database connected again"),
+            refused: Outage(
+                logger,
+                failure: "database does not accept a connection",
+                recovery: "database accepts again"
+            )
+        )
+        lanes = Mutex(Dictionary(uniqueKeysWithValues: PostgresLane.allCases.map { ($0, lane) }))
+    }
+
+    func postgresEvent(_ event: PostgresEvent) {
+        switch event {
+        case .connected(let lane):
+            change(lane) { outages, metadata in
+                outages.lost.succeeded(metadata)
+                outages.refused.succeeded(metadata)
+            }
+        case .connectionLost(let lane, let error):
+            change(lane) { outages, metadata in outages.lost.failed(error, metadata) }
+        case .connectFailed(let lane, let error, retryIn: _):
+            change(lane) { outages, metadata in outages.refused.failed(error, metadata) }
+        case .transactionRepeated(let name, let error):
+            logger.debug("transaction repeated", metadata: ["transaction": "\(name)", "error": "\(error)"])
+        }
+    }
+
+    private func change(_ lane: PostgresLane, _ body: (inout Lane, Logger.Metadata) -> Void) {
+        lanes.withLock { lanes in
+            guard var outages = lanes[lane] else { return }
+            body(&outages, ["lane": "\(lane.rawValue)"])
+            lanes[lane] = outages
+        }
+    }
+}

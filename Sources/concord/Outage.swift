@@ -1,0 +1,27 @@
+import Logging
+
+/// Says once that something which is done again and again has begun to fail, and once that it works again.
+struct Outage {
+    private let logger: Logger
+    private let failure: Logger.Message
+    private let recovery: Logger.Message
+    private var isReported = false
+
+    init(_ logger: Logger, failure: Logger.Message, recovery: Logger.Message) {
+        self.logger = logger
+        self.failure = failure
+        self.recovery = recovery
+    }
+
+    mutating func failed(_ error: any Error, _ metadata: Logger.Metadata = [:]) {
+        guard !isReported else { return }
+        isReported = true
+        logger.warning(failure, metadata: metadata.merging(["error": "\(error)"]) { $1 })
+    }
+
+    mutating func succeeded(_ metadata: Logger.Metadata = [:]) {
+        guard isReported else { return }
+        isReported = false
+        logger.warning(recovery, metadata: metadata)
+    }
+}

@@ -1,0 +1,123 @@
+import AccountLinking
+import AccountOperations
+import AccountTestSupport
+import JSON
+import Postgres
+import Testing
+
+/// Who is told that an account's address was replaced, and can take it back: the owner, by every road of change, and
+/// nobody who was there before the owner.
+struct AddressRecoveryTests {
+    enum Arrival: CaseIterable {
+        case provider, link, reset
+    }
+
+    /// The victim enters the account that an intruder prepared, and gets a session.
+    private func arrive(_ arrival: Arrival, _ api: TestAPI, at email: String) async throws -> JSONValue {
+        switch arrival {
+        case .provider:
+            let claims: JSONValue = ["sub": "victim", "email": .string(email), "email_verified": true]
+            let body: JSONValue = [
+                "requestUri": "http://localhost",
+                "postBody": .string("providerId=google.com&id_token=\(claims.text)"),
+            ]
+            return try await api.post("/v1/accounts:signInWithIdp", body).json
+        case .link:
+            return try await api.follow(try await api.code("EMAIL_SIGNIN", for: email), as: email).json
+        case .reset:
+            let code = try await api.code("PASSWORD_RESET", for: email)
+            #expect(try await api.reset(code, to: "the victim's own").status == 200)
+            return try await api.signIn(email, password: "the victim's own").json
+        }
+    }
+
+    private func change(_ api: TestAPI, _ session: JSONValue, to email: String) async throws -> TestAPI.Answer {
+        api.service.clock.advance(seconds: 1)
+        let body: JSONValue = ["idToken": session["idToken"] ?? .null, "email": .string(email)]
+        return try await api.post("/v1/accounts:update", body)
+    }
+
+    private func recoveries(_ api: TestAPI) async throws -> [String?] {
+        try await api.listedCodes().filter { $0["requestType"] == "RECOVER_EMAIL" }.map { $0["email"]?.string }
+    }
+
+    @Test(arguments: Arrival.allCases)
+    func `a takeover forgets the intruder's first address, which takes nothing back later`(
+        arrival: Arrival
+    ) async throws {
+        try await TestAPI.with { api in
+            let intruder = try await api.signUp("intruder@evil.example", password: "intruder's own")
+            #expect(try await change(api, intruder, to: "victim@gmail.com").status == 200)
+            #expect(try await recoveries(api) == ["intruder@evil.example"])
+
+            let victim = try await arrive(arrival, api, at: "victim@gmail.com")
+            #expect(victim["localId"] == intruder["localId"])
+            #expect(try await recoveries(api) == [])
+            let database = api.service.database
+            #expect(
+                try await database.count("SELECT count(*) FROM account_events WHERE kind = 'account-taken-over'") == 1
+            )
+
+            #expect(try await change(api, victim, to: "victim@example.com").status == 200)
+            #expect(try await recoveries(api) == ["victim@gmail.com"])
+            let user = try #require(try await api.service.user(owning: "victim@example.com"))
+            #expect(user.initialEmail == "victim@gmail.com")
+        }
+    }
+
+    @Test func `M6: replacing an address by a link tells the address that was replaced, which can take it back`()
+        async throws
+    {
+        try await TestAPI.with { api in
+            let ada = try await api.signUp("ada@example.com")
+            let link = try await api.code("EMAIL_SIGNIN", for: "thief@example.com")
+            let moved = try await api.follow(link, as: "thief@example.com", idToken: ada["idToken"]?.string)
+            #expect(moved.json["localId"] == ada["localId"])
+            #expect(try await recoveries(api) == ["ada@example.com"])
+            let recovery = try await api.listedCode("RECOVER_EMAIL").code
+            #expect(try await api.post("/v1/accounts:update", ["oobCode": .string(recovery)]).status == 200)
+            #expect(try await api.service.user(owning: "ada@example.com")?.id.rawValue == ada["localId"]?.string)
+        }
+    }
+
+    @Test func `P4: replacing an address by a sign-up tells the address that was replaced`() async throws {
+        try await TestAPI.with { api in
+            let ada = try await api.signUp("ada@example.com")
+            let body: JSONValue = [
+                "idToken": ada["idToken"] ?? .null, "email": "thief@example.com", "password": "the thief's own",
+            ]
+            #expect(try await api.post("/v1/accounts:signUp", body).status == 200)
+            #expect(try await recoveries(api) == ["ada@example.com"])
+        }
+    }
+
+    @Test func `an account that had no address tells nobody`() async throws {
+        try await TestAPI.with { api in
+            let byLink = try await api.signUpAnonymously()
+            let link = try await api.code("EMAIL_SIGNIN", for: "a@example.com")
+            let linked = try await api.follow(link, as: "a@example.com", idToken: byLink["idToken"]?.string)
+            #expect(linked.status == 200)
+            let byPassword = try await api.signUpAnonymously()
+            let body: JSONValue = [
+                "idToken": byPassword["idToken"] ?? .null, "email": "b@example.com", "password": "correct horse",
+            ]
+            #expect(try await api.post("/v1/accounts:signUp", body).status == 200)
+            #expect(try await recoveries(api) == [])
+        }
+    }
+
+    @Test func `P17: with addresses protected a sign-up replaces no address either`() async throws {
+        try await TestAPI.with(settings: protectedSettings) { api in
+            let ada = try await api.signUp("ada@example.com")
+            let rows = try await api.service.database.rowCounts()
+            let body: JSONValue = [
+                "idToken": ada["idToken"] ?? .null, "email": "thief@example.com", "password": "the thief's own",
+            ]
+            let direct = try await change(api, ada, to: "thief@example.com")
+            let roundabout = try await api.post("/v1/accounts:signUp", body)
+            #expect(roundabout.status == 400 && roundabout.text == direct.text, "\(roundabout.text)")
+            #expect(try await api.service.database.rowCounts() == rows)
+            #expect(try await api.signIn("ada@example.com").status == 200)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import AccountTestSupport
+import JSON
+import Testing
+
+/// The answers of `accounts:signInWithIdp`, whole, for each of its endings.
+struct SignInWithIdpRouteTests {
+    private static let path = "/v1/accounts:signInWithIdp"
+
+    /// A request with the form that a client got from a provider.
+    private func request(_ postBody: String, _ extra: [String: JSONValue] = [:]) -> JSONValue {
+        let body: [String: JSONValue] = [
+            "requestUri": "http://localhost", "postBody": .string(postBody), "returnSecureToken": true,
+        ]
+        return .object(body.merging(extra) { _, new in new })
+    }
+
+    private func google(_ subject: String, email: String, _ more: String = "") -> String {
+        let claims = #"{"sub":"\#(subject)","email":"\#(email)","email_verified":true,"name":"Ada Lovelace"\#(more)}"#
+        return "providerId=google.com&id_token=\(claims)&access_token=ya29.of-google"
+    }
+
+    /// Twitter has no ID tokens: development takes the profile in place of the access token.
+    private func twitter(_ subject: String, email: String) -> String {
+        let profile =
+            #"{"sub":"\#(subject)","email":"\#(email)","name":"Ada","screen_name":"ada","#
+            + #""picture":"https://pbs.twimg.com/ada.png","followers_count":42}"#
+        return "providerId=twitter.com&access_token=\(profile)&oauth_token_secret=secret-of-twitter"
+    }
+
+    @Test func `answers of accounts:signInWithIdp`() async throws {
+        try await TestAPI.with { api in
+            var transcript = Transcript(Self.path)
+            let ada = google(
+                "ada",
+                email: "Ada@gmail.com",
+                #","given_name":"Ada","family_name":"Lovelace","picture":"https://example.com/ada.png","locale":"en-GB""#
+            )
+            let new = try await transcript.post("new", request(ada), to: api.wire).json
+            #expect(new["isNewUser"] == true)
+            let known = try await transcript.post("known", request(ada), to: api.wire).json
+            #expect(known["localId"] == new["localId"] && known["isNewUser"] == nil)
+            #expect(known["oauthIdToken"]?.string?.hasPrefix(#"{"sub":"ada""#) == true)
+            #expect(known["oauthAccessToken"] == "ya29.of-google")
+
+            _ = try await api.signUp("bob@example.com")
+            let bob = twitter("bob", email: "bob@example.com")
+            try await transcript.post("the address is another account's", request(bob), to: api.wire)
+            let conflict = try await transcript.post(
+                "the same, asking for the credential",
+                request(bob, ["returnIdpCredential": true]),
+                to: api.wire
+            )
+            #expect(conflict.status == 200 && conflict.json["needConfirmation"] == true)
+            #expect(conflict.json["idToken"] == nil)
+
+            let session = try await api.signIn("bob@example.com").json["idToken"] ?? .null
+            try await transcript.post(
+                "linked by the pending token alone",
+                [
+                    "requestUri": "http://localhost", "idToken": session,
+                    "pendingToken": conflict.json["pendingToken"] ?? .null,
+                ],
+                to: api.wire
+            )
+            try await transcript.post(
+                "a pending token that was used",
+                ["requestUri": "http://localhost", "pendingToken": conflict.json["pendingToken"] ?? .null],
+                to: api.wire
+            )
+            try await transcript.post(
+                "linked by a provider's credential",
+                request(google("bob", email: "bob@work.example"), ["idToken": session]),
+                to: api.wire
+            )
+            for (title, credential) in [
+                ("linking what is linked already", bob),
+                ("linking what another account has", ada),
+                ("linking where another account has the address", twitter("other", email: "ada@gmail.com")),
+                ("linking another user of a linked provider", twitter("other", email: "other@example.com")),
+            ] {
+                let refused = try await transcript.post(title, request(credential, ["idToken": session]), to: api.wire)
+                #expect(refused.status == 400)
+                let kept = try await transcript.post(
+                    "\(title), asking for the credential",
+                    request(credential, ["idToken": session, "returnIdpCredential": true]),
+                    to: api.wire
+                )
+                #expect(kept.status == 200)
+                #expect(kept.json["errorMessage"]?.string == refused.errorMessage)
+                #expect(kept.json["idToken"] == nil)
+            }
+            let stranger = twitter("stranger", email: "stranger@example.com")
+            try await transcript.post(
+                "a reauthentication of nobody",
+                request(stranger, ["autoCreate": false]),
+                to: api.wire
+            )
+            try await transcript.post(
+                "a reauthentication of nobody, asking for the credential",
+                request(stranger, ["autoCreate": false, "returnIdpCredential": true]),
+                to: api.wire
+            )
+            try transcript.expect(matches: "sign-in-with-idp.txt")
+        }
+    }
+
+    /// S71 to S74.
+    @Test func `Twitter's profile, token and secret come back as they came, signing in and linking`() async throws {
+        try await TestAPI.with { api in
+            let session = try await api.signUpAnonymously()
+            let form = twitter("ada", email: "ada@example.com")
+            let profile = try #require(
+                form.split(separator: "&").first { $0.hasPrefix("access_token=") }?.dropFirst("access_token=".count)
+            )
+            let linked = try await api.post(Self.path, request(form, ["idToken": session["idToken"] ?? .null]))
+            let signedIn = try await api.post(Self.path, request(form))
+            for answer in [linked, signedIn] {
+                #expect(answer.status == 200, "\(answer.text)")
+                #expect(answer.json["localId"] == session["localId"])
+                #expect(answer.json["providerId"] == "twitter.com")
+                #expect(answer.json["screenName"] == "ada" && answer.json["displayName"] == "Ada")
+                #expect(answer.json["photoUrl"] == "https://pbs.twimg.com/ada.png")
+                let raw = try JSONValue(parsing: Array(try #require(answer.json["rawUserInfo"]?.string).utf8))
+                #expect(raw == (try JSONValue(parsing: Array(profile.utf8))))
+                #expect(answer.json["oauthAccessToken"]?.string == String(profile))
+                #expect(answer.json["oauthTokenSecret"] == "secret-of-twitter")
+                #expect(answer.json["oauthIdToken"] == nil)
+            }
+        }
+    }
+}

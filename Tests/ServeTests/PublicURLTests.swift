@@ -1,0 +1,19 @@
+import AccountTestSupport
+import JSON
+import NIOHTTP1
+import Testing
+
+/// `concord serve` with a configured public URL.
+struct PublicURLTests {
+    @Test func `a discovery document that begins with the configured URL may be kept`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            let settings = ["CONCORD_LISTEN_PUBLIC_URL": "https://id.example.com"]
+            try await ServeProcess.run(database: database.url, settings) { server in
+                let answer = try await server.send(.GET, "/.well-known/openid-configuration", key: nil)
+                #expect(answer.json["jwks_uri"]?.string?.hasPrefix("https://id.example.com/") == true)
+                #expect(answer.headers.first(name: "Cache-Control") == "public, max-age=900")
+            }
+        }
+    }
+}
