@@ -11,7 +11,7 @@ RUN swift package resolve
 COPY Sources Sources
 # Only for the manifest, which names the test targets' folders.
 COPY Tests Tests
-RUN swift build --configuration release --product concord --static-swift-stdlib \
+RUN swift build --configuration release --static-swift-stdlib -Xlinker --rosegment --product concord \
     && install -D --strip "$(swift build --configuration release --show-bin-path)/concord" /out/bin/concord
 
 FROM debian:bookworm-slim
