@@ -1,8 +1,14 @@
 /// Base64url without padding (RFC 4648 §5), the binary encoding of JOSE.
 package enum Base64URL {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        encode(Array(bytes))
+    }
+
+    /// The same for an array: what every token is made of, so nothing here is generic.
+    package static func encode(_ bytes: [UInt8]) -> String {
+        let alphabet = alphabet
         var output: [UInt8] = []
-        output.reserveCapacity((bytes.underestimatedCount * 4 + 2) / 3)
+        output.reserveCapacity((bytes.count * 4 + 2) / 3)
         var buffer: UInt32 = 0
         var bits = 0
         for byte in bytes {
