@@ -31,7 +31,7 @@ final class RequestHandler: ChannelInboundHandler {
     private var keepsAlive = true
     /// Whether the server is about to stop.
     private var isQuiescing = false
-    /// What came behind a request that is being answered. No more is read meanwhile.
+    /// What came before its turn. No more is read meanwhile.
     private var waiting: CircularBuffer<HTTPServerRequestPart> = []
     /// When the phase has lasted long enough.
     private var deadline = NIODeadline.distantFuture
@@ -79,12 +79,20 @@ final class RequestHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
-        if case .answering = phase {
-            if waiting.isEmpty { setReading(false, context) }
-            waiting.append(part)
-        } else {
-            take(part, context)
-        }
+        guard !waiting.isEmpty || isHeldBack(context) else { return take(part, context) }
+        if waiting.isEmpty { setReading(false, context) }
+        waiting.append(part)
+    }
+
+    /// Whether the next part has to wait: for the answer at hand, or for the client to take those it has been given.
+    private func isHeldBack(_ context: ChannelHandlerContext) -> Bool {
+        if case .answering = phase { return true }
+        return !context.channel.isWritable
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        takeWaiting(context)
+        context.fireChannelWritabilityChanged()
     }
 
     private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
@@ -96,14 +104,11 @@ final class RequestHandler: ChannelInboundHandler {
         }
     }
 
-    /// Goes on with what came while a request was being answered.
+    /// Goes on with what came before its turn.
     private func takeWaiting(_ context: ChannelHandlerContext) {
         guard !waiting.isEmpty else { return }
-        while let part = waiting.popFirst() {
-            take(part, context)
-            if case .answering = phase, !waiting.isEmpty { return }
-        }
-        setReading(true, context)
+        while !isHeldBack(context), let part = waiting.popFirst() { take(part, context) }
+        if waiting.isEmpty { setReading(true, context) }
     }
 
     private func setReading(_ reads: Bool, _ context: ChannelHandlerContext) {
@@ -116,13 +121,11 @@ final class RequestHandler: ChannelInboundHandler {
 
     /// Comes after every read, also one that completed nothing: a head has begun to arrive then.
     func channelReadComplete(context: ChannelHandlerContext) {
-        if case .idle = phase { enter(.arriving, context) }
+        if case .idle = phase, waiting.isEmpty { enter(.arriving, context) }
         context.fireChannelReadComplete()
     }
 
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        // Whoever keeps asking and takes no answers gets no more of them.
-        guard context.channel.isWritable else { return leave(context) }
         // Exactly one, and what has none or several is no HTTP/1.1 (RFC 9112 §3.2).
         guard head.version == .http1_0 || head.headers["Host"].count == 1 else {
             return writeLast(ResponseWriter.badRequest(context.channel.allocator), context)

@@ -115,6 +115,26 @@ import Testing
         #expect(connection.responder.requests.last?.target == "/4")
     }
 
+    @Test func `who asks again before taking an answer waits until it has been taken, and no longer than allowed`()
+        throws
+    {
+        let connection = try Connection()
+        try connection.send("GET /1 HTTP/1.1\r\nhost: a\r\n\r\n")
+        connection.channel.isWritable = false
+        connection.answer()
+        try connection.send("GET /2 HTTP/1.1\r\nhost: a\r\n\r\n")
+        #expect(connection.responder.requests.count == 1 && connection.isOpen)
+        connection.channel.isWritable = true
+        connection.channel.pipeline.fireChannelWritabilityChanged()
+        connection.channel.embeddedEventLoop.run()
+        #expect(connection.responder.requests.last?.target == "/2")
+        connection.channel.isWritable = false
+        connection.answer()
+        try connection.send("GET /3 HTTP/1.1\r\nhost: a\r\n\r\n")
+        connection.pass(10)
+        #expect(connection.responder.requests.count == 2 && !connection.isOpen)
+    }
+
     @Test(arguments: [
         ("GET / HTTP/1.1\r\nhost: a\r\n\r\n", nil, true),
         ("GET / HTTP/1.1\r\nhost: a\r\nConnection: close\r\n\r\n", "close", false),
