@@ -307,6 +307,25 @@ import Testing
         #expect(!connection.isOpen)
     }
 
+    /// A client that takes nothing: what is written stays in the channel.
+    private final class TakesNothing: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        func flush(context: ChannelHandlerContext) {}
+    }
+
+    @Test func `an answer that is being taken may take longer, one that is not may not`() throws {
+        let connection = try Connection()
+        try connection.send(whole)
+        try connection.channel.pipeline.syncOperations.addHandler(TakesNothing(), position: .first)
+        connection.answer()
+        // The first look finds less than was there to be taken, the second as much as the first.
+        connection.pass(10)
+        #expect(connection.isOpen)
+        connection.pass(10)
+        #expect(!connection.isOpen)
+    }
+
     @Test func `a request whose time is over is cancelled, and its answer written`() throws {
         let connection = try Connection()
         try connection.send(whole)
