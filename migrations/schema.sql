@@ -28,12 +28,30 @@ CREATE TABLE public.conflicts (
     opened_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     closed_at timestamp with time zone,
+    version bigint DEFAULT 1 NOT NULL,
+    proofs_started integer DEFAULT 0 NOT NULL,
+    proof_kind text,
+    proof_session_epoch bigint,
+    proof_policy_version bigint,
+    proof_email text,
+    proof_link_hash bytea,
+    proof_sealed_code bytea,
+    proof_attempts integer DEFAULT 0 NOT NULL,
+    proof_expires_at timestamp with time zone,
+    proof_token_hash bytea,
     CONSTRAINT conflicts_check CHECK ((expires_at > opened_at)),
-    CONSTRAINT conflicts_check1 CHECK (((state = 'open'::text) = (closed_at IS NULL))),
+    CONSTRAINT conflicts_closed_check CHECK (((state = ANY (ARRAY['open'::text, 'proven'::text])) = (closed_at IS NULL))),
     CONSTRAINT conflicts_conflict_id_check CHECK ((length(conflict_id) = 16)),
     CONSTRAINT conflicts_identity_digest_check CHECK ((length(identity_digest) = 32)),
     CONSTRAINT conflicts_kind_check CHECK ((kind = ANY (ARRAY['account-exists-with-different-credential'::text, 'credential-already-in-use'::text, 'email-already-in-use'::text]))),
-    CONSTRAINT conflicts_state_check CHECK ((state = ANY (ARRAY['open'::text, 'resolved'::text, 'superseded'::text])))
+    CONSTRAINT conflicts_proof_attempts_check CHECK ((proof_attempts >= 0)),
+    CONSTRAINT conflicts_proof_check CHECK ((((proof_kind IS NULL) = (proof_expires_at IS NULL)) AND ((proof_kind IS NULL) = (proof_session_epoch IS NULL)) AND ((proof_kind IS NULL) = (proof_policy_version IS NULL)))),
+    CONSTRAINT conflicts_proof_email_check CHECK (((length(proof_email) >= 3) AND (length(proof_email) <= 255))),
+    CONSTRAINT conflicts_proof_link_hash_check CHECK ((length(proof_link_hash) = 32)),
+    CONSTRAINT conflicts_proof_token_hash_check CHECK ((length(proof_token_hash) = 32)),
+    CONSTRAINT conflicts_proofs_started_check CHECK (((proofs_started >= 0) AND (proofs_started <= 100))),
+    CONSTRAINT conflicts_proven_check CHECK (((state <> 'proven'::text) OR (proof_token_hash IS NOT NULL))),
+    CONSTRAINT conflicts_state_check CHECK ((state = ANY (ARRAY['open'::text, 'proven'::text, 'resolved'::text, 'declined'::text, 'superseded'::text])))
 );
 
 CREATE TABLE public.identifiers (
@@ -322,7 +340,7 @@ ALTER TABLE ONLY public.users
 
 CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
 
-CREATE UNIQUE INDEX conflicts_open ON public.conflicts USING btree (tenant_id, user_id, identity_digest) WHERE (state = 'open'::text);
+CREATE UNIQUE INDEX conflicts_live ON public.conflicts USING btree (tenant_id, user_id, identity_digest) WHERE (state = ANY (ARRAY['open'::text, 'proven'::text]));
 
 CREATE INDEX linked_providers_by_email ON public.linked_providers USING btree (tenant_id, email_key) WHERE (email_key IS NOT NULL);
 

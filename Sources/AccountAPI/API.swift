@@ -86,6 +86,11 @@ package struct API: Sendable {
             .recaptchaParams,
             .recaptchaConfig,
             .passwordPolicy,
+            .conflict,
+            .startConflictProof,
+            .completeConflictProof,
+            .resolveConflict,
+            .declineConflict,
             // The next one goes here.
         ] + Route.providerConfigs + Route.projectConfig
 

@@ -283,3 +283,47 @@ struct APIError: Error, Sendable {
         }
     }
 }
+
+extension APIError {
+    /// The status of a problem document.
+    static func status(of type: ProblemType) -> HTTPResponse.Status {
+        switch type {
+        case .malformedRequest, .refused: .badRequest
+        case .insufficientUserAuthentication, .invalidSession: .unauthorized
+        case .proofRequired, .wrongProof, .userDisabled, .providerDisabled, .secondFactorRequired: .forbidden
+        case .conflictUnknown, .notFound: .notFound
+        case .conflictClosed, .identityInUse, .proofStale, .providerAlreadyLinked: .conflict
+        case .conflictExpired, .proofExpired: .gone
+        case .preconditionFailed: .preconditionFailed
+        case .contentTooLarge: .contentTooLarge
+        case .tooManyAttempts: .tooManyRequests
+        case .internalError: .internalServerError
+        case .unavailable: .serviceUnavailable
+        }
+    }
+}
+
+extension ProblemType {
+    /// What a failure is called that has no name of its own on Concord's routes.
+    init(_ error: APIError) {
+        switch error.code {
+        case .invalidIDToken, .tokenExpired, .userNotFound, .tenantIDMismatch:
+            self = .invalidSession
+        case .userDisabled:
+            self = .userDisabled
+        case .tooManyAttemptsTryLater:
+            self = .tooManyAttempts
+        case .some:
+            self = .refused
+        case nil:
+            switch error.status {
+            case .notFound, .notImplemented: self = .notFound
+            case .contentTooLarge: self = .contentTooLarge
+            case .serviceUnavailable: self = .unavailable
+            case .internalServerError: self = .internalError
+            case .unauthorized, .forbidden: self = .invalidSession
+            default: self = .malformedRequest
+            }
+        }
+    }
+}

@@ -18,7 +18,7 @@ extension Denial {
         case .refusal(let refusal): refusal.apiError
         case .invalidIDToken: .code(.invalidIDToken)
         case .invalidRefreshToken: .code(.invalidRefreshToken)
-        case .invalidPendingToken: .code(.invalidPendingToken)
+        case .invalidPendingToken, .conflict, .versionMismatch: .code(.invalidPendingToken)
         case .invalidCredential(let reason): reason.apiError
         case .emailCode(let denial): denial.apiError
         case .tenantMismatch: .code(.tenantIDMismatch)

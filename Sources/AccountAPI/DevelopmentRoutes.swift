@@ -5,6 +5,7 @@ package struct DevelopmentRoutes: Sendable {
     let routes: [Route] = [
         .oobCodes,
         .oobCodesOfTenant,
+        .conflictProofs,
         .emulatorAction,
         .emulator,
         .emulatorConfig,

@@ -34,6 +34,8 @@ struct Edge: Responder {
         var response: ServerResponse
         do {
             response = try await route(request)
+        } catch let problem as Problem {
+            response = answer(problem)
         } catch let error as APIError {
             if error.isThrottled { logger.notice("too many attempts", metadata: clientMetadata(of: request)) }
             response = answer(error, to: request)
@@ -51,13 +53,7 @@ struct Edge: Responder {
     }
 
     private func clientMetadata(of request: ServerRequest) -> Logger.Metadata {
-        let forwardedFor = request.headers[canonicalForm: "X-Forwarded-For"]
-        let address = clientAddress(
-            peer: request.peer?.ipAddress.flatMap(IPAddress.init),
-            forwardedFor: forwardedFor.isEmpty ? nil : forwardedFor.joined(separator: ","),
-            trusted: trustedProxies
-        )
-        return address.map { ["client.address": "\($0)"] } ?? [:]
+        request.clientAddress(trusted: trustedProxies).map { ["client.address": "\($0)"] } ?? [:]
     }
 
     private func preflight(_ request: ServerRequest, origin: String?) -> ServerResponse {
@@ -77,6 +73,7 @@ struct Edge: Responder {
 
     private func allow(_ origin: String?, in response: inout ServerResponse) {
         response.headers.add(name: "Access-Control-Allow-Origin", value: origin ?? "*")
+        response.headers.add(name: "Access-Control-Expose-Headers", value: "ETag, Retry-After, WWW-Authenticate")
         response.headers.add(name: "Vary", value: "Origin")
     }
 
@@ -97,6 +94,7 @@ struct Edge: Responder {
     /// While the database is away, callers without a bearer token get plain text: web clients sign their user out on any
     /// JSON error while a page loads (`spec/07` §5).
     private func answer(_ error: APIError, to request: ServerRequest) -> ServerResponse {
+        if request.target.hasPrefix(Problem.pathPrefix) { return answer(Problem(error)) }
         guard error.status == APIError.unavailable.status else {
             return .json(error.body, status: error.status)
         }
@@ -105,6 +103,19 @@ struct Edge: Responder {
             ? ServerResponse.json(error.body, status: error.status)
             : .text("The service is currently unavailable. Try again soon.\n", status: error.status)
         response.headers.add(name: "Retry-After", value: "1")
+        return response
+    }
+}
+
+extension Edge {
+    private func answer(_ problem: Problem) -> ServerResponse {
+        var response = ServerResponse(
+            status: problem.type.status,
+            headers: ["Content-Type": Problem.contentType, "Cache-Control": "no-store"],
+            body: ByteBuffer(bytes: problem.body)
+        )
+        if let challenge = problem.challenge { response.headers.add(name: "WWW-Authenticate", value: challenge) }
+        if problem.type == .unavailable { response.headers.add(name: "Retry-After", value: "1") }
         return response
     }
 }
@@ -140,6 +151,16 @@ extension ServerResponse {
 }
 
 extension ServerRequest {
+    /// The client's network address, as far as proxies that are trusted say.
+    func clientAddress(trusted: [IPNetwork]) -> String? {
+        let forwardedFor = headers[canonicalForm: "X-Forwarded-For"]
+        return AccountAPI.clientAddress(
+            peer: peer?.ipAddress.flatMap(IPAddress.init),
+            forwardedFor: forwardedFor.isEmpty ? nil : forwardedFor.joined(separator: ","),
+            trusted: trusted
+        ).map { "\($0)" }
+    }
+
     /// Whom the client believes to be talking to: host and perhaps port (RFC 9110 §7.2); `nil` when it does not say.
     var authority: String? { headers.first(name: "Host") }
 

@@ -11,6 +11,9 @@ struct Endpoint: Sendable {
     let route: Route
     let api: API
 
+    /// Whether the route is one of Concord's own.
+    private var isOwn: Bool { route.service == .concord }
+
     @Sendable func respond(to request: RoutedRequest) async throws -> ServerResponse {
         guard case .ready(let operations, _) = api.service.state else { throw APIError.unavailable }
         let query = PercentEncoding.pairs(request.query.utf8, plusIsSpace: false)
@@ -29,13 +32,19 @@ struct Endpoint: Sendable {
                 authority: request.http.authority,
                 publicURL: api.publicURL,
                 locale: request.http.headers.first(name: "X-Firebase-Locale")
+                    ?? (isOwn ? request.http.headers.first(name: "Accept-Language").flatMap(Self.firstLanguage) : nil),
+                bearerToken: request.http.headers.first(name: "Authorization").flatMap(Self.bearerToken),
+                proofToken: isOwn ? request.http.headers.first(name: "Concord-Proof") : nil,
+                expectedVersion: isOwn ? ExpectedVersion(request.http.headers.first(name: "If-Match")) : .any,
+                clientAddress: isOwn ? request.http.clientAddress(trusted: api.trustedProxies) : nil
             )
         )
         var response = ServerResponse(
-            status: answer.location == nil ? .ok : .seeOther,
+            status: answer.location != nil ? .seeOther : answer.isAccepted ? .accepted : .ok,
             headers: ["Content-Type": answer.contentType],
             body: ByteBuffer(bytes: answer.body)
         )
+        if let version = answer.version { response.headers.add(name: "ETag", value: "\"\(version)\"") }
         if let location = answer.location { response.headers.add(name: "Location", value: location) }
         let caching = answer.maxAgeSeconds.map { "public, max-age=\($0)" } ?? "no-store"
         response.headers.add(name: "Cache-Control", value: caching)
@@ -83,6 +92,12 @@ struct Endpoint: Sendable {
         }
         let tenants = [captures["tenant"], query["tenantId"], try body.nonEmptyString("tenantId")]
         if tenants.contains(where: { $0?.isEmpty == false }) { throw .code(.tenantNotFound) }
+    }
+
+    /// The language a client names first (RFC 9110 §12.5.4); what it weighs is left alone.
+    private static func firstLanguage(_ acceptLanguage: String) -> String? {
+        let first = acceptLanguage.prefix { $0 != "," && $0 != ";" }
+        return first.isEmpty || first == "*" ? nil : String(first)
     }
 
     private static func bearerToken(_ authorization: String) -> String? {

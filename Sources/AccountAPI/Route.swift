@@ -19,6 +19,8 @@ struct Route: Sendable {
     enum Service: Sendable {
         case identityToolkit
         case secureToken
+        /// Concord's own API: problem documents instead of envelopes.
+        case concord
         /// Served only as it stands.
         case none
 
@@ -27,7 +29,7 @@ struct Route: Sendable {
             switch self {
             case .identityToolkit: "/identitytoolkit.googleapis.com"
             case .secureToken: "/securetoken.googleapis.com"
-            case .none: nil
+            case .concord, .none: nil
             }
         }
     }
@@ -102,6 +104,14 @@ struct APIRequest: Sendable {
     let publicURL: String?
     /// The language the client asks for in mails and messages: a BCP 47 tag, as sent.
     let locale: String?
+    /// What follows `Bearer` in the `Authorization` field.
+    let bearerToken: String?
+    /// The token of a proof that was given, from `Concord-Proof`.
+    let proofToken: String?
+    /// The version the caller has seen of what it changes, from `If-Match`.
+    let expectedVersion: ExpectedVersion
+    /// The network address of the client, as far as proxies that are trusted say.
+    let clientAddress: String?
 
     /// Where this service is reached, as configured or else as the client called it; no slash at the end.
     var baseURL: String { publicURL ?? "\(scheme)://\(authority ?? "localhost")" }
@@ -127,9 +137,42 @@ struct APIRequest: Sendable {
     }
 }
 
-/// An answer. Errors are thrown as `APIError`.
+/// What a request says of the version it means to change (`If-Match`, RFC 9110 §13.1.1).
+enum ExpectedVersion: Sendable, Hashable {
+    case any
+    case exactly(Int64)
+    /// What no resource here ever has: the precondition fails.
+    case other
+
+    init(_ field: String?) {
+        guard let field, field != "*" else {
+            self = .any
+            return
+        }
+        guard field.hasPrefix("\""), field.hasSuffix("\""), let version = Int64(field.dropFirst().dropLast()) else {
+            self = .other
+            return
+        }
+        self = .exactly(version)
+    }
+
+    /// The version, or `nil` for any.
+    func version() throws(Problem) -> Int64? {
+        switch self {
+        case .any: nil
+        case .exactly(let version): version
+        case .other: throw Problem(.preconditionFailed)
+        }
+    }
+}
+
+/// An answer. Errors are thrown as `APIError`, or as `Problem` by Concord's own routes.
 struct APIResponse: Sendable {
     var body: [UInt8]
+    /// Whether the answer only says that something has begun (202).
+    var isAccepted = false
+    /// The version of the resource in the answer; sent as its entity tag.
+    var version: Int64?
     var contentType = "application/json; charset=UTF-8"
     /// Where the client is sent on to, with 303 (See Other).
     var location: String?

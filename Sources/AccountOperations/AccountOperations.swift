@@ -58,6 +58,10 @@ package enum Denial: Error, Sendable, Hashable {
     case invalidRefreshToken
     /// Unknown, used, expired, or of another tenant: one answer, from which a stranger learns nothing.
     case invalidPendingToken
+    /// Nothing can be done with the conflict now.
+    case conflict(ConflictRefusal)
+    /// The caller has seen another version of what is to be changed.
+    case versionMismatch
     case emailCode(EmailCodeDenial)
     /// The provider's credential proves nothing.
     case invalidCredential(InvalidCredential)

@@ -18,7 +18,8 @@ struct NewSession: Sendable {
     private let signInProvider: String
     private let secondFactor: SessionRecord.SecondFactor?
     private let claims: JSONValue?
-    private let signInAttributes: JSONValue?
+    /// What the provider's credential said, for the ID token's `firebase.sign_in_attributes`.
+    var signInAttributes: JSONValue?
 
     init(
         effects: Effects,

@@ -99,10 +99,10 @@ extension AccountOperations {
             methodProof: .providerCredential
         )
         attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
-        if let pending { attempt.companions.append(.resolve(pending.conflict, at: attempt.now)) }
         let provenBy = caller?.token.secondFactor == nil ? nil : caller?.user.id
 
         return try await decideAndApply {
+            var attempt = attempt
             if let pending {
                 // Read again with every attempt: of two that use one handle at once the second must find it used.
                 let conflict = try await store.conflict(
@@ -110,7 +110,8 @@ extension AccountOperations {
                     of: pending.conflict.user,
                     tenant: pending.conflict.tenant
                 )
-                guard conflict?.state == .open else { return .denied(.invalidPendingToken) }
+                guard let conflict, conflict.state.isLive else { return .denied(.invalidPendingToken) }
+                attempt.companions.append(.resolve(conflict, at: attempt.now))
             }
             let found = try await matchingAccounts(for: incoming, target: caller?.user.id, tenant: tenant)
             let verdict: Verdict<SignInDecision>
@@ -187,7 +188,8 @@ extension AccountOperations {
         }
     }
 
-    private func isEnabled(_ provider: ProviderID) -> Bool {
+    /// Whether credentials of `provider` are accepted.
+    func isEnabled(_ provider: ProviderID) -> Bool {
         providers.isEnabled(provider, configuration: project.configuration(of: provider))
     }
 }
@@ -244,7 +246,7 @@ extension AccountOperations {
 
 extension UserRecord.LinkedProvider {
     /// The row for an identity, as its provider describes it now.
-    fileprivate init(_ credential: IncomingCredential, at now: Timestamp) {
+    init(_ credential: IncomingCredential, at now: Timestamp) {
         self.init(
             identity: credential.identity,
             issuer: credential.issuer,

@@ -30,6 +30,14 @@ import Testing
         #expect(documented == answered)
     }
 
+    @Test func `every problem is explained, with its status, and no other`() throws {
+        let rows = try Self.rows(below: "Type")
+        #expect(rows.allSatisfy { $0.count == 4 && !$0[2].isEmpty && !$0[3].isEmpty })
+        let answered = ProblemType.allCases.map { "`\($0.rawValue)` \($0.status.code)" }
+        #expect(rows.map { "\($0[0]) \($0[1])" } == answered)
+        #expect(Set(ProblemType.allCases.map(\.title)).count == ProblemType.allCases.count)
+    }
+
     @Test func `every answer without a code is explained, with its status`() throws {
         let documented = try Self.rows(below: "`error.status`").map { "\($0[0]) \($0[1])" }
         let errors: [APIError] = [

@@ -64,7 +64,7 @@ struct TransportTests {
                 if isOther { continue }
                 let answer = try await api.wire.send(method, path)
                 #expect([404, 405].contains(answer.status), "\(method.rawValue) \(path): \(answer.status)")
-                expectEnvelope(answer)
+                expectFailureForm(answer, of: route)
             }
         }
     }
@@ -153,6 +153,36 @@ struct TransportTests {
 func bytes(_ count: Int) -> [UInt8] { Array(repeating: UInt8(ascii: " "), count: count) }
 
 /// The envelope of `spec/01` §1.4, as iOS decodes it: every member of the items is a string.
+/// The form of failures at the paths of `route`: Google's envelope, or a problem document on Concord's own.
+func expectFailureForm(
+    _ answer: Wire.Answer,
+    of route: Route,
+    sourceLocation: SourceLocation = #_sourceLocation
+) {
+    if route.service == .concord {
+        expectProblem(answer, sourceLocation: sourceLocation)
+    } else {
+        expectEnvelope(answer, sourceLocation: sourceLocation)
+    }
+}
+
+/// RFC 9457 §3.1: what each member is, and that the status is the answer's own.
+func expectProblem(_ answer: Wire.Answer, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(answer.headers[.contentType] == "application/problem+json", sourceLocation: sourceLocation)
+    #expect(answer.json["status"]?.integer == Int64(answer.status), "\(answer.text)", sourceLocation: sourceLocation)
+    #expect(answer.problem != nil, "\(answer.text)", sourceLocation: sourceLocation)
+    #expect(answer.json["title"]?.string == answer.problem?.title, sourceLocation: sourceLocation)
+    #expect((answer.status == 401) == (answer.headers[.wwwAuthenticate] != nil), sourceLocation: sourceLocation)
+}
+
+extension Wire.Answer {
+    /// The problem that the answer is about; `nil` for one this version does not have.
+    var problem: ProblemType? {
+        guard let type = json["type"]?.string, type.hasPrefix("urn:concord:problem:") else { return nil }
+        return ProblemType(rawValue: String(type.dropFirst("urn:concord:problem:".count)))
+    }
+}
+
 func expectEnvelope(_ answer: Wire.Answer, sourceLocation: SourceLocation = #_sourceLocation) {
     let error = answer.json["error"]
     #expect(error?["code"]?.integer == Int64(answer.status), "\(answer.text)", sourceLocation: sourceLocation)

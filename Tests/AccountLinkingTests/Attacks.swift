@@ -175,14 +175,14 @@ struct Attacks {
     @Test func `a pending credential of one account is linked by no session of another (CVE-2026-9087)`() {
         let now = Timestamp(secondsSinceEpoch: 1_700_000_000)
         let victim = Account.fixture("victim", email: ann, proof: .mailedCode, password: true)
-        let facts = PendingCredentialFacts(
+        let facts = ConflictFacts(
             state: .open,
             expiresAt: now.adding(seconds: 3600),
             tenant: .project,
             account: victim.id
         )
         #expect(
-            decidePendingCredential(credential: facts, handleTenant: .project, target: user("attacker"), now: now)
+            decidePendingCredential(conflict: facts, handleTenant: .project, target: user("attacker"), now: now)
                 == Verdict(.y5, .invalid)
         )
         // Without a session it is worth what it was worth when it came: another conflict.

@@ -52,9 +52,9 @@ struct OutcomeCoverage {
                 all += [(access.rule, access.decision.refusal), (refresh.rule, refresh.decision.refusal)]
             }
         }
-        let open = PendingCredentialFacts(state: .open, expiresAt: later, tenant: .project, account: account.id)
+        let open = ConflictFacts(state: .open, expiresAt: later, tenant: .project, account: account.id)
         var closed = open
-        closed.state = .closed
+        closed.state = .resolved
         var expired = open
         expired.expiresAt = now
         var foreign = open
@@ -63,13 +63,14 @@ struct OutcomeCoverage {
         other.account = user("b")
         for facts in [nil, open, closed, expired, foreign, other] {
             let verdict = decidePendingCredential(
-                credential: facts,
+                conflict: facts,
                 handleTenant: .project,
                 target: account.id,
                 now: now
             )
             all.append((verdict.rule, nil))
         }
+        all += ConflictCase.rules.map { ($0, nil) }
         for taken in 0..<4 {
             let verdict = decideCreateByAdmin(
                 request: NewAccount(),

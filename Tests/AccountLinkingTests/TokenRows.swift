@@ -122,18 +122,18 @@ struct ReauthenticationRows {
 
 struct PendingCredentialRows {
     private func facts(
-        state: PendingCredentialFacts.State = .open,
+        state: ConflictFacts.State = .open,
         expires: Timestamp = noon.adding(seconds: 60),
         tenant: TenantID = .project
-    ) -> PendingCredentialFacts {
-        PendingCredentialFacts(state: state, expiresAt: expires, tenant: tenant, account: user("a"))
+    ) -> ConflictFacts {
+        ConflictFacts(state: state, expiresAt: expires, tenant: tenant, account: user("a"))
     }
 
     private func decide(
-        _ facts: PendingCredentialFacts?,
+        _ facts: ConflictFacts?,
         target: UserID? = nil
     ) -> Verdict<PendingCredentialDecision> {
-        decidePendingCredential(credential: facts, handleTenant: .project, target: target, now: noon)
+        decidePendingCredential(conflict: facts, handleTenant: .project, target: target, now: noon)
     }
 
     @Test func `Y1: an unknown handle names nothing`() {
@@ -141,7 +141,9 @@ struct PendingCredentialRows {
     }
 
     @Test func `Y2: a credential that was used or voided is spent`() {
-        #expect(decide(facts(state: .closed)) == Verdict(.y2, .invalid))
+        for state in [ConflictFacts.State.resolved, .declined, .superseded] {
+            #expect(decide(facts(state: state)) == Verdict(.y2, .invalid))
+        }
     }
 
     @Test func `Y3: a credential expires at its instant`() {
@@ -159,8 +161,10 @@ struct PendingCredentialRows {
         #expect(decide(facts(), target: user("b")) == Verdict(.y5, .invalid))
     }
 
-    @Test func `Y6: an open credential may be used by a session of its account, or without one`() {
-        #expect(decide(facts()) == Verdict(.y6, .usable))
-        #expect(decide(facts(), target: user("a")) == Verdict(.y6, .usable))
+    @Test func `Y6: a live credential may be used by a session of its account, or without one`() {
+        for state in [ConflictFacts.State.open, .proven] {
+            #expect(decide(facts(state: state)) == Verdict(.y6, .usable))
+            #expect(decide(facts(state: state), target: user("a")) == Verdict(.y6, .usable))
+        }
     }
 }

@@ -97,8 +97,8 @@ private let statements: [Statement] = {
         Statement(name: "APIKeyRow.all", sql: APIKeyRow.all.sql, isHot: false),
         Statement(name: "APIKeyRow.insert", sql: APIKeyRow.insert("key", displayName: "name"), isHot: false),
         Statement(
-            name: "ConflictRow.assertResolved",
-            sql: ConflictRow.assertResolved(conflict.id, of: fixed, tenant: tenant)
+            name: "ConflictRow.assertVersion",
+            sql: ConflictRow.assertVersion(2, of: conflict.id, of: fixed, tenant: tenant)
         ),
         Statement(
             name: "ConflictRow.deleteExpired",
@@ -106,18 +106,15 @@ private let statements: [Statement] = {
             isHot: false
         ),
         Statement(
-            name: "ConflictRow.open",
-            sql: ConflictRow.open(carrying: conflict.tokenDigests, of: fixed, tenant: tenant).sql
+            name: "ConflictRow.live",
+            sql: ConflictRow.live(carrying: conflict.tokenDigests, of: fixed, tenant: tenant).sql
         ),
         Statement(name: "ConflictRow.openOrJoin", sql: ConflictRow.openOrJoin(conflict)),
         Statement(
-            name: "ConflictRow.resolve",
-            sql: ConflictRow.resolve(conflict.id, of: fixed, tenant: tenant, at: origin)
+            name: "ConflictRow.supersedeLive",
+            sql: ConflictRow.supersedeLive(of: fixed, tenant: tenant, at: origin)
         ),
-        Statement(
-            name: "ConflictRow.supersedeOpen",
-            sql: ConflictRow.supersedeOpen(of: fixed, tenant: tenant, at: origin)
-        ),
+        Statement(name: "ConflictRow.update", sql: ConflictRow.update(conflict, at: origin)),
         Statement(name: "ConflictRow.withID", sql: ConflictRow.withID(conflict.id, of: fixed, tenant: tenant).sql),
         Statement(
             name: "IdentifierRow.anyFederated",

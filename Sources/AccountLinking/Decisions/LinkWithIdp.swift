@@ -32,13 +32,24 @@ package func decideLinkWithIdp(
         return Verdict(.l6, .secondFactorRequired(target.id))
     }
 
-    var change = AccountChange()
-    change.linkedIdentity = identity
-    if target.needsProof(of: claim) {
-        change.email = .prove(.provider(identity.provider))
-    } else if policy.isOneAccountPerEmail, target.email == nil, let address = claim.address {
-        change.email = .set(address, proof: claim.isVerified ? .provider(identity.provider) : nil)
-    }
     let rule: Rule = target.isAnonymous ? .l7 : policy.isOneAccountPerEmail ? .l4 : .l5
+    let change = AccountChange.linking(credential, to: target, policy: policy)
     return Verdict(rule, .signIn(target.id, change, emailWasRecycled: false))
+}
+
+extension AccountChange {
+    /// The credential's identity becomes one of the account's. Its address is proof of the account's own where it is the
+    /// same, and fills the place of one where there is none. The profile stays.
+    static func linking(_ credential: IncomingCredential, to target: Account, policy: LinkPolicy) -> Self {
+        let provider = credential.identity.provider
+        let claim = policy.emailClaim(of: credential)
+        var change = AccountChange()
+        change.linkedIdentity = credential.identity
+        if target.needsProof(of: claim) {
+            change.email = .prove(.provider(provider))
+        } else if policy.isOneAccountPerEmail, target.email == nil, let address = claim.address {
+            change.email = .set(address, proof: claim.isVerified ? .provider(provider) : nil)
+        }
+        return change
+    }
 }

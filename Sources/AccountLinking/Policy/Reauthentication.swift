@@ -11,6 +11,8 @@ package enum SensitiveOperation: Sendable, Hashable, CaseIterable {
     case withdrawSecondFactor
     /// Asking for a code that will change the address (`VERIFY_AND_CHANGE_EMAIL`).
     case requestEmailChange
+    /// Showing by a session that a conflict is about one's own account.
+    case proveConflict
 }
 
 /// How recent a sign-in must be.
@@ -43,7 +45,7 @@ package func reauthentication(
     if account.isAnonymous { return .notRequired }
     switch operation {
     case .deleteAccount, .changeEmail, .changePassword, .enrollSecondFactor, .withdrawSecondFactor,
-        .requestEmailChange:
+        .requestEmailChange, .proveConflict:
         return .required(maximumAgeSeconds: policy.recentSignInSeconds)
     }
 }

@@ -36,6 +36,12 @@ package struct ActionLinks: Sendable {
         return base + page.rawValue + "?" + formatted(query)
     }
 
+    /// The link that proves a conflict from any device. What it carries stands behind the `#`, which is never sent: a
+    /// mail scanner that opens it learns and uses up nothing.
+    func conflictPage(handle: String, secret: String) -> String {
+        base + "/conflict#" + formatted([("handle", handle), ("proof", secret)])
+    }
+
     /// The link for a mail: the action page, or around it one on a domain that opens the app.
     func link(
         for kind: OneTimeCodeRecord.Kind,

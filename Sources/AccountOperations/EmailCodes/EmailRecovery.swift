@@ -30,7 +30,7 @@ extension AccountOperations {
         var companions: [AccountWrite.Companion] = []
         if change.voidsOutstandingProofs {
             companions = [
-                .supersedeOpenConflicts(of: user.id, tenant: user.tenant, at: now),
+                .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: now),
                 .voidCodes(of: user.id, tenant: user.tenant, includingRecovery: true, at: now),
             ]
         }

@@ -10,26 +10,38 @@ package struct Mail: Sendable, Hashable {
         case code(OneTimeCodeRecord.Kind)
         /// Tells the owner of an address that another account asked to take it (`spec/09` 15). Carries nothing.
         case addressInUse
+        /// Asks the owner of an account to prove a conflict about it, and says who asks.
+        case conflictProof
 
         var name: String {
             switch self {
             case .code(let kind): kind.rawValue
             case .addressInUse: "ADDRESS_IN_USE"
+            case .conflictProof: "CONFLICT_PROOF"
             }
         }
 
         init?(name: String) {
-            if name == "ADDRESS_IN_USE" {
-                self = .addressInUse
-            } else if let kind = OneTimeCodeRecord.Kind(rawValue: name) {
+            switch name {
+            case "ADDRESS_IN_USE": self = .addressInUse
+            case "CONFLICT_PROOF": self = .conflictProof
+            default:
+                guard let kind = OneTimeCodeRecord.Kind(rawValue: name) else { return nil }
                 self = .code(kind)
-            } else {
-                return nil
             }
         }
     }
 
     package var template: Template
+    /// Who wants to be let in to the reader's account: said by the mail, so that nobody approves a stranger by mistake.
+    package struct Asking: Sendable, Hashable {
+        package var provider: String
+        /// The name the provider's account goes by, as that provider says.
+        package var name: String?
+        /// The network address the request came from.
+        package var from: String?
+    }
+
     /// The recipient, as the address was typed.
     package var to: String
     /// The account's address, as clients see it.
@@ -39,6 +51,7 @@ package struct Mail: Sendable, Hashable {
     package var link: String?
     /// A BCP 47 tag.
     package var locale: String
+    package var asking: Asking?
 
     var plaintext: [UInt8] {
         JSONWriter.object { writer in
@@ -49,6 +62,9 @@ package struct Mail: Sendable, Hashable {
             writer.field("oobCode", code)
             writer.field("link", link)
             writer.field("locale", locale)
+            writer.field("askingProvider", asking?.provider)
+            writer.field("askingName", asking?.name)
+            writer.field("askingFrom", asking?.from)
         }
     }
 
@@ -59,7 +75,8 @@ package struct Mail: Sendable, Hashable {
         newEmail: String? = nil,
         code: String? = nil,
         link: String? = nil,
-        locale: String
+        locale: String,
+        asking: Asking? = nil
     ) {
         self.template = template
         self.to = to
@@ -68,6 +85,7 @@ package struct Mail: Sendable, Hashable {
         self.code = code
         self.link = link
         self.locale = locale
+        self.asking = asking
     }
 
     /// `nil` for what `plaintext` did not make.
@@ -83,7 +101,10 @@ package struct Mail: Sendable, Hashable {
             newEmail: value["newEmail"]?.string,
             code: value["oobCode"]?.string,
             link: value["link"]?.string,
-            locale: locale
+            locale: locale,
+            asking: value["askingProvider"]?.string.map {
+                Asking(provider: $0, name: value["askingName"]?.string, from: value["askingFrom"]?.string)
+            }
         )
     }
 }

@@ -7,12 +7,21 @@ extension AccountOperations {
 
     /// The mails that carry codes which can still be used, the oldest first. For development: it opens what is sealed.
     package func mailsWithUsableCodes(tenant: TenantID) async throws -> [Mail] {
-        let messages = try await store.waitingMessages(.mail, countMax: Self.inspectedMessagesMax, tenant: tenant)
-        let mails = messages.compactMap { message in
-            Mail(opening: message.sealedPayload, id: message.id, tenant: tenant, sealer: sealer)
-        }
+        let mails = try await waitingMails(tenant: tenant)
         let hashes = mails.compactMap { $0.code.map(ActionCode.hash(of:)) }
         let usable = try await store.usableCodes(among: hashes, tenant: tenant, at: effects.now())
         return mails.filter { mail in mail.code.map { usable.contains(ActionCode.hash(of: $0)) } ?? false }
+    }
+
+    /// The mails that prove conflicts, the oldest first; what they carry may have been used. For development.
+    package func mailsThatProveConflicts(tenant: TenantID) async throws -> [Mail] {
+        try await waitingMails(tenant: tenant).filter { $0.template == .conflictProof }
+    }
+
+    private func waitingMails(tenant: TenantID) async throws -> [Mail] {
+        try await store.waitingMessages(.mail, countMax: Self.inspectedMessagesMax, tenant: tenant).compactMap {
+            message in
+            Mail(opening: message.sealedPayload, id: message.id, tenant: tenant, sealer: sealer)
+        }
     }
 }

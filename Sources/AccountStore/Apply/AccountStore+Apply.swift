@@ -48,7 +48,8 @@ extension AccountStore {
         return try await run(batch, event: first.event, of: first.user.id, tenant: first.user.tenant)
     }
 
-    private func run(
+    /// Writes `batch`, whose last word is `event`; where the answer is lost, the event tells whether it took effect.
+    func run(
         _ batch: WriteBatch,
         event: AccountEvent,
         of user: UserID,

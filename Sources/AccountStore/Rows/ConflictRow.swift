@@ -3,18 +3,21 @@ package import Postgres
 
 /// A stored conflict: a verified provider credential that waits for its owner.
 package struct ConflictRecord: Sendable, Hashable {
-    package enum State: String, Sendable, Hashable {
-        case open
-        /// The credential was used by the sign-in or link that resolved the conflict.
-        case resolved
-        /// The account changed hands, or another attempt replaced this one.
-        case superseded
-    }
+    /// The proof that was asked for last.
+    package struct Proof: Sendable, Hashable {
+        package var facts: ConflictProofFacts
+        /// SHA-256 of the secret in the mailed link.
+        package var linkHash: [UInt8]?
+        /// The code that was mailed with it, sealed: its hash could be searched through.
+        package var sealedCode: [UInt8]?
+        /// SHA-256 of the token that was handed to whoever gave the proof; `nil` until then.
+        package var tokenHash: [UInt8]?
 
-    package enum Kind: String, Sendable, Hashable {
-        case accountExistsWithDifferentCredential = "account-exists-with-different-credential"
-        case credentialAlreadyInUse = "credential-already-in-use"
-        case emailAlreadyInUse = "email-already-in-use"
+        package init(facts: ConflictProofFacts, linkHash: [UInt8]? = nil, sealedCode: [UInt8]? = nil) {
+            self.facts = facts
+            self.linkHash = linkHash
+            self.sealedCode = sealedCode
+        }
     }
 
     package var tenant: TenantID
@@ -22,8 +25,10 @@ package struct ConflictRecord: Sendable, Hashable {
     package var user: UserID
     /// 16 random bytes.
     package var id: [UInt8]
-    package var state: State
-    package var kind: Kind
+    package var state = ConflictFacts.State.open
+    /// Raised by every change; the guard of every write.
+    package var version: Int64 = 1
+    package var kind: ConflictKind
     package var provider: ProviderID
     /// SHA-256 over provider, issuer and subject.
     package var identityDigest: [UInt8]
@@ -32,12 +37,16 @@ package struct ConflictRecord: Sendable, Hashable {
     package var sealedCredential: [UInt8]
     package var openedAt: Timestamp
     package var expiresAt: Timestamp
+    package var closedAt: Timestamp?
+    /// Proofs asked for so far.
+    package var proofsStarted: Int32 = 0
+    package var proof: Proof?
 
     package init(
         tenant: TenantID,
         user: UserID,
         id: [UInt8],
-        kind: Kind,
+        kind: ConflictKind,
         provider: ProviderID,
         identityDigest: [UInt8],
         tokenDigests: [[UInt8]],
@@ -48,7 +57,6 @@ package struct ConflictRecord: Sendable, Hashable {
         self.tenant = tenant
         self.user = user
         self.id = id
-        self.state = .open
         self.kind = kind
         self.provider = provider
         self.identityDigest = identityDigest
@@ -57,26 +65,34 @@ package struct ConflictRecord: Sendable, Hashable {
         self.openedAt = openedAt
         self.expiresAt = expiresAt
     }
+
+    /// What decisions read about it.
+    package var facts: ConflictFacts {
+        ConflictFacts(state: state, expiresAt: expiresAt, tenant: tenant, account: user, proof: proof?.facts)
+    }
 }
 
 struct ConflictRow: RowDecodable {
     let record: ConflictRecord
 
     private static let columns: SQL = """
-        tenant_id, user_id, conflict_id, state, kind, provider_id, identity_digest, token_digests, sealed_credential,
-        opened_at, expires_at
+        tenant_id, user_id, conflict_id, state, version, kind, provider_id, identity_digest, token_digests,
+        sealed_credential, opened_at, expires_at, closed_at, proofs_started, proof_kind, proof_session_epoch,
+        proof_policy_version, proof_email, proof_attempts, proof_expires_at, proof_link_hash, proof_sealed_code,
+        proof_token_hash
         """
 
     init(row: inout RowDecoder) throws(PostgresError) {
         let tenant = TenantID(try row.next(String.self))
         let user = try row.parsed("conflicts.user_id", UserID.init)
         let id = try row.next([UInt8].self)
-        let state = try row.parsed("conflicts.state", ConflictRecord.State.init(rawValue:))
+        let state = try row.parsed("conflicts.state", ConflictFacts.State.init(rawValue:))
+        let version = try row.next(Int64.self)
         var record = ConflictRecord(
             tenant: tenant,
             user: user,
             id: id,
-            kind: try row.parsed("conflicts.kind", ConflictRecord.Kind.init(rawValue:)),
+            kind: try row.parsed("conflicts.kind", ConflictKind.init(rawValue:)),
             provider: try row.parsed("conflicts.provider_id", ProviderID.init),
             identityDigest: try row.next([UInt8].self),
             tokenDigests: try row.next([[UInt8]].self),
@@ -85,7 +101,38 @@ struct ConflictRow: RowDecodable {
             expiresAt: try row.timestamp()
         )
         record.state = state
+        record.version = version
+        record.closedAt = try row.optionalTimestamp()
+        record.proofsStarted = try row.next(Int32.self)
+        record.proof = try Self.proof(&row)
         self.record = record
+    }
+
+    /// `nil` before the first was asked for.
+    private static func proof(_ row: inout RowDecoder) throws(PostgresError) -> ConflictRecord.Proof? {
+        let kind = try row.optionallyParsed("conflicts.proof_kind", ConflictProofKind.init(rawValue:))
+        let sessionEpoch = try row.next(Int64?.self)
+        let policyVersion = try row.next(Int64?.self)
+        let address = try row.optionallyParsed("conflicts.proof_email", EmailAddress.init)
+        let attempts = try row.next(Int32.self)
+        let expiresAt = try row.optionalTimestamp()
+        let linkHash = try row.next([UInt8]?.self)
+        let sealedCode = try row.next([UInt8]?.self)
+        let tokenHash = try row.next([UInt8]?.self)
+        guard let kind, let sessionEpoch, let policyVersion, let expiresAt else { return nil }
+        let binding = ProofBinding(
+            kind: kind,
+            sessionEpoch: sessionEpoch,
+            policyVersion: policyVersion,
+            address: address
+        )
+        var proof = ConflictRecord.Proof(
+            facts: ConflictProofFacts(binding: binding, attempts: Int(attempts), expiresAt: expiresAt),
+            linkHash: linkHash,
+            sealedCode: sealedCode
+        )
+        proof.tokenHash = tokenHash
+        return proof
     }
 
     static func withID(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<ConflictRow> {
@@ -97,20 +144,21 @@ struct ConflictRow: RowDecodable {
         )
     }
 
-    /// The open conflict of `user` that came with a token of one of these digests; the newest, should there be several.
-    static func open(carrying digests: [[UInt8]], of user: UserID, tenant: TenantID) -> Query<ConflictRow> {
+    /// The live conflict of `user` that came with a token of one of these digests; the newest, should there be several.
+    static func live(carrying digests: [[UInt8]], of user: UserID, tenant: TenantID) -> Query<ConflictRow> {
         Query(
             """
             SELECT \(columns) FROM conflicts
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND state = 'open'
+            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND state IN ('open', 'proven')
                 AND token_digests && \(digests)
             ORDER BY opened_at DESC LIMIT 1
             """
         )
     }
 
-    /// Opens a conflict, or joins the one that is open for this account and identity: that one gets the newer credential
-    /// and expiry, and keeps its id, so that handles given out before stay good.
+    /// Opens a conflict, or joins the one that lives for this account and identity: that one gets the newer credential
+    /// and expiry, and keeps its id, so that handles given out before stay good, and its proof, which is bound to the same
+    /// identity.
     static func openOrJoin(_ conflict: ConflictRecord) -> SQL {
         """
         INSERT INTO conflicts (tenant_id, user_id, conflict_id, state, kind, provider_id, identity_digest,
@@ -119,28 +167,41 @@ struct ConflictRow: RowDecodable {
             \(conflict.kind.rawValue), \(conflict.provider.rawValue), \(conflict.identityDigest),
             \(conflict.tokenDigests), \(conflict.sealedCredential), \(conflict.openedAt.stored),
             \(conflict.expiresAt.stored))
-        ON CONFLICT (tenant_id, user_id, identity_digest) WHERE state = 'open' DO UPDATE SET
-            kind = excluded.kind, token_digests = excluded.token_digests,
-            sealed_credential = excluded.sealed_credential, expires_at = excluded.expires_at
+        ON CONFLICT (tenant_id, user_id, identity_digest) WHERE state IN ('open', 'proven') DO UPDATE SET
+            version = conflicts.version + 1, kind = excluded.kind, token_digests = excluded.token_digests,
+            sealed_credential = excluded.sealed_credential, expires_at = excluded.expires_at,
+            proofs_started = CASE WHEN conflicts.expires_at > excluded.opened_at THEN conflicts.proofs_started ELSE 0 END
         RETURNING conflict_id
         """
     }
 
-    /// Uses up an open conflict. Raises 23502 when it is open no more; `assertClosed` must follow, for one that is gone.
-    static func resolve(_ id: [UInt8], of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
-        """
-        UPDATE conflicts SET state = CASE WHEN state = 'open' AND expires_at > \(now.stored) THEN 'resolved' END,
-            closed_at = \(now.stored)
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND conflict_id = \(id)
-        """
+    /// Replaces what may change of a conflict by `record`, and raises the version.
+    ///
+    /// A row that no longer holds `record.version`, or whose time is over, sets NULL and raises 23502; `assertVersion` must
+    /// follow, for one that is gone.
+    static func update(_ record: ConflictRecord, at now: Timestamp) -> SQL {
+        let proof = record.proof
+        let binding = proof?.facts.binding
+        return """
+            UPDATE conflicts SET
+                version = CASE WHEN version = \(record.version) AND expires_at > \(now.stored) THEN version + 1 END,
+                state = \(record.state.rawValue), closed_at = \(record.closedAt?.stored),
+                proofs_started = \(record.proofsStarted), proof_kind = \(binding?.kind.rawValue),
+                proof_session_epoch = \(binding?.sessionEpoch), proof_policy_version = \(binding?.policyVersion),
+                proof_email = \(binding?.address?.raw), proof_attempts = \(Int32(proof?.facts.attempts ?? 0)),
+                proof_expires_at = \(proof?.facts.expiresAt.stored), proof_link_hash = \(proof?.linkHash),
+                proof_sealed_code = \(proof?.sealedCode), proof_token_hash = \(proof?.tokenHash)
+            WHERE tenant_id = \(record.tenant.rawValue) AND user_id = \(record.user.rawValue)
+                AND conflict_id = \(record.id)
+            """
     }
 
-    /// Raises 22012 (division by zero) unless the conflict exists and is resolved.
-    static func assertResolved(_ id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
+    /// Raises 22012 (division by zero) unless the conflict exists and holds `version`.
+    static func assertVersion(_ version: Int64, of id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
         """
         SELECT 1 / count(*) FROM conflicts
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND conflict_id = \(id)
-            AND state = 'resolved'
+            AND version = \(version)
         """
     }
 
@@ -153,10 +214,10 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    static func supersedeOpen(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
+    static func supersedeLive(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        UPDATE conflicts SET state = 'superseded', closed_at = \(now.stored)
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND state = 'open'
+        UPDATE conflicts SET state = 'superseded', version = version + 1, closed_at = \(now.stored)
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND state IN ('open', 'proven')
         """
     }
 }
@@ -171,21 +232,70 @@ private struct ConflictIDRow: RowDecodable {
 }
 
 extension AccountWrite.Companion {
-    /// Uses up the conflict whose credential this write applies; a conflict that is open no more stops the write.
-    package static func resolve(_ conflict: ConflictRecord, at now: Timestamp) -> Self {
+    /// Replaces a conflict by `record`, if it is still the one that was loaded; otherwise the write is stopped.
+    package static func update(_ record: ConflictRecord, at now: Timestamp) -> Self {
         Self([
-            ConflictRow.resolve(conflict.id, of: conflict.user, tenant: conflict.tenant, at: now),
-            ConflictRow.assertResolved(conflict.id, of: conflict.user, tenant: conflict.tenant),
+            ConflictRow.update(record, at: now),
+            ConflictRow.assertVersion(record.version + 1, of: record.id, of: record.user, tenant: record.tenant),
         ])
     }
 
-    /// Voids every open conflict of a user whose account changed hands (`spec/09` 7).
-    package static func supersedeOpenConflicts(of user: UserID, tenant: TenantID, at now: Timestamp) -> Self {
-        Self([ConflictRow.supersedeOpen(of: user, tenant: tenant, at: now)])
+    /// Uses up the conflict whose credential this write applies; one that is not as it was loaded stops the write.
+    package static func resolve(_ conflict: ConflictRecord, at now: Timestamp) -> Self {
+        update(conflict.closed(as: .resolved, at: now), at: now)
+    }
+
+    /// Voids every live conflict of a user whose account changed hands (`spec/09` 7).
+    package static func supersedeLiveConflicts(of user: UserID, tenant: TenantID, at now: Timestamp) -> Self {
+        Self([ConflictRow.supersedeLive(of: user, tenant: tenant, at: now)])
+    }
+}
+
+extension ConflictRecord {
+    /// The same conflict at the end of its life: nothing of its proof can be used any more.
+    package func closed(as state: ConflictFacts.State, at now: Timestamp) -> ConflictRecord {
+        var record = self
+        record.state = state
+        record.closedAt = now
+        record.proof?.linkHash = nil
+        record.proof?.sealedCode = nil
+        record.proof?.tokenHash = nil
+        return record
     }
 }
 
 extension AccountStore {
+    /// What settling a conflict is judged by: the conflict, the account it concerns and who owns `identity`. One round
+    /// trip; any of them is `nil` when it does not exist.
+    package func conflictFacts(
+        _ id: [UInt8],
+        of user: UserID,
+        identity: Identifier,
+        tenant: TenantID
+    ) async throws(PostgresError) -> (conflict: ConflictRecord?, user: UserRecord?, identityOwner: UserID?) {
+        let (conflicts, users, owners) = try await client.read(
+            ConflictRow.withID(id, of: user, tenant: tenant),
+            UserRow.lookup(user, tenant: tenant),
+            IdentifierRow.owner(of: identity, tenant: tenant)
+        )
+        return (conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner)
+    }
+
+    /// Changes a conflict that was loaded, with what else belongs to that and the event that says so, in one transaction.
+    package func change(
+        _ record: ConflictRecord,
+        at now: Timestamp,
+        event: AccountEvent,
+        companions: [AccountWrite.Companion] = []
+    ) async throws(PostgresError) -> Applied {
+        var batch = WriteBatch("conflict-change")
+        for companion in [.update(record, at: now)] + companions {
+            for statement in companion.statements { batch.append(statement) }
+        }
+        batch.append(AccountEventRow.insert(event, of: record.user, tenant: record.tenant))
+        return try await run(batch, event: event, of: record.user, tenant: record.tenant)
+    }
+
     /// A conflict by its key; `nil` when there is none. One round trip.
     package func conflict(
         _ id: [UInt8],
@@ -195,14 +305,14 @@ extension AccountStore {
         try await client.read(ConflictRow.withID(id, of: user, tenant: tenant)).first?.record
     }
 
-    /// The open conflict of `user` that came with one of these tokens. One round trip.
-    package func openConflict(
+    /// The live conflict of `user` that came with one of these tokens. One round trip.
+    package func liveConflict(
         carrying tokenDigests: [[UInt8]],
         of user: UserID,
         tenant: TenantID
     ) async throws(PostgresError) -> ConflictRecord? {
         guard !tokenDigests.isEmpty else { return nil }
-        return try await client.read(ConflictRow.open(carrying: tokenDigests, of: user, tenant: tenant)).first?.record
+        return try await client.read(ConflictRow.live(carrying: tokenDigests, of: user, tenant: tenant)).first?.record
     }
 
     /// Keeps a conflict, with the event that says so, in one transaction.

@@ -4,42 +4,6 @@ import Crypto
 import IdentityProviders
 import JSON
 
-/// A handle to a stored conflict: the `pendingToken` of the wire.
-///
-/// A sealed box over conflict and account, so that the row is found by its key, and nobody can make one or read whose
-/// account it names (`design.md` §4).
-struct ConflictHandle: Sendable {
-    let tenant: TenantID
-    let user: UserID
-    let conflict: [UInt8]
-
-    private static let context = "conflict-handle/1"
-
-    init(tenant: TenantID, user: UserID, conflict: [UInt8]) {
-        self.tenant = tenant
-        self.user = user
-        self.conflict = conflict
-    }
-
-    func sealed(by sealer: Sealer) throws -> String {
-        let content: JSONValue = .array([
-            .string(tenant.rawValue), .string(user.rawValue), .string(Base64URL.encode(conflict)),
-        ])
-        return Base64URL.encode(try sealer.seal(Array(content.text.utf8), context: Self.context))
-    }
-
-    /// `nil` for anything this service did not seal.
-    init?(_ text: String, sealer: Sealer) {
-        guard text.utf8.count <= 4096, let sealed = Base64URL.decode(text),
-            let content = try? sealer.open(sealed, context: Self.context),
-            let parts = (try? JSONValue(parsing: content))?.array, parts.count == 3,
-            let tenant = parts[0].string, let user = parts[1].string.flatMap(UserID.init),
-            let conflict = parts[2].string.flatMap({ Base64URL.decode($0) })
-        else { return nil }
-        self.init(tenant: TenantID(tenant), user: user, conflict: conflict)
-    }
-}
-
 /// A conflict and the credential that was sealed in it.
 struct PendingCredential: Sendable {
     let conflict: ConflictRecord
@@ -57,7 +21,7 @@ extension AccountOperations {
         guard let handle = ConflictHandle(handle, sealer: sealer) else { return nil }
         let conflict = try await store.conflict(handle.conflict, of: handle.user, tenant: handle.tenant)
         let verdict = decidePendingCredential(
-            credential: conflict?.facts,
+            conflict: conflict?.facts,
             handleTenant: tenant,
             target: target,
             now: now
@@ -66,17 +30,17 @@ extension AccountOperations {
         return try open(conflict)
     }
 
-    /// The open conflict of `target` that came with the tokens a client now replays, if there is one (`spec/09` 6).
+    /// The live conflict of `target` that came with the tokens a client now replays, if there is one (`spec/09` 6).
     func pendingCredential(
         replaying credential: ProviderCredential,
         target: UserRecord,
         now: Timestamp
     ) async throws -> PendingCredential? {
         let digests = ProviderTokens(of: credential).digests
-        guard let conflict = try await store.openConflict(carrying: digests, of: target.id, tenant: target.tenant)
+        guard let conflict = try await store.liveConflict(carrying: digests, of: target.id, tenant: target.tenant)
         else { return nil }
         let verdict = decidePendingCredential(
-            credential: conflict.facts,
+            conflict: conflict.facts,
             handleTenant: target.tenant,
             target: target.id,
             now: now
@@ -85,7 +49,8 @@ extension AccountOperations {
         return try open(conflict)
     }
 
-    private func open(_ conflict: ConflictRecord) throws -> PendingCredential {
+    /// The credential a conflict keeps.
+    func open(_ conflict: ConflictRecord) throws -> PendingCredential {
         let content = try sealer.open(
             conflict.sealedCredential,
             context: Self.credentialContext(conflict.user, conflict.tenant, conflict.identityDigest)
@@ -128,7 +93,7 @@ extension AccountOperations {
             event: AccountEvent(id: effects.newEventID(), occurredAt: now, kind: .conflictOpened, rule: rule)
         )
         guard let id else { return nil }
-        return try ConflictHandle(tenant: tenant, user: user, conflict: id).sealed(by: sealer)
+        return try ConflictHandle(tenant: tenant, user: user, conflict: id, identity: identity).sealed(by: sealer)
     }
 
     private static func digest(of credential: IncomingCredential) -> [UInt8] {
@@ -144,17 +109,6 @@ extension AccountOperations {
 
 /// A sealed credential opened and is none: somebody edited the row, or an older version wrote it.
 struct UnreadablePendingCredential: Error, Sendable {}
-
-extension ConflictRecord {
-    fileprivate var facts: PendingCredentialFacts {
-        PendingCredentialFacts(
-            state: state == .open ? .open : .closed,
-            expiresAt: expiresAt,
-            tenant: tenant,
-            account: user
-        )
-    }
-}
 
 extension ProviderTokens {
     /// What a client may replay instead of the handle, as SHA-256. Tokens have too much entropy to be guessed from it.
@@ -174,7 +128,7 @@ extension Conflict {
         }
     }
 
-    fileprivate var kind: ConflictRecord.Kind {
+    fileprivate var kind: ConflictKind {
         switch self {
         case .accountExistsWithDifferentCredential: .accountExistsWithDifferentCredential
         case .credentialAlreadyInUse: .credentialAlreadyInUse

@@ -1,0 +1,145 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+/// What can go wrong on Concord's own routes: the stable part of a problem's `type` (RFC 9457 §3.1.1).
+/// `docs/errors.md` explains each.
+enum ProblemType: String, CaseIterable, Sendable {
+    case conflictClosed = "conflict-closed"
+    case conflictExpired = "conflict-expired"
+    case conflictUnknown = "conflict-unknown"
+    case contentTooLarge = "content-too-large"
+    case identityInUse = "identity-in-use"
+    case insufficientUserAuthentication = "insufficient-user-authentication"
+    case internalError = "internal-error"
+    case invalidSession = "invalid-session"
+    case malformedRequest = "malformed-request"
+    case notFound = "not-found"
+    case preconditionFailed = "precondition-failed"
+    case proofExpired = "proof-expired"
+    case proofRequired = "proof-required"
+    case proofStale = "proof-stale"
+    case providerAlreadyLinked = "provider-already-linked"
+    case providerDisabled = "provider-disabled"
+    case refused = "refused"
+    case secondFactorRequired = "second-factor-required"
+    case tooManyAttempts = "too-many-attempts"
+    case unavailable = "unavailable"
+    case userDisabled = "user-disabled"
+    case wrongProof = "wrong-proof"
+
+    /// For people, and the same for every occurrence.
+    var title: String {
+        switch self {
+        case .conflictClosed: "The conflict is settled, declined or void"
+        case .conflictExpired: "The conflict's time is over"
+        case .conflictUnknown: "There is no such conflict"
+        case .contentTooLarge: "The request is too large"
+        case .identityInUse: "Another account owns the identity"
+        case .insufficientUserAuthentication: "The sign-in is not recent enough"
+        case .internalError: "Something is wrong with the service"
+        case .invalidSession: "The session is not valid"
+        case .malformedRequest: "The request cannot be understood"
+        case .notFound: "There is nothing at this address"
+        case .preconditionFailed: "The conflict has changed since it was read"
+        case .proofExpired: "The proof's time is over"
+        case .proofRequired: "The owner of the account has to be shown"
+        case .proofStale: "The account or the policy has changed since the proof was asked for"
+        case .providerAlreadyLinked: "The account has another identity of this provider"
+        case .providerDisabled: "The provider is not enabled"
+        case .refused: "The request is refused"
+        case .secondFactorRequired: "The account asks for its second factor"
+        case .tooManyAttempts: "Too many attempts"
+        case .unavailable: "The service is away for a moment"
+        case .userDisabled: "The account is disabled"
+        case .wrongProof: "The proof is wrong"
+        }
+    }
+
+    var status: HTTPResponse.Status { APIError.status(of: self) }
+}
+
+/// A failure on Concord's own routes: a problem document (RFC 9457).
+struct Problem: Error, Sendable {
+    let type: ProblemType
+    /// About this occurrence; for developers, and never quoting what was sent.
+    var detail: String?
+    /// Seconds after which a sign-in is too old (RFC 9470 §3); only with `insufficientUserAuthentication`.
+    var maxAgeSeconds: Int64?
+
+    init(_ type: ProblemType, _ detail: String? = nil, maxAgeSeconds: Int64? = nil) {
+        self.type = type
+        self.detail = detail
+        self.maxAgeSeconds = maxAgeSeconds
+    }
+
+    /// What every path of Concord's own begins with.
+    static let pathPrefix = "/concord/v1/"
+    static let contentType = "application/problem+json"
+    private static let namespace = "urn:concord:problem:"
+
+    var body: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("type", Self.namespace + type.rawValue)
+            writer.field("title", type.title)
+            writer.field("status", Int64(type.status.code))
+            writer.field("detail", detail)
+            writer.field("maxAge", maxAgeSeconds)
+        }
+    }
+
+    /// The challenge that goes with a 401 (RFC 9110 §11.6.1, RFC 6750 §3, RFC 9470 §3).
+    var challenge: String? {
+        switch type {
+        case .insufficientUserAuthentication:
+            "Bearer error=\"insufficient_user_authentication\", max_age=\"\(maxAgeSeconds ?? 0)\""
+        case .invalidSession: "Bearer error=\"invalid_token\""
+        default: nil
+        }
+    }
+}
+
+extension Problem {
+    /// A failure that happened before a route of Concord's own could speak.
+    init(_ error: APIError) {
+        self.init(ProblemType(error), error.message)
+    }
+}
+
+extension Outcome {
+    /// The result, or the problem that answers the denial.
+    ///
+    /// `maxAgeSeconds`: how recent a sign-in the project wants.
+    func valueOrProblem(maxAgeSeconds: Int64) throws(Problem) -> Value {
+        switch self {
+        case .success(let value): return value
+        case .denied(.refusal(.credentialTooOld)), .denied(.conflict(.refused(.credentialTooOld))):
+            throw Problem(.insufficientUserAuthentication, maxAgeSeconds: maxAgeSeconds)
+        case .denied(.conflict(let refusal)): throw refusal.problem
+        case .denied(.versionMismatch): throw Problem(.preconditionFailed)
+        case .denied(let denial): throw Problem(denial.apiError)
+        }
+    }
+}
+
+extension ConflictRefusal {
+    fileprivate var problem: Problem {
+        switch self {
+        case .unknown: Problem(.conflictUnknown)
+        case .closed(let state): Problem(.conflictClosed, "It is \(state.rawValue).")
+        case .expired: Problem(.conflictExpired)
+        case .unproven: Problem(.proofRequired)
+        case .wrongAnswer: Problem(.wrongProof)
+        case .tooManyAttempts: Problem(.tooManyAttempts)
+        case .proofExpired: Problem(.proofExpired, "Ask for a new one.")
+        case .proofStale: Problem(.proofStale, "Ask for a new one.")
+        case .secondFactorRequired: Problem(.secondFactorRequired)
+        case .providerAlreadyLinked: Problem(.providerAlreadyLinked)
+        case .refused(.operationNotAllowed): Problem(.providerDisabled)
+        case .refused(.userDisabled): Problem(.userDisabled)
+        case .refused(.federatedIdentityAlreadyLinked): Problem(.identityInUse)
+        case .refused(let refusal): Problem(refusal.apiError)
+        }
+    }
+}

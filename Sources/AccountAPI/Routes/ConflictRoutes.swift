@@ -1,0 +1,176 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+// Concord's own API for conflicts. A conflict is named by its handle, which is a secret and stands where secrets stand:
+// in the `Authorization` field, never in an address.
+
+extension Route {
+    /// `GET /concord/v1/conflict`: what the holder of the handle may know. With the token of a proof, in `Concord-Proof`,
+    /// also how the owner of the account can sign in.
+    static let conflict = Route(.get, "/concord/v1/conflict", service: .concord, access: .anyone) { request in
+        let view = try await request.operations
+            .conflict(request.conflictHandle(), proofToken: request.proofToken, tenant: request.tenant)
+            .value(request)
+        return .conflict(view)
+    }
+
+    /// `POST /concord/v1/conflict/proof`: asks for a proof by mail, or gives one by a session.
+    static let startConflictProof = Route(
+        .post,
+        "/concord/v1/conflict/proof",
+        service: .concord,
+        access: .anyone
+    ) { request in
+        let handle = try request.conflictHandle()
+        let expectedVersion = try request.expectedVersion.version()
+        switch try request.body.nonEmptyString("kind").flatMap(ConflictProofKind.init(rawValue:)) {
+        case .mailbox:
+            let view = try await request.operations
+                .startMailboxProof(
+                    handle,
+                    tenant: request.tenant,
+                    expectedVersion: expectedVersion,
+                    locale: request.locale,
+                    requestedFrom: request.clientAddress
+                )
+                .value(request)
+            var answer = APIResponse.conflict(view)
+            answer.isAccepted = true
+            return answer
+        case .session:
+            guard let idToken = try request.body.nonEmptyString("idToken") else {
+                throw Problem(.malformedRequest, "idToken is missing.")
+            }
+            let proven = try await request.operations
+                .proveBySession(
+                    handle,
+                    idToken: idToken,
+                    tenant: request.tenant,
+                    expectedVersion: expectedVersion
+                )
+                .value(request)
+            return .proven(proven)
+        case nil:
+            throw Problem(.malformedRequest, "kind must be mailbox or session.")
+        }
+    }
+
+    /// `POST /concord/v1/conflict/proof:complete`: the code that was mailed, or the secret of the link.
+    static let completeConflictProof = Route(
+        .post,
+        "/concord/v1/conflict/proof:complete",
+        service: .concord,
+        access: .anyone
+    ) { request in
+        let answer: ConflictProofAnswer
+        switch (try request.body.nonEmptyString("code"), try request.body.nonEmptyString("linkSecret")) {
+        case (let code?, nil): answer = .code(code)
+        case (nil, let secret?): answer = .linkSecret(secret)
+        default: throw Problem(.malformedRequest, "Either code or linkSecret is needed.")
+        }
+        let proven = try await request.operations
+            .completeMailboxProof(
+                request.conflictHandle(),
+                answer,
+                tenant: request.tenant,
+                expectedVersion: request.expectedVersion.version()
+            )
+            .value(request)
+        return .proven(proven)
+    }
+
+    /// `POST /concord/v1/conflict:resolve`: links the credential and signs in, in one step.
+    static let resolveConflict = Route(
+        .post,
+        "/concord/v1/conflict:resolve",
+        service: .concord,
+        access: .anyone
+    ) { request in
+        let signedIn = try await request.operations
+            .resolveConflict(
+                request.conflictHandle(),
+                proofToken: request.body.nonEmptyString("proofToken"),
+                tenant: request.tenant,
+                expectedVersion: request.expectedVersion.version()
+            )
+            .value(request)
+        return .object { writer in
+            writer.field("localId", signedIn.user.id.rawValue)
+            writer.tokens(signedIn.tokens)
+        }
+    }
+
+    /// `POST /concord/v1/conflict:decline`: nobody can use the conflict's credential any more.
+    static let declineConflict = Route(
+        .post,
+        "/concord/v1/conflict:decline",
+        service: .concord,
+        access: .anyone
+    ) { request in
+        let view = try await request.operations
+            .declineConflict(
+                request.conflictHandle(),
+                tenant: request.tenant,
+                expectedVersion: request.expectedVersion.version()
+            )
+            .value(request)
+        return .conflict(view)
+    }
+}
+
+extension APIRequest {
+    fileprivate func conflictHandle() throws(Problem) -> String {
+        guard let bearerToken else {
+            throw Problem(.conflictUnknown, "The handle of a conflict is needed: Authorization: Bearer HANDLE")
+        }
+        return bearerToken
+    }
+}
+
+extension Outcome {
+    /// The result, or the problem that answers the denial.
+    fileprivate func value(_ request: APIRequest) throws(Problem) -> Value {
+        try valueOrProblem(maxAgeSeconds: request.operations.project.settings.policy.recentSignInSeconds)
+    }
+}
+
+extension APIResponse {
+    fileprivate static func conflict(_ view: ConflictView) -> APIResponse {
+        var response = APIResponse.object { writer in writer.fields(of: view) }
+        response.version = view.version
+        return response
+    }
+
+    fileprivate static func proven(_ proven: ProvenConflict) -> APIResponse {
+        var response = APIResponse.object { writer in
+            writer.field("conflict", object: { writer in writer.fields(of: proven.view) })
+            writer.field("proofToken", proven.proofToken)
+        }
+        response.version = proven.view.version
+        return response
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func fields(of view: ConflictView) {
+        field("state", view.state.rawValue)
+        field("kind", view.kind.rawValue)
+        field("providerId", view.provider.rawValue)
+        field("email", view.maskedEmail)
+        field("openTime", RFC3339.text(view.openedAt))
+        field("expireTime", RFC3339.text(view.expiresAt))
+        if let proof = view.proof {
+            field(
+                "proof",
+                object: { writer in
+                    writer.field("kind", proof.kind.rawValue)
+                    writer.field("attemptsLeft", Int64(proof.attemptsLeft))
+                    writer.field("expireTime", RFC3339.text(proof.expiresAt))
+                }
+            )
+        }
+        if let methods = view.signInMethods { field("signInMethods", methods.map(\.name)) }
+    }
+}

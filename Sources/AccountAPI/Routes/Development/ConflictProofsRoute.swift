@@ -1,0 +1,31 @@
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// The mails that prove conflicts, with the code and the link each carries. Development only.
+    static let conflictProofs = Route(
+        .get,
+        "/emulator/v1/projects/{project}/conflictProofs",
+        service: .none,
+        access: .anyone
+    ) { request in
+        let mails = try await request.operations.mailsThatProveConflicts(tenant: request.tenant)
+        return .object { writer in
+            writer.field(
+                "conflictProofs",
+                array: mails,
+                { writer, mail in
+                    writer.object { writer in
+                        writer.field("email", mail.email)
+                        writer.field("providerId", mail.asking?.provider)
+                        writer.field("name", mail.asking?.name)
+                        writer.field("requestedFrom", mail.asking?.from)
+                        writer.field("code", mail.code)
+                        writer.field("link", mail.link)
+                    }
+                }
+            )
+        }
+    }
+}

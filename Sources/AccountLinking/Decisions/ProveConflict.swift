@@ -1,0 +1,83 @@
+/// Whether an answer proves a conflict.
+package enum ProofDecision: Sendable, Hashable {
+    case proven
+    /// A wrong answer, which counts against the proof.
+    case wrong
+    case refuse(ConflictRefusal)
+}
+
+/// Whether `conflict` is one that something can still be done with.
+///
+/// - `conflict`: `nil` when the handle names none.
+/// - Returns: why not; `nil` when it is.
+package func refusal(
+    of conflict: ConflictFacts?,
+    handleTenant: TenantID,
+    now: Timestamp
+) -> Verdict<ConflictRefusal>? {
+    guard let conflict, conflict.tenant == handleTenant else { return Verdict(.q1, .unknown) }
+    guard conflict.state.isLive else { return Verdict(.q2, .closed(conflict.state)) }
+    guard now < conflict.expiresAt else { return Verdict(.q3, .expired) }
+    return nil
+}
+
+/// Decides whether what somebody presents proves that they are the owner of the account a conflict concerns: rows Q.
+///
+/// Total and pure; the first matching rule wins.
+///
+/// - `handleTenant`: the tenant of the request that brought the handle.
+/// - `binding`: what a proof of the same kind would be bound to if it were asked for now; `nil` when the account is gone.
+/// - `isRight`: whether what is presented is what was sent to the owner.
+package func decideProveConflict(
+    conflict: ConflictFacts?,
+    handleTenant: TenantID,
+    binding: ProofBinding?,
+    isRight: Bool,
+    now: Timestamp
+) -> Verdict<ProofDecision> {
+    if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
+        return Verdict(refusal.rule, .refuse(refusal.decision))
+    }
+    guard let proof = conflict?.proof else { return Verdict(.q4, .refuse(.unproven)) }
+    guard now < proof.expiresAt else { return Verdict(.q5, .refuse(.proofExpired)) }
+    guard proof.attempts < ConflictProofFacts.attemptsMax else { return Verdict(.q6, .refuse(.tooManyAttempts)) }
+    guard proof.binding == binding else { return Verdict(.q7, .refuse(.proofStale)) }
+    return isRight ? Verdict(.q8, .proven) : Verdict(.q9, .wrong)
+}
+
+/// Decides whether a mail may be sent to the owner of the account a conflict concerns: rows Q.
+///
+/// - `startsSoFar`: proofs that were asked for already.
+/// - Returns: why not; `nil` when it may.
+package func decideStartProof(
+    conflict: ConflictFacts?,
+    handleTenant: TenantID,
+    startsSoFar: Int,
+    now: Timestamp
+) -> Verdict<ConflictRefusal?> {
+    if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
+        return Verdict(refusal.rule, refusal.decision)
+    }
+    guard startsSoFar < ConflictProofFacts.startsMax else { return Verdict(.q10, .tooManyAttempts) }
+    return Verdict(.q11, nil)
+}
+
+/// Decides whether a session proves a conflict: rows Q.
+///
+/// - `session`: the account whose session it is; it lives.
+/// - `isSessionRecent`: whether its sign-in is recent enough for `SensitiveOperation.proveConflict`.
+package func decideProveBySession(
+    conflict: ConflictFacts?,
+    handleTenant: TenantID,
+    session: UserID,
+    isSessionRecent: Bool,
+    now: Timestamp
+) -> Verdict<ProofDecision> {
+    if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
+        return Verdict(refusal.rule, .refuse(refusal.decision))
+    }
+    // Another account's session is told nothing of whose it should be.
+    guard session == conflict?.account else { return Verdict(.q12, .refuse(.unproven)) }
+    guard isSessionRecent else { return Verdict(.q13, .refuse(.refused(.credentialTooOld))) }
+    return Verdict(.q14, .proven)
+}

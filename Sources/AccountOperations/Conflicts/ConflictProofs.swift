@@ -1,0 +1,293 @@
+package import AccountLinking
+import AccountStore
+import Crypto
+import IdentityProviders
+import JSON
+import Postgres
+
+/// What is mailed to prove a conflict: the secret of a link and a short code, either of which will do. Made once per
+/// request.
+struct ConflictProofSecrets: Sendable {
+    /// 43 characters of base64url: 256 random bits.
+    let link: String
+    /// Eight digits, to be typed in where the conflict came up. Five wrong ones end the proof.
+    let code: String
+    let messageID: PostgresUUID
+
+    private static let codeDigits = 8
+
+    init(effects: Effects) {
+        link = Base64URL.encode(effects.randomBytes(32))
+        messageID = effects.newEventID()
+        var digits = ""
+        while digits.count < Self.codeDigits {
+            // Values past the last whole multiple of ten would favour the first digits.
+            for byte in effects.randomBytes(Self.codeDigits) where byte < 250 && digits.count < Self.codeDigits {
+                digits += String(byte % 10)
+            }
+        }
+        code = digits
+    }
+
+    /// What the database knows of a secret with too much entropy to be guessed.
+    static func hash(of secret: String) -> [UInt8] {
+        Array(SHA256.hash(data: Array(secret.utf8)))
+    }
+
+    /// What a sealed code is bound to: the conflict, the account and the identity it was mailed for.
+    static func codeContext(_ conflict: ConflictRecord) -> String {
+        let parts = [conflict.id, conflict.identityDigest].map { Base64URL.encode($0) }
+        return (["conflict-proof-code", conflict.tenant.rawValue, conflict.user.rawValue] + parts)
+            .joined(separator: "\u{1F}")
+    }
+}
+
+/// What the owner of an account answers to what was mailed.
+package enum ConflictProofAnswer: Sendable {
+    /// The short code, as typed: spaces and hyphens do not count.
+    case code(String)
+    /// The secret in the link.
+    case linkSecret(String)
+}
+
+extension ConflictProofAnswer {
+    /// Whether this is what was mailed. Takes the same time wherever the two differ.
+    func isRight(for conflict: ConflictRecord, sealer: Sealer) -> Bool {
+        guard let proof = conflict.proof else { return false }
+        switch self {
+        case .linkSecret(let secret):
+            guard let hash = proof.linkHash else { return false }
+            return SHA256.hash(data: Array(secret.utf8)).equals(hash)
+        case .code(let typed):
+            let digits = typed.filter { !" -".contains($0) }
+            guard let sealed = proof.sealedCode,
+                let code = try? sealer.open(sealed, context: ConflictProofSecrets.codeContext(conflict))
+            else { return false }
+            return SHA256.hash(data: Array(digits.utf8)).equals(Array(SHA256.hash(data: code)))
+        }
+    }
+}
+
+/// A conflict that was just proven, and what shows that whoever asks is the one who proved it.
+package struct ProvenConflict: Sendable {
+    package let view: ConflictView
+    /// To be presented when the conflict is settled; good for that conflict alone, and until the proof expires.
+    package let proofToken: String
+}
+
+extension AccountOperations {
+    /// How long a proof holds, asked for and given.
+    private static let proofLifetimeSeconds: Int64 = 900
+
+    /// Mails a link and a code to the address of the account a conflict concerns. Replaces the proof that was asked for
+    /// before.
+    ///
+    /// The answer says nothing about the account: where it has no address, the same is done and nothing is sent.
+    ///
+    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. `locale`: the language of the mail, as asked
+    /// for. `requestedFrom`: the address the request came from, to be named in the mail.
+    package func startMailboxProof(
+        _ handle: String,
+        tenant: TenantID,
+        expectedVersion: Int64?,
+        locale: String?,
+        requestedFrom: String?
+    ) async throws -> Outcome<ConflictView> {
+        guard let handle = ConflictHandle(handle, sealer: sealer) else { return .denied(.conflict(.unknown)) }
+        let now = effects.now()
+        let secrets = ConflictProofSecrets(effects: effects)
+        let eventID = effects.newEventID()
+        return try await decideAndApply {
+            let loaded: LoadedConflict
+            switch try await load(handle, tenant: tenant, expectedVersion: expectedVersion, now: now) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let live): loaded = live
+            }
+            let verdict = decideStartProof(
+                conflict: loaded.conflict.facts,
+                handleTenant: tenant,
+                startsSoFar: Int(loaded.conflict.proofsStarted),
+                now: now
+            )
+            if let refusal = verdict.decision { return .denied(.conflict(refusal)) }
+            guard let user = loaded.user else { return .denied(.conflict(.unknown)) }
+            let credential = try open(loaded.conflict)
+            var conflict = loaded.conflict
+            conflict.state = .open
+            conflict.proofsStarted += 1
+            conflict.proof = ConflictRecord.Proof(
+                facts: ConflictProofFacts(
+                    binding: ProofBinding(.mailbox, of: user.account, policyVersion: project.current.version),
+                    attempts: 0,
+                    expiresAt: min(now.adding(seconds: Self.proofLifetimeSeconds), conflict.expiresAt)
+                ),
+                linkHash: ConflictProofSecrets.hash(of: secrets.link),
+                sealedCode: try sealer.seal(
+                    Array(secrets.code.utf8),
+                    context: ConflictProofSecrets.codeContext(conflict)
+                )
+            )
+            let mail = Mail(
+                template: .conflictProof,
+                to: user.email?.address.raw ?? "",
+                email: user.email?.address.lowercased ?? "",
+                code: secrets.code,
+                link: actionLinks.conflictPage(
+                    handle: try handle.sealed(by: sealer),
+                    secret: secrets.link
+                ),
+                locale: mailLocale(locale),
+                asking: Mail.Asking(
+                    provider: credential.credential.incoming.identity.provider.rawValue,
+                    name: credential.credential.incoming.profile.displayName,
+                    from: requestedFrom
+                )
+            )
+            let message = try mail.message(
+                id: secrets.messageID,
+                tenant: tenant,
+                createdAt: now,
+                expiresAt: conflict.proof?.facts.expiresAt ?? now,
+                isWithheld: user.email == nil,
+                sealer: sealer
+            )
+            let applied = try await store.change(
+                conflict,
+                at: now,
+                event: AccountEvent(id: eventID, occurredAt: now, kind: .conflictProofRequested, rule: verdict.rule),
+                companions: [.enqueue(message)]
+            )
+            return applied == .applied ? .success(view(of: conflict.raised, credential, provenBy: nil, now: now)) : nil
+        }
+    }
+
+    /// Judges an answer to what was mailed, and hands out what settles the conflict: rows Q.
+    ///
+    /// A wrong answer is counted before it is told: of many made at once no more are looked at than one proof allows.
+    package func completeMailboxProof(
+        _ handle: String,
+        _ answer: ConflictProofAnswer,
+        tenant: TenantID,
+        expectedVersion: Int64?
+    ) async throws -> Outcome<ProvenConflict> {
+        guard let handle = ConflictHandle(handle, sealer: sealer) else { return .denied(.conflict(.unknown)) }
+        let now = effects.now()
+        let token = Base64URL.encode(effects.randomBytes(32))
+        let eventID = effects.newEventID()
+        return try await decideAndApply {
+            let loaded: LoadedConflict
+            switch try await load(handle, tenant: tenant, expectedVersion: expectedVersion, now: now) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let live): loaded = live
+            }
+            let kind = loaded.conflict.proof?.facts.binding.kind ?? .mailbox
+            let verdict = decideProveConflict(
+                conflict: loaded.conflict.facts,
+                handleTenant: tenant,
+                binding: loaded.user.map {
+                    ProofBinding(kind, of: $0.account, policyVersion: project.current.version)
+                },
+                isRight: answer.isRight(for: loaded.conflict, sealer: sealer),
+                now: now
+            )
+            var conflict = loaded.conflict
+            switch verdict.decision {
+            case .refuse(let refusal):
+                return .denied(.conflict(refusal))
+            case .wrong:
+                conflict.proof?.facts.attempts += 1
+                let event = AccountEvent(
+                    id: eventID,
+                    occurredAt: now,
+                    kind: .conflictProofFailed,
+                    rule: verdict.rule
+                )
+                guard try await store.change(conflict, at: now, event: event) == .applied else { return nil }
+                return .denied(.conflict(.wrongAnswer))
+            case .proven:
+                conflict.proof?.linkHash = nil
+                conflict.proof?.sealedCode = nil
+                return try await prove(conflict, loaded.user, verdict.rule, token: token, eventID: eventID, at: now)
+            }
+        }
+    }
+
+    /// Proves a conflict by a session of the account it concerns that signed in a moment ago.
+    package func proveBySession(
+        _ handle: String,
+        idToken: String,
+        tenant: TenantID,
+        expectedVersion: Int64?
+    ) async throws -> Outcome<ProvenConflict> {
+        guard let handle = ConflictHandle(handle, sealer: sealer) else { return .denied(.conflict(.unknown)) }
+        let session: AuthenticatedSession
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let authenticated): session = authenticated
+        }
+        let now = effects.now()
+        let token = Base64URL.encode(effects.randomBytes(32))
+        let eventID = effects.newEventID()
+        return try await decideAndApply {
+            let loaded: LoadedConflict
+            switch try await load(handle, tenant: tenant, expectedVersion: expectedVersion, now: now) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let live): loaded = live
+            }
+            let verdict = decideProveBySession(
+                conflict: loaded.conflict.facts,
+                handleTenant: tenant,
+                session: session.user.id,
+                isSessionRecent: session.isRecent(for: .proveConflict, policy: policy, now: now),
+                now: now
+            )
+            if case .refuse(let refusal) = verdict.decision { return .denied(.conflict(refusal)) }
+            let user: UserRecord
+            switch session.stillHolds(loaded.user) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let current): user = current
+            }
+            var conflict = loaded.conflict
+            conflict.proof = ConflictRecord.Proof(
+                facts: ConflictProofFacts(
+                    binding: ProofBinding(.session, of: user.account, policyVersion: project.current.version),
+                    attempts: 0,
+                    expiresAt: min(now.adding(seconds: Self.proofLifetimeSeconds), conflict.expiresAt)
+                )
+            )
+            return try await prove(conflict, user, verdict.rule, token: token, eventID: eventID, at: now)
+        }
+    }
+
+    private func prove(
+        _ conflict: ConflictRecord,
+        _ user: UserRecord?,
+        _ rule: Rule,
+        token: String,
+        eventID: AccountEvent.ID,
+        at now: Timestamp
+    ) async throws -> Outcome<ProvenConflict>? {
+        var conflict = conflict
+        conflict.state = .proven
+        conflict.proof?.tokenHash = ConflictProofSecrets.hash(of: token)
+        let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictProven, rule: rule)
+        guard try await store.change(conflict, at: now, event: event) == .applied else { return nil }
+        let view = view(of: conflict.raised, try open(conflict), provenBy: user, now: now)
+        return .success(ProvenConflict(view: view, proofToken: token))
+    }
+}
+
+extension ConflictRecord {
+    /// As it is once a change was applied.
+    var raised: ConflictRecord {
+        var record = self
+        record.version += 1
+        return record
+    }
+
+    /// Whether `token` is what was handed to whoever proved the conflict. Takes the same time wherever the two differ.
+    func isProven(by token: String?) -> Bool {
+        guard state == .proven, let token, let hash = proof?.tokenHash else { return false }
+        return SHA256.hash(data: Array(token.utf8)).equals(hash)
+    }
+}

@@ -1,0 +1,89 @@
+package import AccountLinking
+import AccountStore
+import IdentityProviders
+
+extension AccountOperations {
+    /// Settles a proven conflict: links the credential it keeps, signs the owner in and closes it, all in one
+    /// transaction: rows J. Two round trips where nobody is in the way.
+    ///
+    /// Everything is decided anew, as the account stands now. Of many callers at once exactly one is signed in.
+    ///
+    /// `proofToken`: what was handed out for the proof.
+    package func resolveConflict(
+        _ handle: String,
+        proofToken: String?,
+        tenant: TenantID,
+        expectedVersion: Int64?
+    ) async throws -> Outcome<SignedIn> {
+        guard let handle = ConflictHandle(handle, sealer: sealer) else { return .denied(.conflict(.unknown)) }
+        let now = effects.now()
+        let provider = handle.identity.provider
+        let started = SignInAttempt(
+            effects: effects,
+            tenant: tenant,
+            session: NewSession(effects: effects, signInProvider: provider.rawValue),
+            methodProof: .providerCredential
+        )
+        return try await decideAndApply {
+            let loaded: LoadedConflict
+            switch try await load(handle, tenant: tenant, expectedVersion: expectedVersion, now: now) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let live): loaded = live
+            }
+            let credential = try open(loaded.conflict).credential
+            let (settings, policyVersion) = project.current
+            let verdict = decideResolveConflict(
+                policy: settings.policy,
+                policyVersion: policyVersion,
+                conflict: loaded.conflict.facts,
+                handleTenant: tenant,
+                isProver: loaded.conflict.isProven(by: proofToken),
+                target: loaded.user?.account,
+                identityOwner: loaded.identityOwner,
+                credential: credential.incoming,
+                isProviderEnabled: isEnabled(provider),
+                now: now
+            )
+            switch verdict.decision {
+            case .refuse(let refusal):
+                return .denied(.conflict(refusal))
+            case .resolve(let user, let change):
+                var attempt = started
+                attempt.session.signInAttributes = credential.signInAttributes
+                attempt.context.linkedProvider = .init(credential.incoming, at: now)
+                attempt.companions = [.resolve(loaded.conflict, at: now)]
+                return try await complete(
+                    Verdict(verdict.rule, .signIn(user, change, emailWasRecycled: false)),
+                    loaded: [loaded.user],
+                    attempt
+                )
+            }
+        }
+    }
+
+    /// Turns a conflict down: nobody can use its credential any more. Whoever holds the handle may, as they may let it
+    /// expire.
+    package func declineConflict(
+        _ handle: String,
+        tenant: TenantID,
+        expectedVersion: Int64?
+    ) async throws -> Outcome<ConflictView> {
+        guard let handle = ConflictHandle(handle, sealer: sealer) else { return .denied(.conflict(.unknown)) }
+        let now = effects.now()
+        let eventID = effects.newEventID()
+        return try await decideAndApply {
+            let loaded: LoadedConflict
+            switch try await load(handle, tenant: tenant, expectedVersion: expectedVersion, now: now) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let live): loaded = live
+            }
+            let verdict = decideDeclineConflict(conflict: loaded.conflict.facts, handleTenant: tenant, now: now)
+            if let refusal = verdict.decision { return .denied(.conflict(refusal)) }
+            let credential = try open(loaded.conflict)
+            let declined = loaded.conflict.closed(as: .declined, at: now)
+            let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictDeclined, rule: verdict.rule)
+            guard try await store.change(declined, at: now, event: event) == .applied else { return nil }
+            return .success(view(of: declined.raised, credential, provenBy: nil, now: now))
+        }
+    }
+}

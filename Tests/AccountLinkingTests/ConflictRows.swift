@@ -1,0 +1,401 @@
+import AccountLinking
+import Testing
+
+private let noon = Timestamp(secondsSinceEpoch: 1_700_000_000)
+private let policyVersion: Int64 = 3
+private let credential = incoming(.gitHub, "github-ann", ann, flagged: true)
+
+/// The account of the conflicts here: its address proven, unless told otherwise.
+private func owner(proof: EmailProof? = .mailedCode, _ change: (inout Account) -> Void = { _ in }) -> Account {
+    var account = Account.fixture("a", email: ann, proof: proof, password: true)
+    change(&account)
+    return account
+}
+
+private func proof(
+    _ kind: ConflictProofKind = .mailbox,
+    of account: Account = owner(),
+    attempts: Int = 0,
+    expires: Timestamp = noon.adding(seconds: 60)
+) -> ConflictProofFacts {
+    ConflictProofFacts(
+        binding: ProofBinding(kind, of: account, policyVersion: policyVersion),
+        attempts: attempts,
+        expiresAt: expires
+    )
+}
+
+private func conflict(
+    _ state: ConflictFacts.State = .open,
+    expires: Timestamp = noon.adding(seconds: 3600),
+    tenant: TenantID = .project,
+    proof: ConflictProofFacts? = nil
+) -> ConflictFacts {
+    ConflictFacts(state: state, expiresAt: expires, tenant: tenant, account: user("a"), proof: proof)
+}
+
+/// What ends every question about a conflict before it is asked: the conflicts, and the rule and refusal each meets.
+private let dead: [(ConflictFacts?, Rule, ConflictRefusal)] = [
+    (nil, .q1, .unknown),
+    (conflict(tenant: TenantID("other")), .q1, .unknown),
+    (conflict(.resolved), .q2, .closed(.resolved)),
+    (conflict(.declined), .q2, .closed(.declined)),
+    (conflict(.superseded), .q2, .closed(.superseded)),
+    (conflict(expires: noon), .q3, .expired),
+    (conflict(.proven, expires: noon.adding(seconds: -1), proof: proof()), .q3, .expired),
+]
+
+struct ProveConflictRows {
+    private func decide(
+        _ conflict: ConflictFacts?,
+        account: Account? = owner(),
+        isRight: Bool = true
+    ) -> Verdict<ProofDecision> {
+        decideProveConflict(
+            conflict: conflict,
+            handleTenant: .project,
+            binding: account.map {
+                ProofBinding(conflict?.proof?.binding.kind ?? .mailbox, of: $0, policyVersion: policyVersion)
+            },
+            isRight: isRight,
+            now: noon
+        )
+    }
+
+    @Test func `Q1 to Q3: of a conflict that is unknown, closed or expired nothing more is asked`() {
+        for (facts, rule, refusal) in dead {
+            #expect(decide(facts) == Verdict(rule, .refuse(refusal)))
+            #expect(
+                decideStartProof(conflict: facts, handleTenant: .project, startsSoFar: 0, now: noon)
+                    == Verdict(rule, .some(refusal))
+            )
+            #expect(
+                decideProveBySession(
+                    conflict: facts,
+                    handleTenant: .project,
+                    session: user("a"),
+                    isSessionRecent: true,
+                    now: noon
+                ) == Verdict(rule, .refuse(refusal))
+            )
+            #expect(
+                decideDeclineConflict(conflict: facts, handleTenant: .project, now: noon)
+                    == Verdict(rule, .some(refusal))
+            )
+        }
+    }
+
+    @Test func `Q4: an answer to nothing proves nothing`() {
+        #expect(decide(conflict()) == Verdict(.q4, .refuse(.unproven)))
+    }
+
+    @Test func `Q5: a proof ends at its instant`() {
+        #expect(decide(conflict(proof: proof(expires: noon))) == Verdict(.q5, .refuse(.proofExpired)))
+        let soon = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 1)
+        #expect(decide(conflict(proof: proof(expires: soon))).rule == .q8)
+    }
+
+    @Test func `Q6: after five wrong answers the right one counts no more`() {
+        #expect(decide(conflict(proof: proof(attempts: 4))).rule == .q8)
+        #expect(decide(conflict(proof: proof(attempts: 5))) == Verdict(.q6, .refuse(.tooManyAttempts)))
+        #expect(decide(conflict(proof: proof(attempts: 6)), isRight: false).rule == .q6)
+    }
+
+    @Test func `Q7: a proof holds for the account, the address and the policy it was asked for`() {
+        let bound = conflict(proof: proof())
+        let changes: [(inout Account) -> Void] = [
+            { $0.sessionEpoch += 1 },
+            { $0.email = nil },
+            { $0.email = AccountEmail(address: bob, proof: .mailedCode) },
+        ]
+        for change in changes {
+            #expect(decide(bound, account: owner(change)) == Verdict(.q7, .refuse(.proofStale)))
+        }
+        #expect(decide(bound, account: nil) == Verdict(.q7, .refuse(.proofStale)))
+        var older = proof()
+        older.binding.policyVersion -= 1
+        #expect(decide(conflict(proof: older)) == Verdict(.q7, .refuse(.proofStale)))
+        // What says nothing about who owns the account may change meanwhile.
+        #expect(decide(bound, account: owner { $0.version += 1 }).rule == .q8)
+    }
+
+    @Test func `Q8: the right answer proves the conflict`() {
+        #expect(decide(conflict(proof: proof())) == Verdict(.q8, .proven))
+    }
+
+    @Test func `Q9: a wrong answer is counted`() {
+        #expect(decide(conflict(proof: proof()), isRight: false) == Verdict(.q9, .wrong))
+    }
+
+    @Test func `Q10 and Q11: five mails may be asked for`() {
+        func start(_ startsSoFar: Int) -> Verdict<ConflictRefusal?> {
+            decideStartProof(conflict: conflict(), handleTenant: .project, startsSoFar: startsSoFar, now: noon)
+        }
+        #expect(start(4) == Verdict(.q11, nil))
+        #expect(start(5) == Verdict(.q10, .tooManyAttempts))
+    }
+
+    @Test func `Q12 to Q14: a recent session of the account proves it, another one nothing`() {
+        func prove(_ session: UserID, recent: Bool) -> Verdict<ProofDecision> {
+            decideProveBySession(
+                conflict: conflict(),
+                handleTenant: .project,
+                session: session,
+                isSessionRecent: recent,
+                now: noon
+            )
+        }
+        #expect(prove(user("b"), recent: true) == Verdict(.q12, .refuse(.unproven)))
+        #expect(prove(user("b"), recent: false) == Verdict(.q12, .refuse(.unproven)))
+        #expect(prove(user("a"), recent: false) == Verdict(.q13, .refuse(.refused(.credentialTooOld))))
+        #expect(prove(user("a"), recent: true) == Verdict(.q14, .proven))
+    }
+}
+
+struct ResolveConflictRows {
+    private func decide(
+        _ conflict: ConflictFacts?,
+        isProver: Bool = true,
+        target: Account? = owner(),
+        identityOwner: UserID? = nil,
+        policy: LinkPolicy = LinkPolicy(),
+        enabled: Bool = true
+    ) -> Verdict<ResolutionDecision> {
+        decideResolveConflict(
+            policy: policy,
+            policyVersion: policyVersion,
+            conflict: conflict,
+            handleTenant: .project,
+            isProver: isProver,
+            target: target,
+            identityOwner: identityOwner,
+            credential: credential,
+            isProviderEnabled: enabled,
+            now: noon
+        )
+    }
+
+    private let proven = conflict(.proven, proof: proof())
+
+    @Test func `Q1 to Q3: a conflict that is unknown, closed or expired is not settled`() {
+        for (facts, rule, refusal) in dead {
+            #expect(decide(facts) == Verdict(rule, .refuse(refusal)))
+        }
+    }
+
+    @Test func `J1: with the account its conflict is gone`() {
+        #expect(decide(proven, target: nil) == Verdict(.j1, .refuse(.unknown)))
+    }
+
+    @Test func `J2: only whoever proved it settles it`() {
+        #expect(decide(conflict(proof: proof())) == Verdict(.j2, .refuse(.unproven)))
+        #expect(decide(proven, isProver: false) == Verdict(.j2, .refuse(.unproven)))
+        #expect(decide(conflict(.proven)) == Verdict(.j2, .refuse(.unproven)))
+    }
+
+    @Test func `J3: a proof ends at its instant`() {
+        let late = conflict(.proven, proof: proof(expires: noon))
+        #expect(decide(late) == Verdict(.j3, .refuse(.proofExpired)))
+    }
+
+    @Test func `J4: a proof holds for the account, the address and the policy it was asked for`() {
+        #expect(decide(proven, target: owner { $0.sessionEpoch += 1 }) == Verdict(.j4, .refuse(.proofStale)))
+        let moved = owner { $0.email = AccountEmail(address: bob, proof: .mailedCode) }
+        #expect(decide(proven, target: moved) == Verdict(.j4, .refuse(.proofStale)))
+        var older = proof()
+        older.binding.policyVersion -= 1
+        #expect(decide(conflict(.proven, proof: older)) == Verdict(.j4, .refuse(.proofStale)))
+        // A session says nothing about the mailbox.
+        #expect(decide(conflict(.proven, proof: proof(.session)), target: moved).rule == .j12)
+    }
+
+    @Test func `J5 to J7: what forbids signing in forbids settling`() {
+        #expect(decide(proven, enabled: false) == Verdict(.j5, .refuse(.refused(.operationNotAllowed))))
+        #expect(
+            decide(proven, target: owner { $0.isDisabled = true }) == Verdict(.j6, .refuse(.refused(.userDisabled)))
+        )
+        let guarded = owner { $0.hasSecondFactor = true }
+        #expect(
+            decide(proven, target: guarded, policy: .secondFactors) == Verdict(.j7, .refuse(.secondFactorRequired))
+        )
+        #expect(decide(proven, target: guarded).rule == .j12)
+    }
+
+    @Test func `J8: an identity the account has meanwhile is signed in with`() {
+        #expect(decide(proven, identityOwner: user("a")) == Verdict(.j8, .resolve(user("a"), .nothing)))
+    }
+
+    @Test func `J9 and J10: nobody's identity is taken, and none is replaced`() {
+        #expect(
+            decide(proven, identityOwner: user("b"))
+                == Verdict(.j9, .refuse(.refused(.federatedIdentityAlreadyLinked)))
+        )
+        let other = owner { $0.linkedProviders = [.gitHub: "another"] }
+        #expect(decide(proven, target: other) == Verdict(.j10, .refuse(.providerAlreadyLinked)))
+    }
+
+    @Test func `J11: the owner of a mailbox nobody had proven takes the account over`() {
+        let unproven = owner(proof: nil) { $0.linkedProviders = [.facebook: "intruder"] }
+        let takeover = AccountChange.only {
+            $0.email = .prove(.mailedCode)
+            $0.password = .remove
+            $0.emailLink = false
+            $0.phone = .remove
+            $0.unlinkedProviders = [.facebook]
+            $0.linkedIdentity = credential.identity
+            $0.endsSessions = true
+            $0.voidsOutstandingProofs = true
+        }
+        let facts = conflict(.proven, proof: proof(of: unproven))
+        #expect(decide(facts, target: unproven) == Verdict(.j11, .resolve(user("a"), takeover)))
+        // Whoever shows a session of such an account is the one who made it: nothing of theirs goes.
+        let bySession = conflict(.proven, proof: proof(.session, of: unproven))
+        #expect(decide(bySession, target: unproven).rule == .j12)
+    }
+
+    @Test func `J12: a proven conflict links its credential and leaves the rest`() {
+        let change = AccountChange.only { $0.linkedIdentity = credential.identity }
+        #expect(decide(proven) == Verdict(.j12, .resolve(user("a"), change)))
+        #expect(decide(conflict(.proven, proof: proof(.session))) == Verdict(.j12, .resolve(user("a"), change)))
+    }
+
+    @Test func `J13: whoever holds the handle may turn it down`() {
+        #expect(decideDeclineConflict(conflict: proven, handleTenant: .project, now: noon) == Verdict(.j13, nil))
+    }
+}
+
+/// Every combination of what the decisions about a conflict look at.
+enum ConflictCase {
+    static let conflicts: [ConflictFacts?] = {
+        var all: [ConflictFacts?] = [nil, conflict(tenant: TenantID("other")), conflict(expires: noon)]
+        for state in ConflictFacts.State.allCases {
+            all.append(conflict(state))
+            for kind in ConflictProofKind.allCases {
+                for attempts in [0, 4, 5] {
+                    for expires in [noon, noon.adding(seconds: 60)] {
+                        all.append(conflict(state, proof: proof(kind, attempts: attempts, expires: expires)))
+                    }
+                }
+            }
+        }
+        return all
+    }()
+
+    static let targets: [Account?] = [
+        nil, owner(), owner(proof: nil), owner { $0.sessionEpoch += 1 }, owner { $0.isDisabled = true },
+        owner { $0.hasSecondFactor = true }, owner { $0.linkedProviders = [.gitHub: "another"] },
+        owner { $0.email = AccountEmail(address: bob, proof: .mailedCode) },
+    ]
+
+    static let resolutions: [(facts: ConflictFacts?, isProver: Bool, verdict: Verdict<ResolutionDecision>)] = {
+        var all: [(ConflictFacts?, Bool, Verdict<ResolutionDecision>)] = []
+        for facts in conflicts {
+            for target in targets {
+                for identityOwner in [nil, user("a"), user("b")] {
+                    for (isProver, isEnabled) in [(true, true), (true, false), (false, true)] {
+                        let verdict = decideResolveConflict(
+                            policy: .secondFactors,
+                            policyVersion: policyVersion,
+                            conflict: facts,
+                            handleTenant: .project,
+                            isProver: isProver,
+                            target: target,
+                            identityOwner: identityOwner,
+                            credential: credential,
+                            isProviderEnabled: isEnabled,
+                            now: noon
+                        )
+                        all.append((facts, isProver, verdict))
+                    }
+                }
+            }
+        }
+        return all
+    }()
+
+    /// Every rule that decides something about a conflict.
+    static let rules: [Rule] = {
+        var rules = resolutions.map(\.verdict.rule)
+        for facts in conflicts {
+            for isRight in [true, false] {
+                for target in targets {
+                    rules.append(
+                        decideProveConflict(
+                            conflict: facts,
+                            handleTenant: .project,
+                            binding: target.map {
+                                ProofBinding(
+                                    facts?.proof?.binding.kind ?? .mailbox,
+                                    of: $0,
+                                    policyVersion: policyVersion
+                                )
+                            },
+                            isRight: isRight,
+                            now: noon
+                        ).rule
+                    )
+                }
+                for session in [user("a"), user("b")] {
+                    rules.append(
+                        decideProveBySession(
+                            conflict: facts,
+                            handleTenant: .project,
+                            session: session,
+                            isSessionRecent: isRight,
+                            now: noon
+                        ).rule
+                    )
+                }
+            }
+            for starts in [0, 5] {
+                rules.append(
+                    decideStartProof(conflict: facts, handleTenant: .project, startsSoFar: starts, now: noon).rule
+                )
+            }
+            rules.append(decideDeclineConflict(conflict: facts, handleTenant: .project, now: noon).rule)
+        }
+        return rules
+    }()
+}
+
+struct ConflictLaws {
+    @Test func `nothing is settled without the proof of whoever asks, in time`() {
+        var settled = 0
+        for (facts, isProver, verdict) in ConflictCase.resolutions {
+            guard case .resolve(let account, _) = verdict.decision else { continue }
+            settled += 1
+            #expect(isProver && facts?.state == .proven)
+            #expect(facts.map { noon < $0.expiresAt } == true)
+            #expect(facts?.proof.map { noon < $0.expiresAt } == true)
+            #expect(account == facts?.account)
+        }
+        #expect(settled > 0)
+    }
+
+    @Test func `a proof bound to one thing is worth nothing for another (CVE-2026-9087)`() {
+        let accounts = [owner(), owner { $0.sessionEpoch += 1 }, owner(proof: nil) { $0.email?.address = bob }]
+        var bindings: Set<ProofBinding> = []
+        for account in accounts {
+            for kind in ConflictProofKind.allCases {
+                for version in [policyVersion, policyVersion + 1] {
+                    bindings.insert(ProofBinding(kind, of: account, policyVersion: version))
+                }
+            }
+        }
+        for given in bindings {
+            for wanted in bindings {
+                let facts = conflict(
+                    proof: ConflictProofFacts(binding: given, attempts: 0, expiresAt: noon.adding(seconds: 60))
+                )
+                let verdict = decideProveConflict(
+                    conflict: facts,
+                    handleTenant: .project,
+                    binding: wanted,
+                    isRight: true,
+                    now: noon
+                )
+                #expect((verdict.decision == .proven) == (given == wanted))
+            }
+        }
+    }
+}

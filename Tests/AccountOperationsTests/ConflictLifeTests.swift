@@ -1,0 +1,352 @@
+import AccountLinking
+import AccountOperations
+import AccountTestSupport
+import IdentityProviders
+import Postgres
+import Testing
+
+/// A conflict from the refusal to the linked account, by proof: also on another device, and for nobody else.
+@Suite struct ConflictLifeTests {
+    @Test func `the mailed code proves the conflict where it came up, and settling it links and signs in`() async throws
+    {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            try await service.proveAddress(of: ada.user.id)
+            let handle = try await service.openConflict(with: "ada@example.com")
+
+            let started = try await service.startMailboxProof(handle).success()
+            #expect(started.state == .open && started.version == 2 && started.signInMethods == nil)
+            #expect(started.maskedEmail == "a***@e***.com" && started.provider == .twitter)
+            let mail = try await service.lastConflictMail()
+            #expect(mail.to == "ada@example.com")
+            #expect(mail.asking?.provider == "twitter.com" && mail.asking?.name == "Ada L.")
+            #expect(mail.asking?.from == "192.0.2.7")
+
+            let code = try #require(mail.code)
+            let proven = try await service.complete(handle, .code("\(code.prefix(4)) \(code.suffix(4))")).success()
+            #expect(proven.view.state == .proven && proven.view.signInMethods == [.password])
+
+            let signedIn = try await service.resolve(handle, proven.proofToken).success()
+            #expect(signedIn.user.id == ada.user.id && !signedIn.isNewUser)
+            #expect(signedIn.user.account.signInMethods == [.password, .provider(.twitter)])
+            let twitter = service.credential(.twitter, subject: "77", email: "ada@example.com")
+            #expect(try await service.signIn(twitter).signedIn().user.id == ada.user.id)
+            // Nothing unproven was there, so the password still signs in.
+            #expect(try await service.signIn("ada@example.com").success().user.id == ada.user.id)
+            #expect(try await service.resolve(handle, proven.proofToken).denial == .conflict(.closed(.resolved)))
+            try await service.database.expectConsistency()
+        }
+    }
+
+    @Test func `the mailed link proves it from another device, which settles it there`() async throws {
+        try await TestService.withTwo { service, other in
+            let ada = try await service.signUp("ada@example.com")
+            try await service.proveAddress(of: ada.user.id)
+            let handle = try await service.openConflict(with: "ada@example.com")
+            _ = try await service.startMailboxProof(handle).success()
+            // The other device has nothing but the mail.
+            let link = try #require(try await other.lastConflictMail().link)
+            let parts = try #require(link.wholeMatch(of: #/.*/conflict#handle=(.+)&proof=(.+)/#))
+            let proven = try await other.complete(String(parts.1), .linkSecret(String(parts.2))).success()
+            // Where it came up nobody holds the proof: a stranger whose request the owner approves by mistake is not let in
+            // by that alone.
+            #expect(try await service.resolve(handle, nil).denial == .conflict(.unproven))
+            #expect(try await service.view(handle, nil).success().signInMethods == nil)
+            #expect(try await service.view(handle, proven.proofToken).success().signInMethods == [.password])
+            let signedIn = try await other.resolve(handle, proven.proofToken).success()
+            #expect(signedIn.user.id == ada.user.id)
+            #expect(try await service.view(handle, nil).success().state == .resolved)
+        }
+    }
+
+    @Test func `a recent session of the account proves it, and any other proves nothing`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let eve = try await service.signUp("eve@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            #expect(try await service.prove(handle, by: eve).denial == .conflict(.unproven))
+            service.clock.advance(seconds: 301)
+            #expect(try await service.prove(handle, by: ada).denial == .conflict(.refused(.credentialTooOld)))
+            let again = try await service.signIn("ada@example.com").success()
+            let proven = try await service.prove(handle, by: again).success()
+            #expect(proven.view.signInMethods == [.password])
+            #expect(try await service.resolve(handle, proven.proofToken).success().user.id == ada.user.id)
+            // A session of the one who made the account takes nothing of theirs away.
+            #expect(try await service.signIn("ada@example.com").success().user.id == ada.user.id)
+        }
+    }
+
+    @Test
+    func `the owner of an address nobody had proven takes the account over, and nothing of the intruder's is left`()
+        async throws
+    {
+        try await TestService.with { service in
+            let intruder = try await service.signUp("ada@example.com", "of the intruder")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            let other = try await service.openConflict(with: "ada@example.com", subject: "78")
+            _ = try await service.startMailboxProof(handle).success()
+            let code = try #require(try await service.lastConflictMail().code)
+            let proven = try await service.complete(handle, .code(code)).success()
+            let signedIn = try await service.resolve(handle, proven.proofToken).success()
+            #expect(signedIn.user.account.signInMethods == [.provider(.twitter)])
+            #expect(try await service.signIn("ada@example.com", "of the intruder").denial != nil)
+            #expect(
+                try await service.operations.lookUp(idToken: intruder.tokens.idToken, tenant: .project).denial
+                    == .refusal(.tokenExpired)
+            )
+            #expect(try await service.startMailboxProof(other).denial == .conflict(.closed(.superseded)))
+            try await service.database.expectConsistency()
+        }
+    }
+
+    @Test func `five wrong codes end a proof, however many are tried at once, and five mails a conflict`() async throws
+    {
+        try await TestService.withTwo { service, other in
+            let ada = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            for number in 1...5 {
+                let started = try await service.startMailboxProof(handle).success()
+                #expect(started.proof?.attemptsLeft == 5, "mail \(number)")
+            }
+            #expect(try await service.startMailboxProof(handle).denial == .conflict(.tooManyAttempts))
+            let code = try #require(try await service.lastConflictMail().code)
+            let wrong = code == "00000000" ? "00000001" : "00000000"
+            let denials = try await service.race(with: other) { service, _ in
+                try await service.complete(handle, .code(wrong)).denial
+            }
+            #expect(denials.count { $0 == .conflict(.wrongAnswer) } == 5)
+            #expect(denials.count { $0 == .conflict(.tooManyAttempts) } == 59)
+            #expect(try await service.complete(handle, .code(code)).denial == .conflict(.tooManyAttempts))
+            #expect(
+                try await service.database.count(
+                    "SELECT count(*) FROM account_events WHERE kind = 'conflict-proof-failed' AND rule = 'Q9'"
+                ) == 5
+            )
+            // The way by a session stays open to the owner.
+            #expect(try await service.prove(handle, by: ada).denial == nil)
+        }
+    }
+
+    @Test func `64 callers on two servers settle one conflict once`() async throws {
+        try await TestService.withTwo { service, other in
+            let ada = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            let proven = try await service.prove(handle, by: ada).success()
+            let outcomes = try await service.race(with: other) { service, caller in
+                caller % 8 == 7
+                    ? try await service.decline(handle).denial
+                    : try await service.resolve(handle, proven.proofToken).denial
+            }
+            #expect(outcomes.count { $0 == nil } == 1)
+            let closed: [Denial?] = [nil, .conflict(.closed(.resolved)), .conflict(.closed(.declined))]
+            #expect(outcomes.allSatisfy { closed.contains($0) }, "\(Set(outcomes.map { "\($0 as Any)" }))")
+            let states: [String] = try await service.database.rows("SELECT state FROM conflicts")
+            let linked = try await service.database.count("SELECT count(*) FROM linked_providers")
+            #expect(states == (linked == 1 ? ["resolved"] : ["declined"]))
+            #expect(try await service.database.count("SELECT count(*) FROM sessions") == 1 + linked)
+            try await service.database.expectConsistency()
+        }
+    }
+
+    @Test func `64 callers on two servers prove one conflict once`() async throws {
+        try await TestService.withTwo { service, other in
+            _ = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            _ = try await service.startMailboxProof(handle).success()
+            let code = try #require(try await service.lastConflictMail().code)
+            let outcomes = try await service.race(with: other) { service, _ in
+                try await service.complete(handle, .code(code))
+            }
+            let proven = outcomes.compactMap { try? $0.success() }
+            #expect(proven.count == 1)
+            let losers = Set(outcomes.compactMap(\.denial))
+            #expect(losers.isSubset(of: [.conflict(.wrongAnswer), .conflict(.tooManyAttempts)]), "\(losers)")
+            let token = try #require(proven.first?.proofToken)
+            #expect(try await other.resolve(handle, token).denial == nil)
+        }
+    }
+
+    @Test func `a proof of one conflict is worth nothing for another (CVE-2026-9087)`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            // Two users of one provider say they are ada@example.com; her proof is for the first.
+            let honest = try await service.openConflict(with: "ada@example.com", subject: "77")
+            let attacker = try await service.openConflict(with: "ada@example.com", subject: "666")
+            let proven = try await service.prove(honest, by: ada).success()
+            #expect(try await service.resolve(attacker, proven.proofToken).denial == .conflict(.unproven))
+            _ = try await service.startMailboxProof(honest).success()
+            let mail = try await service.lastConflictMail()
+            let code = try #require(mail.code)
+            #expect(try await service.complete(attacker, .code(code)).denial == .conflict(.unproven))
+            _ = try await service.startMailboxProof(attacker).success()
+            let secret = try #require(mail.link?.split(separator: "=").last.map(String.init))
+            #expect(try await service.complete(attacker, .code(code)).denial == .conflict(.wrongAnswer))
+            #expect(try await service.complete(attacker, .linkSecret(secret)).denial == .conflict(.wrongAnswer))
+            // A new mail voids the token of an earlier proof.
+            #expect(try await service.resolve(honest, proven.proofToken).denial == .conflict(.unproven))
+        }
+    }
+
+    @Test func `the mail goes to the account's address and says who asks; nobody can change either (CVE-2025-7365)`()
+        async throws
+    {
+        try await TestService.with { service in
+            let owner = try await service.signIn(service.credential(.gitHub, subject: "1", email: "owner@example.com"))
+                .signedIn()
+            let target = try await service.signUp("eve@example.com")
+            let (_, handle) = try await service.signIn(
+                service.credential(.gitHub, subject: "1", email: "eve@example.com"),
+                idToken: target.tokens.idToken
+            ).refused()
+            _ = try await service.startMailboxProof(try #require(handle)).success()
+            let mail = try await service.lastConflictMail()
+            #expect(mail.to == owner.user.email?.address.raw)
+            #expect(mail.asking?.provider == "github.com")
+        }
+    }
+
+    @Test func `a changed account, address or configuration makes a proof stale`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            let first = try await service.prove(handle, by: ada).success()
+            let now = service.clock.now
+            try await service.edit(ada.user.id) { $0.endSessions(at: now) }
+            #expect(try await service.resolve(handle, first.proofToken).denial == .conflict(.proofStale))
+            _ = try await service.startMailboxProof(handle).success()
+            let code = try #require(try await service.lastConflictMail().code)
+            let moved = EmailAddress("elsewhere@example.com")
+            try await service.edit(ada.user.id) { $0.email = moved.map { AccountEmail(address: $0, proof: nil) } }
+            #expect(try await service.complete(handle, .code(code)).denial == .conflict(.proofStale))
+        }
+    }
+
+    @Test func `time ends a proof, and then the conflict`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            let proven = try await service.prove(handle, by: ada).success()
+            _ = try await service.view(handle, proven.proofToken).success()
+            service.clock.advance(seconds: 900)
+            #expect(try await service.resolve(handle, proven.proofToken).denial == .conflict(.proofExpired))
+            #expect(try await service.view(handle, proven.proofToken).success().signInMethods == nil)
+            service.clock.advance(seconds: 2700)
+            #expect(try await service.resolve(handle, proven.proofToken).denial == .conflict(.expired))
+            #expect(try await service.decline(handle).denial == .conflict(.expired))
+            #expect(try await service.view(handle, nil).success().state == .expired)
+        }
+    }
+
+    @Test func `a version that is not the conflict's own stops a change`() async throws {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            #expect(try await service.decline(handle, version: 7).denial == .versionMismatch)
+            #expect(try await service.decline(handle, version: 1).success().state == .declined)
+            #expect(try await service.decline(handle).denial == .conflict(.closed(.declined)))
+            // The declined credential signs nobody in; coming again opens another conflict.
+            #expect(try await service.signIn(pendingToken: handle).denial == .invalidPendingToken)
+            let next = try await service.openConflict(with: "ada@example.com")
+            #expect(try await service.view(next, nil).success().version == 1)
+        }
+    }
+
+    @Test func `no handle, no conflict: forged, truncated, foreign and of another key`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            let foreign = TenantID("other")
+            for forged in [
+                "", "x", String(handle.dropLast()), String(handle.reversed()), handle + "A", ada.tokens.idToken,
+            ] {
+                #expect(try await service.view(forged, nil).denial == .conflict(.unknown))
+                #expect(try await service.resolve(forged, "x").denial == .conflict(.unknown))
+                #expect(try await service.startMailboxProof(forged).denial == .conflict(.unknown))
+                #expect(try await service.prove(forged, by: ada).denial == .conflict(.unknown))
+            }
+            #expect(
+                try await service.operations.conflict(handle, proofToken: nil, tenant: foreign).denial
+                    == .conflict(.unknown)
+            )
+        }
+    }
+
+    @Test func `the tables hold no code, link or token of a proof`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            _ = try await service.startMailboxProof(handle).success()
+            let mail = try await service.lastConflictMail()
+            let dump = try await service.database.contents().values.joined()
+            #expect(dump.contains("conflict-proof-requested"), "the dump is of this database")
+            let secret = try #require(mail.link?.split(separator: "=").last.map(String.init))
+            #expect(!dump.contains(try #require(mail.code)) && !dump.contains(secret) && !dump.contains(handle))
+            let proven = try await service.prove(handle, by: ada).success()
+            #expect(!(try await service.database.contents().values.joined()).contains(proven.proofToken))
+        }
+    }
+}
+
+extension TestService {
+    /// A conflict over `email`, which a user of Twitter says is theirs.
+    /// - Returns: its handle.
+    func openConflict(with email: String, subject: String = "77") async throws -> String {
+        try await signIn(credential(.twitter, subject: subject, email: email, name: "Ada L.")).confirmation()
+            .pendingToken
+    }
+
+    func proveAddress(of id: UserID) async throws {
+        let now = clock.now
+        try await edit(id) { user in
+            user.email?.proof = .mailedCode
+            user.emailProvenAt = now
+        }
+    }
+
+    /// A second later than whatever was before, so that mails have an order.
+    func startMailboxProof(_ handle: String) async throws -> Outcome<ConflictView> {
+        clock.advance(seconds: 1)
+        return try await operations.startMailboxProof(
+            handle,
+            tenant: .project,
+            expectedVersion: nil,
+            locale: "en",
+            requestedFrom: "192.0.2.7"
+        )
+    }
+
+    func complete(_ handle: String, _ answer: ConflictProofAnswer) async throws -> Outcome<ProvenConflict> {
+        try await operations.completeMailboxProof(handle, answer, tenant: .project, expectedVersion: nil)
+    }
+
+    func prove(_ handle: String, by session: SignedIn) async throws -> Outcome<ProvenConflict> {
+        try await operations.proveBySession(
+            handle,
+            idToken: session.tokens.idToken,
+            tenant: .project,
+            expectedVersion: nil
+        )
+    }
+
+    func resolve(_ handle: String, _ proofToken: String?) async throws -> Outcome<SignedIn> {
+        try await operations.resolveConflict(
+            handle,
+            proofToken: proofToken,
+            tenant: .project,
+            expectedVersion: nil
+        )
+    }
+
+    func decline(_ handle: String, version: Int64? = nil) async throws -> Outcome<ConflictView> {
+        try await operations.declineConflict(handle, tenant: .project, expectedVersion: version)
+    }
+
+    func view(_ handle: String, _ proofToken: String?) async throws -> Outcome<ConflictView> {
+        try await operations.conflict(handle, proofToken: proofToken, tenant: .project)
+    }
+
+    /// The mail about a conflict that was written last.
+    func lastConflictMail() async throws -> Mail {
+        try #require(try await operations.mailsThatProveConflicts(tenant: .project).last)
+    }
+}
