@@ -94,13 +94,7 @@ struct Core: Service {
         if let project = composition.mode.projectToCreate {
             _ = try await store.createProject(project, apiKey: NewAPIKey.make(effects))
         }
-        guard
-            let project = try await ProjectCache.load(
-                store: store,
-                sealer: composition.sealer,
-                trust: composition.mode.trust
-            )
-        else {
+        guard let project = try await ProjectCache.load(store: store, trust: composition.mode.trust) else {
             throw StartupFailure(
                 "the database holds no project yet; create it with: concord project init --id PROJECT-ID",
                 .badConfiguration

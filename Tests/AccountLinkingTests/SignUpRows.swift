@@ -125,8 +125,7 @@ struct SignUpRows {
             policy: LinkPolicy(),
             account: account,
             removal: Removal(providers: [.password]),
-            request: .client(isSessionRecent: false),
-            alwaysKeepsLastMethod: false
+            request: .client(isSessionRecent: false)
         )
         guard case .apply(_, let change, _) = unlinked.decision else {
             Issue.record("the password was not unlinked")

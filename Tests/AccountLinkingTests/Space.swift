@@ -376,8 +376,7 @@ struct UpdateCase {
                     Removal(providers: [.facebook]), Removal(providers: [.password, .phone, .facebook]),
                     Removal(email: true), Removal(password: true),
                 ]),
-                request: .client(isSessionRecent: choices.chooseBool()),
-                alwaysKeepsLastMethod: false
+                request: .client(isSessionRecent: choices.chooseBool())
             )
         case .updateByAdmin:
             let update = choices.choose(from: [

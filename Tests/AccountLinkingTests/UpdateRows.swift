@@ -409,7 +409,6 @@ struct UnlinkRows {
         _ account: Account,
         _ removal: Removal,
         policy: LinkPolicy = LinkPolicy(),
-        always: Bool = false,
         recent: Bool = true,
         request: RequestOrigin? = nil
     ) -> Verdict<UpdateDecision> {
@@ -417,8 +416,7 @@ struct UnlinkRows {
             policy: policy,
             account: account,
             removal: removal,
-            request: request ?? .client(isSessionRecent: recent),
-            alwaysKeepsLastMethod: always
+            request: request ?? .client(isSessionRecent: recent)
         )
     }
 
@@ -437,19 +435,20 @@ struct UnlinkRows {
         #expect(decide(account, Removal()) == nothing)
     }
 
-    @Test func `K2: the last method stays where policy or the route says so`() {
+    @Test func `K2: the last method stays where policy says so`() {
         let account = Account.fixture("a", email: ann, proof: .mailedCode, password: true, emailLink: true)
         let refused = Verdict<UpdateDecision>(.k2, .refuse(.lastSignInMethod))
         #expect(decide(account, Removal(providers: [.password]), policy: keeping) == refused)
-        #expect(decide(account, Removal(providers: [.password]), always: true) == refused)
-        #expect(decide(account, Removal(email: true), always: true) == refused)
+        #expect(decide(account, Removal(providers: [.password]), policy: keeping) == refused)
+        #expect(decide(account, Removal(email: true), policy: keeping) == refused)
         #expect(
-            decide(account, Removal(password: true), always: true) == applied { $0.password = .remove }
+            decide(account, Removal(password: true), policy: keeping) == applied { $0.password = .remove }
         )
         let linked = Account.fixture("a", phone: true, providers: [.gitHub: "g"])
-        #expect(decide(linked, Removal(providers: [.phone, .gitHub]), always: true) == refused)
+        #expect(decide(linked, Removal(providers: [.phone, .gitHub]), policy: keeping) == refused)
         #expect(
-            decide(linked, Removal(providers: [.gitHub]), always: true) == applied { $0.unlinkedProviders = [.gitHub] }
+            decide(linked, Removal(providers: [.gitHub]), policy: keeping)
+                == applied { $0.unlinkedProviders = [.gitHub] }
         )
     }
 
@@ -498,10 +497,9 @@ struct UnlinkRows {
             decide(account, Removal(providers: [.password]), policy: keeping, request: .administrator)
                 == applied { $0.password = .remove }
         )
-        #expect(decide(account, Removal(email: true), request: .administrator) == applied { $0.email = .remove })
         #expect(
-            decide(account, Removal(email: true), always: true, request: .administrator)
-                == Verdict(.k2, .refuse(.lastSignInMethod))
+            decide(account, Removal(email: true), policy: keeping, request: .administrator)
+                == applied { $0.email = .remove }
         )
     }
 

@@ -40,18 +40,12 @@ struct KnownIssuerProvider: IdentityProvider {
     ) async throws(ProviderUnavailable) -> CredentialVerification {
         let outcome = try await verifier.verify(
             credential,
-            against: KeySource(
-                issuer: known.issuer,
-                configuration: configuration,
-                keySetURL: known.keySetURL,
-                algorithms: [.rs256]
-            ),
+            against: KeySource(issuer: known.issuer, keySetURL: known.keySetURL, algorithms: [.rs256]),
             requirements: IDTokenRequirements(
                 issuers: known.aliases.union([known.issuer]),
                 audiences: configuration.audiences,
                 checksEveryAuthorizedParty: known.checksEveryAuthorizedParty,
-                nonceRule: known.nonceRule,
-                clockSkewSeconds: configuration.clockSkewSeconds
+                nonceRule: known.nonceRule
             ),
             at: now
         )
