@@ -1,5 +1,6 @@
 package import AccountLinking
 import AccountStore
+import JSON
 
 /// Makes the links that mails carry (`spec/05` A3).
 ///
@@ -57,7 +58,7 @@ package struct ActionLinks: Sendable {
     }
 
     private func formatted(_ query: [(name: String, value: String)]) -> String {
-        query.map { "\($0.name)=\(percentEncoded($0.value))" }.joined(separator: "&")
+        query.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
     }
 }
 
@@ -72,21 +73,4 @@ extension OneTimeCodeRecord.Kind {
         case .recoverEmail: "recoverEmail"
         }
     }
-}
-
-/// Everything but the unreserved characters (RFC 3986 §2.3) as `%XX` of its UTF-8.
-func percentEncoded(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var encoded: [UInt8] = []
-    encoded.reserveCapacity(text.utf8.count)
-    for byte in text.utf8 {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            encoded.append(byte)
-        default: encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0x0F)]]
-        }
-    }
-    return String(decoding: encoded, as: UTF8.self)
 }

@@ -94,9 +94,7 @@ struct IDTokenRequirements: Sendable {
     }
 
     private static func hexadecimalDigest(of text: String) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        let bytes = SHA256.hash(data: Array(text.utf8)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0x0F)]] }
-        return String(decoding: bytes, as: UTF8.self)
+        Hexadecimal.encode(Array(SHA256.hash(data: Array(text.utf8))))
     }
 
     private static func looksLikeDigest(_ text: String) -> Bool {
