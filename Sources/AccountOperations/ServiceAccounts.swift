@@ -70,11 +70,11 @@ extension AccountOperations {
         let claims = AccessTokenClaims(
             email: verified.account.email,
             keyID: verified.account.keyID,
-            expiresAt: now.adding(seconds: AccessTokenClaims.lifetimeSeconds)
+            expiresAt: now.adding(seconds: Lifetimes.accessTokenSeconds)
         )
         return IssuedAccessToken(
             token: try tokens.mintAccessToken(claims),
-            expiresInSeconds: AccessTokenClaims.lifetimeSeconds
+            expiresInSeconds: Lifetimes.accessTokenSeconds
         )
     }
 

@@ -58,7 +58,7 @@ extension AccountOperations {
             user: user.id,
             email: initial,
             createdAt: now,
-            expiresAt: now.adding(seconds: project.settings.codeLifetimes.seconds(.recoverEmail))
+            expiresAt: now.adding(seconds: project.settings.codeSeconds(.recoverEmail))
         )
         let message = try mail(carrying: code, record, settings: ActionCodeSettings(), locale: recovery.locale)
             .message(

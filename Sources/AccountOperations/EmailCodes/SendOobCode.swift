@@ -151,7 +151,7 @@ extension AccountOperations {
             email: plan.email,
             newEmail: plan.newEmail,
             createdAt: now,
-            expiresAt: now.adding(seconds: project.settings.codeLifetimes.seconds(plan.kind)),
+            expiresAt: now.adding(seconds: project.settings.codeSeconds(plan.kind)),
             consumedAt: plan.isWithheld ? now : nil
         )
         var mail = mail(carrying: code, record, settings: request.settings, locale: request.locale)
