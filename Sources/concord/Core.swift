@@ -131,23 +131,25 @@ struct Core: Service {
             passwords: passwords,
             providers: composition.mode.providers,
             sealer: composition.sealer,
-            actionLinks: try await actionLinks(),
+            emailCodeLinks: try await emailCodeLinks(),
             effects: effects
         )
         return (operations, keys)
     }
 
     /// Links lead to the public URL where one is configured, else to where the server listens.
-    private func actionLinks() async throws -> ActionLinks {
+    private func emailCodeLinks() async throws -> EmailCodeLinks {
         let listen = composition.listen
-        if let publicURL = listen.publicURL { return ActionLinks(base: publicURL, page: composition.mode.actionPage) }
+        if let publicURL = listen.publicURL {
+            return EmailCodeLinks(base: publicURL, page: composition.mode.actionPage)
+        }
         // With port 0 the system chooses, and says so once the socket is bound.
         while listen.port == 0, address.value == nil {
             try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.addressRetryInterval) }
         }
         let port = listen.port == 0 ? address.value?.port ?? 0 : listen.port
         let host = listen.host.contains(":") ? "[\(listen.host)]" : listen.host
-        return ActionLinks(
+        return EmailCodeLinks(
             base: "\(listen.transport == .plain ? "http" : "https")://\(host):\(port)",
             page: composition.mode.actionPage
         )

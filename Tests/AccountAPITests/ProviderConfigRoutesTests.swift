@@ -265,7 +265,7 @@ import Testing
                     )
                 ),
                 sealer: development.sealer,
-                actionLinks: development.actionLinks,
+                emailCodeLinks: development.emailCodeLinks,
                 effects: development.effects
             )
             for issuer in ["http://127.0.0.1:9100", "http://localhost:9100", "http://issuer.example"] {

@@ -107,7 +107,7 @@ package struct TestService: Sendable {
                 fakes: FakeProvider()
             ),
             sealer: sealer,
-            actionLinks: ActionLinks(base: "http://127.0.0.1:9099", page: .emulator),
+            emailCodeLinks: EmailCodeLinks(base: "http://127.0.0.1:9099", page: .emulator),
             effects: effects
         )
         return TestService(database: database, client: client, operations: operations, clock: clock, signingKeys: keys)

@@ -7,7 +7,7 @@ import Postgres
 package struct Mail: Sendable, Hashable {
     package enum Template: Sendable, Hashable {
         /// Carries a code.
-        case code(OneTimeCodeRecord.Kind)
+        case code(EmailCodeRecord.Kind)
         /// Tells the owner of an address that another account asked to take it (`spec/09` 15). Carries nothing.
         case addressInUse
 
@@ -21,7 +21,7 @@ package struct Mail: Sendable, Hashable {
         init?(name: String) {
             if name == "ADDRESS_IN_USE" {
                 self = .addressInUse
-            } else if let kind = OneTimeCodeRecord.Kind(rawValue: name) {
+            } else if let kind = EmailCodeRecord.Kind(rawValue: name) {
                 self = .code(kind)
             } else {
                 return nil

@@ -288,7 +288,7 @@ package struct ProjectConfigField: Sendable, Hashable {
         codeLifetime(.recoverEmail),
     ]
 
-    private static func codeLifetime(_ kind: OneTimeCodeRecord.Kind) -> ProjectConfigField {
+    private static func codeLifetime(_ kind: EmailCodeRecord.Kind) -> ProjectConfigField {
         ProjectConfigField(
             "concord.codeLifetimes.\(kind.rawValue)",
             .integer(Lifetimes.codeSecondsBounds),

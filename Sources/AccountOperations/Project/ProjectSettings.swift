@@ -13,7 +13,7 @@ package struct ProjectSettings: Sendable, Hashable {
     package let authorizedDomains: [String]
     /// Domains whose links open the app, in lower case; the first unless a request names another.
     package let linkDomains: [String]
-    private let codeSeconds: [OneTimeCodeRecord.Kind: Int64]
+    private let codeSeconds: [EmailCodeRecord.Kind: Int64]
     /// The language of mails where a request asks for none: a BCP 47 tag.
     package let defaultLocale: String
     /// The stored settings, for answers that show them.
@@ -52,7 +52,7 @@ package struct ProjectSettings: Sendable, Hashable {
         self.linkDomains =
             value(["concord", "linkDomains"])?.array?.compactMap { $0.string?.lowercased() } ?? []
         self.codeSeconds = Dictionary(
-            uniqueKeysWithValues: OneTimeCodeRecord.Kind.allCases.map { kind in
+            uniqueKeysWithValues: EmailCodeRecord.Kind.allCases.map { kind in
                 (kind, value(["concord", "codeLifetimes", kind.rawValue])?.integer ?? Lifetimes.codeSeconds(kind))
             }
         )
@@ -61,7 +61,7 @@ package struct ProjectSettings: Sendable, Hashable {
     }
 
     /// How long a mailed code lives.
-    package func codeSeconds(_ kind: OneTimeCodeRecord.Kind) -> Int64 {
+    package func codeSeconds(_ kind: EmailCodeRecord.Kind) -> Int64 {
         codeSeconds[kind] ?? Lifetimes.codeSeconds(kind)
     }
 

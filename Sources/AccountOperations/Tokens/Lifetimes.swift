@@ -18,7 +18,7 @@ package enum Lifetimes {
     static let conflictSecondsBounds: ClosedRange<Int64> = 60...30 * 86_400
 
     /// How long a mailed code lives, unless the project says otherwise (`spec/05` A2).
-    static func codeSeconds(_ kind: OneTimeCodeRecord.Kind) -> Int64 {
+    static func codeSeconds(_ kind: EmailCodeRecord.Kind) -> Int64 {
         switch kind {
         case .passwordReset: 3600
         case .emailSignIn: 6 * 3600

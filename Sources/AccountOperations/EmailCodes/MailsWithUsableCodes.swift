@@ -11,8 +11,8 @@ extension AccountOperations {
         let mails = messages.compactMap { message in
             Mail(opening: message.sealedPayload, id: message.id, tenant: tenant, sealer: sealer)
         }
-        let hashes = mails.compactMap { $0.code.map(ActionCode.hash(of:)) }
-        let usable = try await store.usableCodes(among: hashes, tenant: tenant, at: effects.now())
-        return mails.filter { mail in mail.code.map { usable.contains(ActionCode.hash(of: $0)) } ?? false }
+        let hashes = mails.compactMap { $0.code.map(NewEmailCode.hash(of:)) }
+        let usable = try await store.usableEmailCodes(among: hashes, tenant: tenant, at: effects.now())
+        return mails.filter { mail in mail.code.map { usable.contains(NewEmailCode.hash(of: $0)) } ?? false }
     }
 }

@@ -5,7 +5,7 @@ import JSON
 /// Makes the links that mails carry (`spec/05` A3).
 ///
 /// The base comes from configuration, never from a request: a forged `Host` would send codes to a stranger.
-package struct ActionLinks: Sendable {
+package struct EmailCodeLinks: Sendable {
     /// Where the action page is.
     package enum Page: String, Sendable {
         case standard = "/__/auth/action"
@@ -24,7 +24,7 @@ package struct ActionLinks: Sendable {
 
     /// The link to the action page itself.
     package func page(
-        for kind: OneTimeCodeRecord.Kind,
+        for kind: EmailCodeRecord.Kind,
         code: String,
         apiKey: String,
         locale: String,
@@ -39,9 +39,9 @@ package struct ActionLinks: Sendable {
 
     /// The link for a mail: the action page, or around it one on a domain that opens the app.
     func link(
-        for kind: OneTimeCodeRecord.Kind,
+        for kind: EmailCodeRecord.Kind,
         code: String,
-        settings: ActionCodeSettings,
+        settings: EmailCodeSettings,
         project: ProjectSettings,
         apiKey: String,
         locale: String
@@ -62,7 +62,7 @@ package struct ActionLinks: Sendable {
     }
 }
 
-extension OneTimeCodeRecord.Kind {
+extension EmailCodeRecord.Kind {
     /// The `mode` of a link.
     package var linkMode: String {
         switch self {
