@@ -92,17 +92,6 @@ package final class ProjectCache: Sendable {
     }
 }
 
-/// Where a provider's sealed secrets stand: what binds each to its row.
-package enum ProviderSecrets {
-    package static func clientSecretContext(_ provider: ProviderID) -> String {
-        "provider_configs/\(provider.rawValue)/client_secret"
-    }
-
-    package static func appleKeyContext(_ provider: ProviderID) -> String {
-        "provider_configs/\(provider.rawValue)/apple_key"
-    }
-}
-
 extension ProjectRecord {
     fileprivate func settings(trust: EmailTrust) -> ProjectSettings {
         ProjectSettings(projectID: projectID, projectNumber: projectNumber, stored: settings, trust: trust)
