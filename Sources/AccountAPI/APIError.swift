@@ -291,11 +291,11 @@ extension APIError {
         case .malformedRequest, .refused: .badRequest
         case .insufficientUserAuthentication, .invalidSession: .unauthorized
         case .proofRequired, .wrongProof, .userDisabled, .providerDisabled, .secondFactorRequired: .forbidden
-        case .conflictUnknown, .notFound: .notFound
+        case .conflictUnknown, .noSuchRoute: .notFound
         case .conflictClosed, .identityInUse, .proofStale, .providerAlreadyLinked: .conflict
         case .conflictExpired, .proofExpired: .gone
-        case .preconditionFailed: .preconditionFailed
-        case .contentTooLarge: .contentTooLarge
+        case .versionMismatch: .preconditionFailed
+        case .requestTooLarge: .contentTooLarge
         case .tooManyAttempts: .tooManyRequests
         case .internalError: .internalServerError
         case .unavailable: .serviceUnavailable
@@ -317,8 +317,8 @@ extension ProblemType {
             self = .refused
         case nil:
             switch error.status {
-            case .notFound, .notImplemented: self = .notFound
-            case .contentTooLarge: self = .contentTooLarge
+            case .notFound, .notImplemented: self = .noSuchRoute
+            case .contentTooLarge: self = .requestTooLarge
             case .serviceUnavailable: self = .unavailable
             case .internalServerError: self = .internalError
             case .unauthorized, .forbidden: self = .invalidSession

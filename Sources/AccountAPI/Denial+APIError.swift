@@ -83,7 +83,7 @@ extension Refusal {
                 "Access to this account has been temporarily disabled due to many failed login attempts. You can "
                     + "immediately restore it by resetting your password or you can try again later."
             )
-        case .invalidActionCode: .code(.invalidOobCode)
+        case .invalidEmailCode: .code(.invalidOobCode)
         }
     }
 }

@@ -16,7 +16,7 @@ struct Endpoint: Sendable {
 
     @Sendable func respond(to request: RoutedRequest) async throws -> ServerResponse {
         guard case .ready(let operations, _) = api.service.state else { throw APIError.unavailable }
-        let query = PercentEncoding.pairs(request.query.utf8, plusIsSpace: false)
+        let query = PercentEncoding.pairs(Array(request.query.utf8), plusIsSpace: false)
         let caller = try await caller(of: request, query: query, operations: operations)
         let body = try body(of: request.http)
         try checkProject(request.captures, query: query, body, caller: caller, operations: operations)

@@ -9,14 +9,14 @@ enum ProblemType: String, CaseIterable, Sendable {
     case conflictClosed = "conflict-closed"
     case conflictExpired = "conflict-expired"
     case conflictUnknown = "conflict-unknown"
-    case contentTooLarge = "content-too-large"
+    case requestTooLarge = "content-too-large"
     case identityInUse = "identity-in-use"
     case insufficientUserAuthentication = "insufficient-user-authentication"
     case internalError = "internal-error"
     case invalidSession = "invalid-session"
     case malformedRequest = "malformed-request"
-    case notFound = "not-found"
-    case preconditionFailed = "precondition-failed"
+    case noSuchRoute = "not-found"
+    case versionMismatch = "precondition-failed"
     case proofExpired = "proof-expired"
     case proofRequired = "proof-required"
     case proofStale = "proof-stale"
@@ -35,14 +35,14 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .conflictClosed: "The conflict is settled, declined or void"
         case .conflictExpired: "The conflict's time is over"
         case .conflictUnknown: "There is no such conflict"
-        case .contentTooLarge: "The request is too large"
+        case .requestTooLarge: "The request is too large"
         case .identityInUse: "Another account owns the identity"
         case .insufficientUserAuthentication: "The sign-in is not recent enough"
         case .internalError: "Something is wrong with the service"
         case .invalidSession: "The session is not valid"
         case .malformedRequest: "The request cannot be understood"
-        case .notFound: "There is nothing at this address"
-        case .preconditionFailed: "The conflict has changed since it was read"
+        case .noSuchRoute: "There is nothing at this address"
+        case .versionMismatch: "The conflict has changed since it was read"
         case .proofExpired: "The proof's time is over"
         case .proofRequired: "The owner of the account has to be shown"
         case .proofStale: "The account or the policy has changed since the proof was asked for"
@@ -117,7 +117,7 @@ extension Outcome {
         case .denied(.refusal(.credentialTooOld)), .denied(.conflict(.refused(.credentialTooOld))):
             throw Problem(.insufficientUserAuthentication, maxAgeSeconds: maxAgeSeconds)
         case .denied(.conflict(let refusal)): throw refusal.problem
-        case .denied(.versionMismatch): throw Problem(.preconditionFailed)
+        case .denied(.versionMismatch): throw Problem(.versionMismatch)
         case .denied(let denial): throw Problem(denial.apiError)
         }
     }

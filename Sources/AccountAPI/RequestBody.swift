@@ -38,13 +38,13 @@ struct RequestBody: Sendable {
 
     /// The value as sent, whatever its type; `nil` when absent or `null`.
     func value(_ name: String) -> JSONValue? {
-        guard let value = members[name] ?? members[Self.snakeCase(name)], value != .null else { return nil }
+        guard let value = members[name] ?? members[name.snakeCase], value != .null else { return nil }
         return value
     }
 
     /// Whether the field was sent as an explicit `null`.
     func isNull(_ name: String) -> Bool {
-        (members[name] ?? members[Self.snakeCase(name)]) == .null
+        (members[name] ?? members[name.snakeCase]) == .null
     }
 
     func string(_ name: String) throws(APIError) -> String? {
@@ -144,19 +144,5 @@ struct RequestBody: Sendable {
             throw .invalidValue(at: name, expected: "at most \(lengthMax) characters")
         }
         return text
-    }
-
-    /// `localId` → `local_id`; acronyms are single words in the declared names (`iOSBundleId` → `i_o_s_bundle_id`).
-    private static func snakeCase(_ name: String) -> String {
-        var snake: [UInt8] = []
-        for byte in name.utf8 {
-            if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) {
-                snake.append(UInt8(ascii: "_"))
-                snake.append(byte + 32)
-            } else {
-                snake.append(byte)
-            }
-        }
-        return String(decoding: snake, as: UTF8.self)
     }
 }

@@ -161,7 +161,7 @@ enum ExpectedVersion: Sendable, Hashable {
         switch self {
         case .any: nil
         case .exactly(let version): version
-        case .other: throw Problem(.preconditionFailed)
+        case .other: throw Problem(.versionMismatch)
         }
     }
 }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSON
 
 /// Finds what answers a method at a path. Built once; safe to use from any task.
 struct RouteTable<Target: Sendable>: Sendable {
@@ -61,7 +62,7 @@ struct RouteTable<Target: Sendable>: Sendable {
         let method = method == .head ? .get : method
         if let targets = literals[path] { return targets[method].map { ($0, [:]) } }
         // Clients escape what need not be, and put two slashes where one would do.
-        let segments = Self.segments(of: path).map { PercentEncoding.decode($0.utf8) }
+        let segments = Self.segments(of: path).map { PercentEncoding.decode(Array($0.utf8)[...]) }
         let decoded = segments.compactMap(\.self)
         guard decoded.count == segments.count else { return nil }
         if let targets = literals["/" + decoded.joined(separator: "/")] { return targets[method].map { ($0, [:]) } }
@@ -89,50 +90,5 @@ struct RouteTable<Target: Sendable>: Sendable {
             }
         }
         return captures
-    }
-}
-
-/// Percent-encoding (RFC 3986 §2.1), and the form encoding that adds `+` for a space.
-enum PercentEncoding {
-    /// `nil` when an escape is cut short, or the result is not UTF-8.
-    static func decode(_ text: some Sequence<UInt8>, plusIsSpace: Bool = false) -> String? {
-        var decoded: [UInt8] = []
-        var bytes = text.makeIterator()
-        while let byte = bytes.next() {
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard let high = bytes.next().flatMap(hexDigit), let low = bytes.next().flatMap(hexDigit) else {
-                    return nil
-                }
-                decoded.append(high << 4 | low)
-            case UInt8(ascii: "+") where plusIsSpace: decoded.append(UInt8(ascii: " "))
-            default: decoded.append(byte)
-            }
-        }
-        return String(validating: decoded, as: UTF8.self)
-    }
-
-    /// The decoded `name=value` pairs of a query or a form; of repeated names the first wins, and what cannot be decoded
-    /// is left out.
-    static func pairs(_ text: some Collection<UInt8>, plusIsSpace: Bool) -> [String: String] {
-        var pairs: [String: String] = [:]
-        for pair in text.split(separator: UInt8(ascii: "&")) {
-            let equals = pair.firstIndex(of: UInt8(ascii: "="))
-            let value = equals.map { pair[pair.index(after: $0)...] }
-            guard let name = decode(pair[..<(equals ?? pair.endIndex)], plusIsSpace: plusIsSpace), pairs[name] == nil,
-                let value = value.map({ decode($0, plusIsSpace: plusIsSpace) }) ?? ""
-            else { continue }
-            pairs[name] = value
-        }
-        return pairs
-    }
-
-    private static func hexDigit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }

@@ -15,7 +15,7 @@ package struct AccountOperations: Sendable {
     package let passwords: PasswordHasher
     package let providers: ProviderRegistry
     package let sealer: Sealer
-    package let actionLinks: ActionLinks
+    package let mailLinks: MailLinks
     package let effects: Effects
 
     package init(
@@ -27,7 +27,7 @@ package struct AccountOperations: Sendable {
         passwords: PasswordHasher,
         providers: ProviderRegistry,
         sealer: Sealer,
-        actionLinks: ActionLinks,
+        mailLinks: MailLinks,
         effects: Effects
     ) {
         self.store = store
@@ -38,7 +38,7 @@ package struct AccountOperations: Sendable {
         self.passwords = passwords
         self.providers = providers
         self.sealer = sealer
-        self.actionLinks = actionLinks
+        self.mailLinks = mailLinks
         self.effects = effects
     }
 

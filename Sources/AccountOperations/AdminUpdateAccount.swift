@@ -109,8 +109,7 @@ extension AccountOperations {
             policy: policy,
             account: plan.account,
             removal: request.removal,
-            request: .administrator,
-            alwaysKeepsLastMethod: false
+            request: .administrator
         )
         if let refusal = plan.add(unlinking) { return .denied(.refusal(refusal)) }
         var changed = user.applying(plan.change, attempt.context)

@@ -3,7 +3,7 @@ package import AccountLinking
 extension AccountOperations {
     /// A session cookie for the session of an ID token (`createSessionCookie`).
     ///
-    /// `lifetimeSeconds`: within `SessionCookieAuthority.lifetimeSeconds`.
+    /// `lifetimeSeconds`: within `Lifetimes.sessionCookieSeconds`.
     package func createSessionCookie(
         idToken: String,
         lifetimeSeconds: Int64,

@@ -28,9 +28,10 @@ package enum Failure: Sendable, Hashable {
         case .cancelled:
             self = .cancelled
         case .server(let state):
-            // 08 connection, 25006 read-only (a standby), 53 resources, 57 operator intervention, 40 and 55 contention.
-            self =
-                ["08", "40", "53", "55", "57"].contains(state.errorClass) || state == "25006" ? .unavailable : .bug
+            // 08 connection, read-only (a standby), 53 resources, 57 operator intervention, 40 and 55 contention.
+            let isAway =
+                ["08", "40", "53", "55", "57"].contains(state.errorClass) || state == .readOnlyTransaction
+            self = isAway ? .unavailable : .bug
         case .decoding, .tooManyRows, .valueTooLarge, .rolledBack, .configuration, .misuse:
             self = .bug
         }

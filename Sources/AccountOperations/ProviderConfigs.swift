@@ -9,7 +9,7 @@ package struct ProviderConfig: Sendable, Hashable {
     package var isEnabled = false
     package var displayName: String?
     package var clientID: String?
-    package var clientSecret: String?
+    package var clientSecret: ProviderSecret?
     /// `oidc.*` only.
     package var issuer: String?
     package var acceptsIDTokens = true
@@ -18,10 +18,25 @@ package struct ProviderConfig: Sendable, Hashable {
     package var appleTeamID: String?
     package var appleKeyID: String?
     /// PKCS #8, PEM.
-    package var applePrivateKey: String?
+    package var applePrivateKey: ProviderSecret?
 
     package init(provider: ProviderID) {
         self.provider = provider
+    }
+}
+
+/// A secret of a registration, as far as this server can tell it.
+package enum ProviderSecret: Sendable, Hashable {
+    case text(String)
+    /// It does not open: its key-encryption key is gone, or it was changed. Stays as it is until it is replaced, because
+    /// the key may come back. ID tokens are verified without it.
+    case unreadable(sealed: [UInt8])
+
+    package var text: String? {
+        switch self {
+        case .text(let text): text
+        case .unreadable: nil
+        }
     }
 }
 
@@ -42,7 +57,7 @@ package enum ProviderConfigDenial: Error, Sendable, Hashable {
 extension AccountOperations {
     /// Every registration, by provider id.
     package func providerConfigs() async throws -> [ProviderConfig] {
-        try await store.providerConfigs(tenant: .project).map { try unsealed($0) }
+        try await store.providerConfigs(tenant: .project).map { unsealed($0) }
     }
 
     /// One registration; `nil` when there is none.
@@ -72,7 +87,7 @@ extension AccountOperations {
             tenant: .project,
             at: effects.now()
         ) { [self] record, isInUse in
-            let present = try unsealed(record)
+            let present = unsealed(record)
             var config = present
             try change(&config)
             if let problem = problem(with: config) { throw problem }
@@ -85,7 +100,7 @@ extension AccountOperations {
         case .failure(let error): throw error
         case .success(let record):
             await project.takeNoteOfStoredChange()
-            return .success(try unsealed(record))
+            return .success(unsealed(record))
         }
     }
 
@@ -103,8 +118,9 @@ extension AccountOperations {
             guard let clientID = config.clientID, !clientID.isEmpty else { return .missingClientID }
         }
         let lengths: [(String?, Int)] = [
-            (config.displayName, 256), (config.clientID, 1024), (config.clientSecret, 4096), (config.issuer, 2048),
-            (config.appleTeamID, 64), (config.appleKeyID, 64), (config.applePrivateKey, 4096),
+            (config.displayName, 256), (config.clientID, 1024), (config.clientSecret?.text, 4096),
+            (config.issuer, 2048),
+            (config.appleTeamID, 64), (config.appleKeyID, 64), (config.applePrivateKey?.text, 4096),
         ]
         let isTooLong = lengths.contains { text, lengthMax in (text?.utf8.count ?? 0) > lengthMax }
         let hasTooManyBundles =
@@ -126,7 +142,7 @@ extension AccountOperations {
         record.displayName = config.displayName
         record.clientID = config.clientID
         record.sealedClientSecret = try config.clientSecret.map {
-            try sealer.seal(Array($0.utf8), context: ProviderSecrets.clientSecretContext(config.provider))
+            try sealed($0, Self.clientSecretContext(config.provider))
         }
         record.issuer = config.issuer
         record.acceptsIDTokens = config.acceptsIDTokens
@@ -134,31 +150,45 @@ extension AccountOperations {
         record.appleBundleIDs = config.appleBundleIDs
         record.appleTeamID = config.appleTeamID
         record.appleKeyID = config.appleKeyID
-        record.sealedAppleKey = try config.applePrivateKey.map {
-            try sealer.seal(Array($0.utf8), context: ProviderSecrets.appleKeyContext(config.provider))
-        }
+        record.sealedAppleKey = try config.applePrivateKey.map { try sealed($0, Self.appleKeyContext(config.provider)) }
         return record
     }
 
-    private func unsealed(_ record: ProviderConfigRecord) throws -> ProviderConfig {
-        func open(_ sealed: [UInt8]?, _ context: String) throws -> String? {
-            try sealed.map { String(decoding: try sealer.open($0, context: context), as: UTF8.self) }
-        }
+    private func unsealed(_ record: ProviderConfigRecord) -> ProviderConfig {
         var config = ProviderConfig(provider: record.provider)
         config.isEnabled = record.isEnabled
         config.displayName = record.displayName
         config.clientID = record.clientID
-        config.clientSecret = try open(
-            record.sealedClientSecret,
-            ProviderSecrets.clientSecretContext(record.provider)
-        )
+        config.clientSecret = record.sealedClientSecret.map { opened($0, Self.clientSecretContext(record.provider)) }
         config.issuer = record.issuer
         config.acceptsIDTokens = record.acceptsIDTokens
         config.acceptsAuthorizationCodes = record.acceptsAuthorizationCodes
         config.appleBundleIDs = record.appleBundleIDs
         config.appleTeamID = record.appleTeamID
         config.appleKeyID = record.appleKeyID
-        config.applePrivateKey = try open(record.sealedAppleKey, ProviderSecrets.appleKeyContext(record.provider))
+        config.applePrivateKey = record.sealedAppleKey.map { opened($0, Self.appleKeyContext(record.provider)) }
         return config
+    }
+
+    private func sealed(_ secret: ProviderSecret, _ context: String) throws -> [UInt8] {
+        switch secret {
+        case .text(let text): try sealer.seal(Array(text.utf8), context: context)
+        case .unreadable(let sealed): sealed
+        }
+    }
+
+    private func opened(_ sealed: [UInt8], _ context: String) -> ProviderSecret {
+        guard let plaintext = try? sealer.open(sealed, context: context) else { return .unreadable(sealed: sealed) }
+        return .text(String(decoding: plaintext, as: UTF8.self))
+    }
+
+    // What binds each sealed secret to its row.
+
+    private static func clientSecretContext(_ provider: ProviderID) -> String {
+        "provider_configs/\(provider.rawValue)/client_secret"
+    }
+
+    private static func appleKeyContext(_ provider: ProviderID) -> String {
+        "provider_configs/\(provider.rawValue)/apple_key"
     }
 }

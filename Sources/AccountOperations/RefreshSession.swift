@@ -42,7 +42,7 @@ extension AccountOperations {
                     user: user.id,
                     idToken: try tokens.mintIDToken(for: user, session: session, at: now),
                     refreshToken: refreshToken,
-                    expiresInSeconds: IDTokenClaims.lifetimeSeconds,
+                    expiresInSeconds: Lifetimes.idTokenSeconds,
                     projectNumber: project.settings.projectNumber
                 )
             )

@@ -17,10 +17,7 @@ package struct NewServiceAccount: Sendable {
     /// `name`: the part of the account's name before the `@`.
     package init(name: String, projectID: String, effects: Effects) throws {
         let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
-        keyID = effects.randomBytes(20).map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+        keyID = Hexadecimal.encode(effects.randomBytes(20))
         email = "\(name)@\(projectID).iam.gserviceaccount.com"
         privateKeyPEM = key.pkcs8PEMRepresentation
         publicKey = Array(key.publicKey.derRepresentation)
@@ -73,11 +70,11 @@ extension AccountOperations {
         let claims = AccessTokenClaims(
             email: verified.account.email,
             keyID: verified.account.keyID,
-            expiresAt: now.adding(seconds: AccessTokenClaims.lifetimeSeconds)
+            expiresAt: now.adding(seconds: Lifetimes.accessTokenSeconds)
         )
         return IssuedAccessToken(
             token: try tokens.mintAccessToken(claims),
-            expiresInSeconds: AccessTokenClaims.lifetimeSeconds
+            expiresInSeconds: Lifetimes.accessTokenSeconds
         )
     }
 

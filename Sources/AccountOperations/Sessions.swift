@@ -68,7 +68,7 @@ extension AccountOperations {
         return IssuedTokens(
             idToken: idToken,
             refreshToken: session.refreshToken(for: user),
-            expiresInSeconds: IDTokenClaims.lifetimeSeconds
+            expiresInSeconds: Lifetimes.idTokenSeconds
         )
     }
 }

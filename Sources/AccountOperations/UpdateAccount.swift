@@ -139,8 +139,7 @@ extension AccountOperations {
                     policy: policy,
                     account: plan.account,
                     removal: request.removal,
-                    request: .client(isSessionRecent: isRecent(for: .changeEmail)),
-                    alwaysKeepsLastMethod: false
+                    request: .client(isSessionRecent: isRecent(for: .changeEmail))
                 )
             )
         }

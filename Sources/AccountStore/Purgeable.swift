@@ -19,7 +19,7 @@ extension AccountStore {
         fileprivate func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
             switch self {
             case .conflicts: ConflictRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
-            case .codes: OneTimeCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .codes: EmailCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .messages: OutboxRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .finishedMessages: OutboxRow.deleteFinished(before: cutoff, rowsMax: rowsMax)
             case .passwordAttempts: PasswordAttemptRow.deleteForgotten(before: cutoff, rowsMax: rowsMax)

@@ -40,9 +40,6 @@ package enum InvalidCredential: Sendable, Hashable {
     /// A required claim is absent, or of another type than the standard says. The name is one of ours.
     case malformedClaim(String)
 
-    /// Whether the wire's `MISSING_OR_INVALID_NONCE` names it (`spec/01` §2.4).
-    package var isNonceFailure: Bool { self == .missingNonce || self == .nonceMismatch }
-
     /// One English phrase for developers, for the part of an error message after its code. Holds no input.
     package var detail: String {
         switch self {

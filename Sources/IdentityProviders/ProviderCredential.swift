@@ -1,4 +1,5 @@
 package import AccountLinking
+import JSON
 
 /// What a client sent to prove who it is with a provider, unverified and never stored (`spec/01` §2.4).
 ///
@@ -56,9 +57,11 @@ package struct ProviderCredential: Sendable, Hashable {
     package init?(requestURI: String, postBody: String?, sessionID: String?) {
         let parts = requestURI.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         let query = (parts.first ?? "").split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
-        var parameters = FormParameters.decode(query)
-        parameters.merge(FormParameters.decode(postBody ?? "")) { _, later in later }
-        parameters.merge(FormParameters.decode(parts.count > 1 ? parts[1] : "")) { _, later in later }
+        var parameters = PercentEncoding.pairsAsInBrowsers(Array(query.utf8))
+        parameters.merge(PercentEncoding.pairsAsInBrowsers(Array((postBody ?? "").utf8))) { _, later in later }
+        parameters.merge(PercentEncoding.pairsAsInBrowsers(Array((parts.count > 1 ? parts[1] : "").utf8))) { _, later in
+            later
+        }
         guard let name = parameters["providerId"], let provider = ProviderID(name) else { return nil }
         self.init(
             provider: provider,
@@ -73,43 +76,6 @@ package struct ProviderCredential: Sendable, Hashable {
             appleUser: parameters["user"],
             providerError: parameters["error"]
         )
-    }
-}
-
-/// Names and values of `application/x-www-form-urlencoded` text (URL Standard §5.1).
-enum FormParameters {
-    /// Of repeated names the last one wins. A malformed escape stands for itself, as in browsers; text that is not UTF-8
-    /// is repaired, and a repaired token fails its signature.
-    static func decode(_ text: some StringProtocol) -> [String: String] {
-        var parameters: [String: String] = [:]
-        for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
-            let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            parameters[unescape(halves[0])] = halves.count > 1 ? unescape(halves[1]) : ""
-        }
-        return parameters
-    }
-
-    private static func unescape(_ bytes: some Sequence<UInt8>) -> String {
-        let escaped = Array(bytes)
-        var plain: [UInt8] = []
-        plain.reserveCapacity(escaped.count)
-        var index = 0
-        while index < escaped.count {
-            let byte = escaped[index]
-            if byte == UInt8(ascii: "+") {
-                plain.append(UInt8(ascii: " "))
-            } else if byte == UInt8(ascii: "%"), index + 2 < escaped.count,
-                let high = Character(UnicodeScalar(escaped[index + 1])).hexDigitValue,
-                let low = Character(UnicodeScalar(escaped[index + 2])).hexDigitValue
-            {
-                plain.append(UInt8(high * 16 + low))
-                index += 2
-            } else {
-                plain.append(byte)
-            }
-            index += 1
-        }
-        return String(decoding: plain, as: UTF8.self)
     }
 }
 

@@ -10,13 +10,12 @@ package struct ProviderRegistry: Sendable {
     ///   - fakes: accepts unsigned tokens; `concord dev` passes one, nothing else may construct it.
     package init(keys: JWKSCache, fakes: FakeProvider? = nil) {
         let verifier = IDTokenVerifier(keys: keys)
-        self.providers = [
-            Google(verifier: verifier),
-            Apple(verifier: verifier),
-            FacebookLimitedLogin(verifier: verifier),
-            OpenIDConnect(verifier: verifier),
-            // The next one goes here.
-        ]
+        self.providers =
+            KnownIssuer.all.map { KnownIssuerProvider(known: $0, verifier: verifier) }
+            + [
+                OpenIDConnect(verifier: verifier)
+                // The next one that verifies in a way of its own goes here.
+            ]
         self.fakes = fakes
     }
 

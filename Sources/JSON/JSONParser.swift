@@ -193,13 +193,7 @@ struct JSONParser {
     private mutating func hexadecimal() throws(JSONValue.ParseFailure) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
-            let digit: UInt8
-            switch current {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = current - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = current - UInt8(ascii: "a") + 10
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = current - UInt8(ascii: "A") + 10
-            default: throw .malformed
-            }
+            guard let digit = Hexadecimal.value(of: current) else { throw .malformed }
             value = value << 4 | UInt32(digit)
             position += 1
         }

@@ -156,13 +156,11 @@ package struct JSONWriter: Sendable {
             case UInt8(ascii: "\t"): bytes.append(contentsOf: "\\t".utf8)
             case 0x00...0x1F, 0x7F:
                 bytes.append(contentsOf: "\\u00".utf8)
-                bytes.append(JSONWriter.hexDigits[Int(byte >> 4)])
-                bytes.append(JSONWriter.hexDigits[Int(byte & 0x0F)])
+                bytes.append(Hexadecimal.digits[Int(byte >> 4)])
+                bytes.append(Hexadecimal.digits[Int(byte & 0x0F)])
             default:
                 bytes.append(byte)
             }
         }
     }
-
-    private static let hexDigits = Array("0123456789abcdef".utf8)
 }

@@ -132,40 +132,6 @@ final class Connection {
         PQgetResult(pointer).map { ResultSet(owning: $0) }
     }
 
-    /// Passes rows of a running `COPY … FROM STDIN` on. `nil` when the socket takes no more for now.
-    func putCopy(_ bytes: [UInt8]) -> Bool? {
-        let outcome = bytes.withUnsafeBytes { buffer in
-            PQputCopyData(pointer, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(buffer.count))
-        }
-        return outcome == 0 ? nil : outcome == 1
-    }
-
-    /// Ends a running `COPY … FROM STDIN`; with `failure`, so that the server undoes it.
-    func endCopy(failure: String?) -> Bool? {
-        let outcome = PQputCopyEnd(pointer, failure)
-        return outcome == 0 ? nil : outcome == 1
-    }
-
-    enum CopyRow {
-        case row([UInt8])
-        case waits
-        case finished
-        case failed
-    }
-
-    /// The next row of a running `COPY … TO STDOUT`.
-    func takeCopy() -> CopyRow {
-        var buffer: UnsafeMutablePointer<CChar>?
-        let length = PQgetCopyData(pointer, &buffer, 1)
-        defer { PQfreemem(buffer) }
-        return switch length {
-        case 0: .waits
-        case -1: .finished
-        case 1...: .row([UInt8](UnsafeRawBufferPointer(start: buffer, count: Int(length))))
-        default: .failed
-        }
-    }
-
     /// What cancels a running statement of this connection, from any thread.
     func cancelHandle() -> CancelHandle? {
         PQgetCancel(pointer).map { CancelHandle(owning: $0) }

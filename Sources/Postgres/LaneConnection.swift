@@ -3,7 +3,6 @@
 struct Delivery {
     private(set) var sentAgain: [QueuedJob<Job>] = []
     private(set) var answered = 0
-    private(set) var failed = 0
     var hasProgress = false
     private var settled: [(job: Job, answer: Job.Answer)] = []
 
@@ -18,7 +17,6 @@ struct Delivery {
             // One of the keys is to blame, and the others' callers are to have their answers all the same.
             sentAgain += job.members.map { QueuedJob(job: $0, deadline: currentInstant(), sendings: 1) }
         case .fail(let job, let error):
-            failed += max(1, job.members.count)
             settled.append((job, .failure(error)))
         case .sendAgain(let queued):
             sentAgain.append(queued)
@@ -134,8 +132,8 @@ final class LaneConnection {
         switch result.outcome {
         case .rows: .completed(result, tag: nil)
         case .command: .completed(result, tag: result.commandTag)
-        // COPY cannot go through a lane; it has no SQLSTATE, and so ends the connection.
-        case .failure, .copyIn, .copyOut: .failed(result.failure())
+        // COPY cannot be run; it has no SQLSTATE, and so ends the connection.
+        case .failure, .copy: .failed(result.failure())
         case .skipped: .skipped
         case .synced: .synced
         }

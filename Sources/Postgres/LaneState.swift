@@ -97,10 +97,7 @@ struct LaneState<Job: LaneJob>: Sendable {
     /// Queues all of `jobs` or none.
     mutating func submit(_ jobs: [Job], now: Instant) -> Submission {
         if isClosed { return .refused(.shutDown) }
-        if unreachableSince != nil {
-            statistics.refusedUnavailable += jobs.count
-            return .refused(.unavailable)
-        }
+        if unreachableSince != nil { return .refused(.unavailable) }
         if queuedCount + jobs.count > limits.queueMax {
             statistics.refusedQueueFull += jobs.count
             return .refused(.queueFull)
@@ -128,7 +125,6 @@ struct LaneState<Job: LaneJob>: Sendable {
 
     mutating func connected(slot: Int) {
         slots[slot] = .idle
-        statistics.connectionsMade += 1
         failedAttempts = 0
         nextAttempt = nil
         unreachableSince = nil
@@ -192,9 +188,8 @@ struct LaneState<Job: LaneJob>: Sendable {
         }
     }
 
-    mutating func count(answered: Int, failed: Int) {
+    mutating func count(answered: Int) {
         statistics.answered += answered
-        statistics.failed += failed
     }
 
     // MARK: Time

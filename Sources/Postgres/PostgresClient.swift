@@ -219,8 +219,8 @@ package final class PostgresClient: Sendable {
 
     // MARK: State
 
-    /// A snapshot for readiness and metrics; cheap.
-    package var state: PostgresClientState {
+    /// A snapshot; cheap.
+    var state: PostgresClientState {
         let lanes = core.lanes.map { lane in
             lane.state.withLock { state in
                 (

@@ -203,7 +203,7 @@ package final class PostgresConnection {
             switch result.outcome {
             case .rows, .command: answer = .success(result)
             case .failure, .skipped, .synced: answer = .failure(result.failure())
-            case .copyIn, .copyOut: throw broken(.misuse, "COPY needs copyIn or copyOut")
+            case .copy: throw broken(.misuse, "COPY cannot be run")
             }
         }
         guard let answer else { throw broken(.connectionLost, "connection to the server lost") }
@@ -274,85 +274,6 @@ package final class PostgresConnection {
     private func broken(_ code: PostgresError.Code, _ message: String) -> PostgresError {
         isBroken = true
         return PostgresError(code, message)
-    }
-
-    // MARK: COPY
-
-    /// Runs `COPY … FROM STDIN` with what `next` returns, until that is `nil`.
-    ///
-    /// - Throws: what `next` throws, after the server has undone the copy; else as `query`.
-    /// - Returns: how many rows were copied.
-    @discardableResult
-    package func copyIn(
-        _ statement: StaticString,
-        from next: () throws(PostgresError) -> [UInt8]?
-    ) throws(PostgresError) -> Int {
-        try startCopy(statement, expecting: .copyIn)
-        do {
-            while let bytes = try next() {
-                try repeatWhenFull { connection.putCopy(bytes) }
-            }
-        } catch {
-            guard !isBroken else { throw error }
-            try repeatWhenFull { connection.endCopy(failure: "cancelled by the client") }
-            _ = try results()
-            throw error
-        }
-        try repeatWhenFull { connection.endCopy(failure: nil) }
-        return try settle(try results()).affectedRows
-    }
-
-    /// Runs `COPY … TO STDOUT` and passes each row, or header, to `body` as it comes.
-    ///
-    /// - Throws: what `body` throws; the connection cannot be used after that. Else as `query`.
-    package func copyOut(
-        _ statement: StaticString,
-        to body: ([UInt8]) throws(PostgresError) -> Void
-    ) throws(PostgresError) {
-        try startCopy(statement, expecting: .copyOut)
-        while true {
-            switch connection.takeCopy() {
-            case .row(let bytes):
-                do {
-                    try body(bytes)
-                } catch {
-                    isBroken = true
-                    throw error
-                }
-            case .waits:
-                try wait(for: Int16(POLLIN), until: nil)
-                try checked(connection.consumeInput())
-            case .finished:
-                try settle(try results())
-                return
-            case .failed:
-                throw broken(.connectionLost, "connection to the server lost")
-            }
-        }
-    }
-
-    private func startCopy(_ statement: StaticString, expecting outcome: ResultSet.Outcome) throws(PostgresError) {
-        try checked(connection.send(script: statement.description))
-        try flush(until: nil)
-        guard let result = try nextResult(until: nil) else {
-            throw broken(.connectionLost, "connection to the server lost")
-        }
-        if result.outcome == outcome { return }
-        if result.outcome == .failure {
-            _ = try results()
-            try settle(.failure(result.failure()))
-        }
-        throw broken(.misuse, "statement is not the expected kind of COPY")
-    }
-
-    private func repeatWhenFull(_ send: () -> Bool?) throws(PostgresError) {
-        while true {
-            if let succeeded = send() {
-                try checked(succeeded)
-                return
-            }
-            try flush(until: nil)
-        }
     }
 }
 

@@ -87,18 +87,6 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         return state
     }
 
-    /// Whether the same call, made again later, may succeed without anything having been done twice.
-    package var isRetryable: Bool {
-        switch code {
-        case .server(let state):
-            state == .serializationFailure || state == .deadlockDetected || state == .lockNotAvailable
-        case .connectionLost, .unavailable, .queueFull, .queueTimeout: true
-        case .commitOutcomeUnknown, .statementTimeout, .cancelled, .shutDown, .decoding, .tooManyRows, .valueTooLarge,
-            .rolledBack, .configuration, .misuse:
-            false
-        }
-    }
-
     package var description: String {
         var text = "\(codeName): \(message)"
         if let constraint { text += " (constraint \(constraint))" }

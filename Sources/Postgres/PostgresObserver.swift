@@ -17,9 +17,9 @@ package enum PostgresLane: String, Sendable, Hashable, CaseIterable {
     case write
 }
 
-/// A snapshot for readiness and metrics.
-package struct PostgresClientState: Sendable, Hashable {
-    package enum Reachability: Sendable, Hashable {
+/// What a client does at the moment. For tests, which wait for it.
+struct PostgresClientState: Sendable, Hashable {
+    enum Reachability: Sendable, Hashable {
         /// Both lanes have a connection.
         case connected
         /// A lane has none yet, and no attempt has failed since it had one.
@@ -28,32 +28,29 @@ package struct PostgresClientState: Sendable, Hashable {
         case unreachable(since: ContinuousClock.Instant)
     }
 
-    package struct Lane: Sendable, Hashable {
-        package var connections = 0
-        package var busyConnections = 0
-        package var queued = 0
-        package var statistics = Statistics()
+    struct Lane: Sendable, Hashable {
+        var connections = 0
+        var busyConnections = 0
+        var queued = 0
+        var statistics = Statistics()
     }
 
     /// Counted since the client was made.
-    package struct Statistics: Sendable, Hashable {
-        package var accepted = 0
-        package var answered = 0
-        package var failed = 0
-        package var refusedQueueFull = 0
-        package var refusedUnavailable = 0
-        package var queueTimeouts = 0
-        package var sentAgain = 0
-        package var batches = 0
-        package var statements = 0
-        package var connectionsMade = 0
-        package var connectionsLost = 0
-        package var connectFailures = 0
+    struct Statistics: Sendable, Hashable {
+        var accepted = 0
+        var answered = 0
+        var refusedQueueFull = 0
+        var queueTimeouts = 0
+        var sentAgain = 0
+        var batches = 0
+        var statements = 0
+        var connectionsLost = 0
+        var connectFailures = 0
     }
 
-    package var reachability: Reachability
-    package var read: Lane
-    package var write: Lane
-    package var leasesInUse: Int
-    package var leaseWaiters: Int
+    var reachability: Reachability
+    var read: Lane
+    var write: Lane
+    var leasesInUse: Int
+    var leaseWaiters: Int
 }

@@ -119,7 +119,7 @@ final class Reactor {
         case .send(let slot, let batch):
             send(batch, lane: lane, slot: slot, now: now)
         case .expire(let expired):
-            fail(expired, PostgresError(.queueTimeout, "no connection became free in time"), lane: lane)
+            fail(expired, PostgresError(.queueTimeout, "no connection became free in time"))
         case .releaseCallers(let slot):
             for job in connections[lane][slot]?.conversation?.unsettled ?? [] { job.fail(core.lanes[lane].noAnswer) }
         case .drop(let slot):
@@ -127,9 +127,8 @@ final class Reactor {
         }
     }
 
-    private func fail(_ jobs: [QueuedJob<Job>], _ error: PostgresError, lane: Int) {
+    private func fail(_ jobs: [QueuedJob<Job>], _ error: PostgresError) {
         for queued in jobs { queued.job.fail(error) }
-        core.lanes[lane].state.withLock { $0.count(answered: 0, failed: jobs.count) }
     }
 
     // MARK: Connecting
@@ -163,7 +162,7 @@ final class Reactor {
             $0.connectFailed(slot: slot, now: now, jitter: .random(in: 0...1))
         }
         core.observe(.connectFailed(core.lanes[lane].name, error, retryIn: retryIn))
-        fail(failed, PostgresError(.unavailable, "database cannot be reached"), lane: lane)
+        fail(failed, PostgresError(.unavailable, "database cannot be reached"))
     }
 
     // MARK: Talking
@@ -192,7 +191,7 @@ final class Reactor {
         var delivery = Delivery()
         let outcome = connection.receive(into: &delivery, shared)
         shared.state.withLock { state in
-            state.count(answered: delivery.answered, failed: delivery.failed)
+            state.count(answered: delivery.answered)
             if !delivery.sentAgain.isEmpty { state.putBack(delivery.sentAgain, now: now) }
             switch outcome {
             case .finished: state.finished(slot: slot)
@@ -214,7 +213,7 @@ final class Reactor {
         var delivery = Delivery()
         connection.lost(into: &delivery)
         core.lanes[lane].state.withLock { state in
-            state.count(answered: delivery.answered, failed: delivery.failed)
+            state.count(answered: delivery.answered)
             state.putBack(delivery.sentAgain, now: now)
             state.lost(slot: slot, now: now, jitter: .random(in: 0...1))
         }
@@ -248,12 +247,12 @@ final class Reactor {
     private func finish() {
         wakeCallers()
         let error = PostgresError(.shutDown, "client was shut down")
-        for (lane, slots) in connections.enumerated() {
+        for slots in connections {
             for connection in slots {
                 var delivery = Delivery()
                 connection?.lost(into: &delivery)
                 delivery.wakeCallers()
-                fail(delivery.sentAgain, error, lane: lane)
+                fail(delivery.sentAgain, error)
             }
         }
         connections = []

@@ -62,8 +62,7 @@ final class ResultSet: @unchecked Sendable {
     enum Outcome {
         case rows
         case command
-        case copyIn
-        case copyOut
+        case copy
         case failure
         /// Skipped because a statement before it failed (pipeline mode).
         case skipped
@@ -75,8 +74,7 @@ final class ResultSet: @unchecked Sendable {
         switch PQresultStatus(pointer) {
         case PGRES_TUPLES_OK, PGRES_SINGLE_TUPLE: .rows
         case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: .command
-        case PGRES_COPY_IN: .copyIn
-        case PGRES_COPY_OUT, PGRES_COPY_BOTH: .copyOut
+        case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH: .copy
         case PGRES_PIPELINE_ABORTED: .skipped
         case PGRES_PIPELINE_SYNC: .synced
         default: .failure

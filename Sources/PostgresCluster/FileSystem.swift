@@ -4,7 +4,6 @@ import SystemPackage
 /// What `lstat` says about a path; a symbolic link is described itself, never followed.
 struct FileFacts {
     var isDirectory: Bool
-    var isRegular: Bool
     var owner: uid_t
     /// The permission bits, such as 0o700.
     var permissions: mode_t
@@ -16,7 +15,6 @@ struct FileFacts {
         var info = stat()
         guard lstat(path, &info) == 0 else { return nil }
         isDirectory = info.st_mode & S_IFMT == S_IFDIR
-        isRegular = info.st_mode & S_IFMT == S_IFREG
         owner = info.st_uid
         permissions = info.st_mode & 0o7777
         byteCount = Int(info.st_size)

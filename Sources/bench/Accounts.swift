@@ -2,6 +2,7 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import Crypto
+import JSON
 
 /// The accounts that `load.sql` makes, computed anew: whoever knows a user's number can speak for it.
 enum Accounts {
@@ -14,9 +15,7 @@ enum Accounts {
 
     /// - Throws: `BenchmarkFailure`, which the id's form rules out.
     static func id(_ number: Int) throws -> UserID {
-        let digits = Array("0123456789abcdef".utf8)
-        let bytes = SHA256.hash(data: Array("user-\(number)".utf8)).prefix(14)
-        let text = String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0x0F)]] }, as: UTF8.self)
+        let text = Hexadecimal.encode(Array(SHA256.hash(data: Array("user-\(number)".utf8)).prefix(14)))
         guard let id = UserID(text) else { throw BenchmarkFailure("\(text) is no user id") }
         return id
     }

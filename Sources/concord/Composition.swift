@@ -27,7 +27,7 @@ struct Composition {
         /// Routes that only development has; `nil` in production.
         var development: DevelopmentRoutes?
         /// Where the links in mails lead.
-        var actionPage: ActionLinks.Page
+        var actionPage: MailLinks.Page
         /// Creates the project when the database holds none; `nil` leaves that to `concord project init`.
         var projectToCreate: ProjectRecord?
         /// Called once the service answers requests.

@@ -94,13 +94,7 @@ struct Core: Service {
         if let project = composition.mode.projectToCreate {
             _ = try await store.createProject(project, apiKey: NewAPIKey.make(effects))
         }
-        guard
-            let project = try await ProjectCache.load(
-                store: store,
-                sealer: composition.sealer,
-                trust: composition.mode.trust
-            )
-        else {
+        guard let project = try await ProjectCache.load(store: store, trust: composition.mode.trust) else {
             throw StartupFailure(
                 "the database holds no project yet; create it with: concord project init --id PROJECT-ID",
                 .badConfiguration
@@ -137,23 +131,25 @@ struct Core: Service {
             passwords: passwords,
             providers: composition.mode.providers,
             sealer: composition.sealer,
-            actionLinks: try await actionLinks(),
+            mailLinks: try await mailLinks(),
             effects: effects
         )
         return (operations, keys)
     }
 
     /// Links lead to the public URL where one is configured, else to where the server listens.
-    private func actionLinks() async throws -> ActionLinks {
+    private func mailLinks() async throws -> MailLinks {
         let listen = composition.listen
-        if let publicURL = listen.publicURL { return ActionLinks(base: publicURL, page: composition.mode.actionPage) }
+        if let publicURL = listen.publicURL {
+            return MailLinks(base: publicURL, page: composition.mode.actionPage)
+        }
         // With port 0 the system chooses, and says so once the socket is bound.
         while listen.port == 0, address.value == nil {
             try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.addressRetryInterval) }
         }
         let port = listen.port == 0 ? address.value?.port ?? 0 : listen.port
         let host = listen.host.contains(":") ? "[\(listen.host)]" : listen.host
-        return ActionLinks(
+        return MailLinks(
             base: "\(listen.transport == .plain ? "http" : "https")://\(host):\(port)",
             page: composition.mode.actionPage
         )

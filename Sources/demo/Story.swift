@@ -49,14 +49,12 @@ struct Story {
     /// Signs in with the provider as Ada; what the client adds to the request is in `extra`.
     func signInWithProvider(_ extra: [String: JSONValue] = [:]) async throws -> HTTPCaller.Answer {
         let nonce = SymmetricKey(size: .bits128).withUnsafeBytes { Base64URL.encode($0) }
-        let digest = SHA256.hash(data: Array(nonce.utf8)).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
+        let digest = Hexadecimal.encode(Array(SHA256.hash(data: Array(nonce.utf8))))
         let answer = try await issuer.send(
             .POST,
             "/token",
             [
-                "sub": .string(subject), "aud": .string(Self.clientID), "nonce": .string(digest.joined()),
+                "sub": .string(subject), "aud": .string(Self.clientID), "nonce": .string(digest),
                 "email": .string(email), "email_verified": .bool(false), "name": .string("Ada Lovelace"),
             ]
         )

@@ -117,7 +117,7 @@ import Testing
         expect(.invalidSession, try await post(api, "/proof", ["kind": "session", "idToken": "x"], handle))
         let match = try #require(HTTPField.Name("If-Match"))
         for stale in [#""7""#, "7", "W/\"1\"", "x"] {
-            expect(.preconditionFailed, try await post(api, ":decline", [:], handle, headers: [match: stale]))
+            expect(.versionMismatch, try await post(api, ":decline", [:], handle, headers: [match: stale]))
         }
         #expect(try await post(api, "/proof", ["kind": "mailbox"], handle, headers: [match: #""1""#]).status == 202)
         expect(.wrongProof, try await post(api, "/proof:complete", ["linkSecret": "x"], handle))
@@ -125,9 +125,9 @@ import Testing
             .wrongProof,
             try await post(api, "/proof:complete", ["code": .string(String(repeating: "1", count: 9999))], handle)
         )
-        expect(.notFound, try await api.send(.get, "/concord/v1/nothing", key: nil))
+        expect(.noSuchRoute, try await api.send(.get, "/concord/v1/nothing", key: nil))
         expect(
-            .contentTooLarge,
+            .requestTooLarge,
             try await api.send(.post, Self.path + ":decline", Array(repeating: 32, count: 2 << 20), bearer: handle)
         )
         expect(.malformedRequest, try await api.send(.post, Self.path + ":decline", Array("[".utf8), bearer: handle))

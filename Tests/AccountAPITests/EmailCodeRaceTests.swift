@@ -37,7 +37,7 @@ struct EmailCodeRaceTests {
     @Test func `one link makes one account and one session`() async throws {
         try await TestAPI.with { api in
             let code = try await api.code("EMAIL_SIGNIN", for: "new@example.com")
-            let request = EmailLinkSignIn(email: "new@example.com", oobCode: code, idToken: nil)
+            let request = EmailLinkSignIn(email: "new@example.com", code: code, idToken: nil)
             let outcomes = try await race(api) { operations, _ in
                 switch try await operations.signInWithEmailLink(request, tenant: .project) {
                 case .success: return Denial?.none
@@ -45,7 +45,7 @@ struct EmailCodeRaceTests {
                 }
             }
             #expect(outcomes.count { $0 == nil } == 1)
-            #expect(outcomes.count { $0 == .refusal(.invalidActionCode) } == Self.callers - 1)
+            #expect(outcomes.count { $0 == .refusal(.invalidEmailCode) } == Self.callers - 1)
             let database = api.service.database
             for table: SQL in ["users", "identifiers", "sessions", "account_events"] {
                 #expect(try await database.count("SELECT count(*) FROM \(table)") == 1)
@@ -59,7 +59,7 @@ struct EmailCodeRaceTests {
             let first = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
             #expect(try await api.follow(first, as: "ada@example.com").status == 200)
             let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
-            let request = EmailLinkSignIn(email: "ada@example.com", oobCode: code, idToken: nil)
+            let request = EmailLinkSignIn(email: "ada@example.com", code: code, idToken: nil)
             let successes = try await race(api) { operations, _ in
                 if case .success = try await operations.signInWithEmailLink(request, tenant: .project) {
                     true
@@ -105,7 +105,7 @@ struct EmailCodeRaceTests {
                 newEmail: "new@example.com"
             )
             let successes = try await race(api) { operations, _ in
-                if case .success = try await operations.applyCode(code, tenant: .project) { true } else { false }
+                if case .success = try await operations.applyEmailCode(code, tenant: .project) { true } else { false }
             }
             #expect(successes.count { $0 } == 1)
             let database = api.service.database
@@ -127,11 +127,13 @@ struct EmailCodeRaceTests {
             )
             _ = try await api.signUp("new@example.com")
             let denials = try await race(api) { operations, _ -> Denial? in
-                if case .denied(let denial) = try await operations.applyCode(code, tenant: .project) { return denial }
+                if case .denied(let denial) = try await operations.applyEmailCode(code, tenant: .project) {
+                    return denial
+                }
                 return nil
             }
             #expect(denials.count { $0 == .refusal(.emailExists) } == 1)
-            #expect(denials.count { $0 == .refusal(.invalidActionCode) } == Self.callers - 1)
+            #expect(denials.count { $0 == .refusal(.invalidEmailCode) } == Self.callers - 1)
         }
     }
 
@@ -139,7 +141,7 @@ struct EmailCodeRaceTests {
         try await TestAPI.with { api in
             let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
             let denials = try await race(api) { operations, caller -> Denial? in
-                let request = EmailLinkSignIn(email: "guess\(caller)@example.com", oobCode: code, idToken: nil)
+                let request = EmailLinkSignIn(email: "guess\(caller)@example.com", code: code, idToken: nil)
                 if case .denied(let denial) = try await operations.signInWithEmailLink(request, tenant: .project) {
                     return denial
                 }
@@ -157,10 +159,12 @@ struct EmailCodeRaceTests {
             try await api.service.replaceAddress("intruder@example.com", by: "victim@example.com")
             let recovery = try await api.listedCode("RECOVER_EMAIL").code
             let link = try await api.code("EMAIL_SIGNIN", for: "victim@example.com")
-            let request = EmailLinkSignIn(email: "victim@example.com", oobCode: link, idToken: nil)
+            let request = EmailLinkSignIn(email: "victim@example.com", code: link, idToken: nil)
             _ = try await race(api) { operations, caller in
                 if caller % 4 < 2 {
-                    if case .success = try await operations.applyCode(recovery, tenant: .project) { return "recovered" }
+                    if case .success = try await operations.applyEmailCode(recovery, tenant: .project) {
+                        return "recovered"
+                    }
                 } else {
                     if case .success = try await operations.signInWithEmailLink(request, tenant: .project) {
                         return "owner"
@@ -190,8 +194,8 @@ struct EmailCodeRaceTests {
             let store = api.service.operations.store
             let now = api.service.clock.now
             let address = try #require(EmailAddress("ada@example.com"))
-            func code(_ byte: UInt8) -> OneTimeCodeRecord {
-                OneTimeCodeRecord(
+            func code(_ byte: UInt8) -> EmailCodeRecord {
+                EmailCodeRecord(
                     tenant: .project,
                     hash: Array(repeating: byte, count: 32),
                     kind: .emailSignIn,
@@ -205,7 +209,7 @@ struct EmailCodeRaceTests {
             try await store.issue(void, message: nil)
             try await api.service.change(
                 "ada@example.com",
-                companions: [.voidCodes(of: id, tenant: .project, includingRecovery: true, at: now)]
+                companions: [.voidEmailCodes(of: id, tenant: .project, includingRecovery: true, at: now)]
             ) { _ in }
             for record in [used, locked, fresh] { try await store.issue(record, message: nil) }
             let first = PostgresUUID(high: 1, low: 1)

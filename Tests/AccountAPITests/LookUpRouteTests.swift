@@ -31,7 +31,7 @@ struct LookUpRouteTests {
                 user.phoneNumber = PhoneNumber("+16505553434")
                 user.customAttributes = #"{"role":"editor"}"#
                 user.initialEmail = "first@example.com"
-                user.email?.proof = .mailedCode
+                user.email?.proof = .emailCode
                 user.emailProvenAt = user.createdAt
             }
             try await transcript.post("everything set", ["idToken": account["idToken"] ?? .null], to: api.wire)

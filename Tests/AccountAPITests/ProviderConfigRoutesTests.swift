@@ -213,6 +213,54 @@ import Testing
         }
     }
 
+    @Test func `a secret that does not open concerns its provider alone, and is kept until it is replaced`()
+        async throws
+    {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            _ = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", Self.demo)
+            _ = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.other", Self.demo)
+            let apple: JSONValue = [
+                "clientId": "services-id",
+                "appleSignInConfig": ["codeFlowConfig": ["teamId": "T1", "keyId": "K1", "privateKey": "s3cret"]],
+            ]
+            _ = try await api.asAdministrator(.post, Self.supported + "?idpId=apple.com", apple)
+            // The third byte begins the name of the key-encryption key: it names one now that nobody has.
+            try await api.service.database.execute(
+                """
+                UPDATE provider_configs SET sealed_client_secret = set_byte(sealed_client_secret, 2, 88),
+                    sealed_apple_key = set_byte(sealed_apple_key, 2, 88) WHERE provider_id <> 'oidc.other'
+                """
+            )
+
+            let listed = try await api.asAdministrator(.get, Self.oauth).json["oauthIdpConfigs"]?.array
+            #expect(listed?.map { $0["clientSecret"]?.string } == [nil, "s3cret-of-oidc"])
+            let read = try await api.asAdministrator(.get, Self.oauth + "/oidc.demo").json
+            #expect(read["issuer"] == "https://issuer.example" && read["clientSecret"] == nil)
+            let readApple = try await api.asAdministrator(.get, Self.supported + "/apple.com").json
+            #expect(readApple["appleSignInConfig"]?["codeFlowConfig"] == ["teamId": "T1", "keyId": "K1"])
+            // ID tokens are verified without it.
+            #expect(try await api.signInWithDemo(issuer: "https://issuer.example").status == 200)
+
+            let renamed = try await api.asAdministrator(
+                .patch,
+                Self.oauth + "/oidc.demo?updateMask=displayName",
+                ["displayName": "Other"]
+            )
+            #expect(renamed.json["displayName"] == "Other")
+            let kept: Query<Int64?> =
+                "SELECT count(*) FROM provider_configs WHERE get_byte(sealed_client_secret, 2) = 88"
+            #expect(try await api.service.database.count(kept) == 1)
+            let replaced = try await api.asAdministrator(
+                .patch,
+                Self.oauth + "/oidc.demo?updateMask=clientSecret",
+                ["clientSecret": "another"]
+            )
+            #expect(replaced.json["clientSecret"] == "another")
+            #expect(try await api.service.database.count(kept) == 0)
+            #expect(try await api.asAdministrator(.delete, Self.supported + "/apple.com").text == "{}")
+        }
+    }
+
     // MARK: The issuer
 
     @Test func `the issuer of a provider in use stays, everything else may change`() async throws {
@@ -265,7 +313,7 @@ import Testing
                     )
                 ),
                 sealer: development.sealer,
-                actionLinks: development.actionLinks,
+                mailLinks: development.mailLinks,
                 effects: development.effects
             )
             for issuer in ["http://127.0.0.1:9100", "http://localhost:9100", "http://issuer.example"] {
@@ -323,7 +371,7 @@ import Testing
             config.issuer = "https://issuer.example"
             #expect(try await services[0].operations.addProviderConfig(config) == nil)
             let changes: [@Sendable (inout ProviderConfig) -> Void] = [
-                { $0.displayName = "Demo" }, { $0.isEnabled = true }, { $0.clientSecret = "s3cret" },
+                { $0.displayName = "Demo" }, { $0.isEnabled = true }, { $0.clientSecret = .text("s3cret") },
                 { $0.acceptsAuthorizationCodes = true },
             ]
             try await withThrowingTaskGroup { group in

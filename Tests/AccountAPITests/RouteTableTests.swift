@@ -43,20 +43,3 @@ struct RouteTableTests {
         #expect(find(method, path) == expected)
     }
 }
-
-struct PercentEncodingTests {
-    @Test(
-        arguments: [
-            ("a=1&b=2", ["a": "1", "b": "2"]), ("a=1&a=2", ["a": "1"]), ("a", ["a": ""]), ("a=", ["a": ""]),
-            ("=x", ["": "x"]), ("&&a=b=c&", ["a": "b=c"]), ("", [:]), ("%61=%C3%A9", ["a": "é"]),
-            ("a=%FF&b=%4&c=%zz&d=1", ["d": "1"]), ("a=b+c", ["a": "b+c"]),
-        ] as [(String, [String: String])]
-    )
-    func `pairs are decoded, and what cannot be is left out`(text: String, expected: [String: String]) {
-        #expect(PercentEncoding.pairs(text.utf8, plusIsSpace: false) == expected)
-    }
-
-    @Test func `in a form a plus is a space`() {
-        #expect(PercentEncoding.pairs("a+b=c+%2B".utf8, plusIsSpace: true) == ["a b": "c +"])
-    }
-}

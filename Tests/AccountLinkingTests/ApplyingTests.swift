@@ -7,7 +7,7 @@ struct ApplyingTests {
     private let full = Account.fixture(
         "a",
         email: bob,
-        proof: .mailedCode,
+        proof: .emailCode,
         password: true,
         emailLink: true,
         phone: true,

@@ -88,17 +88,17 @@ struct Attacks {
     }
 
     @Test func `unexpired e-mail change: a change begun before the owner came is never confirmed`() {
-        let begun = EmailCode.verifyAndChange(to: bob, sentFor: ann, sessionEpoch: 7)
+        let begun = EmailCodeChange.verifyAndChange(to: bob, sentFor: ann, sessionEpoch: 7)
         let unproven = Account.fixture("m", email: ann, password: true)
         for (way, account) in arrivals(at: unproven) {
             #expect(
                 decideApplyEmailCode(account: account, code: begun, owner: nil)
-                    == Verdict(.u12, .refuse(.invalidActionCode)),
+                    == Verdict(.u12, .refuse(.invalidEmailCode)),
                 "after \(way)"
             )
         }
         // The same for a proven account whose owner resets or changes the password to be rid of an intruder.
-        let proven = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        let proven = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         let rescues = [
             decideResetPassword(policy: LinkPolicy(), account: proven, address: ann),
             decideChangePassword(policy: LinkPolicy(), account: proven, isSessionRecent: true),
@@ -110,7 +110,7 @@ struct Attacks {
             }
             #expect(
                 decideApplyEmailCode(account: proven.applying(change), code: begun, owner: nil)
-                    == Verdict(.u12, .refuse(.invalidActionCode))
+                    == Verdict(.u12, .refuse(.invalidEmailCode))
             )
         }
     }
@@ -140,7 +140,7 @@ struct Attacks {
     func `non-verifying provider: whoever claims an address at it gets a conflict, never the account`(
         attacker: ProviderID
     ) {
-        let owner = Account.fixture("m", email: bob, proof: .mailedCode, password: true)
+        let owner = Account.fixture("m", email: bob, proof: .emailCode, password: true)
         let verdict = decideSignInWithIdp(
             policy: LinkPolicy(),
             accounts: MatchingAccounts(identityOwner: nil, emailOwner: owner),
@@ -154,7 +154,7 @@ struct Attacks {
 
     @Test func `nOAuth: an address written into a work directory is nobody's word`() {
         let mailbox = address("ann@outlook.com")
-        let owner = Account.fixture("m", email: mailbox, proof: .mailedCode, password: true)
+        let owner = Account.fixture("m", email: mailbox, proof: .emailCode, password: true)
         let verdict = decideSignInWithIdp(
             policy: LinkPolicy(),
             accounts: MatchingAccounts(identityOwner: nil, emailOwner: owner),
@@ -174,7 +174,7 @@ struct Attacks {
 
     @Test func `a pending credential of one account is linked by no session of another (CVE-2026-9087)`() {
         let now = Timestamp(secondsSinceEpoch: 1_700_000_000)
-        let victim = Account.fixture("victim", email: ann, proof: .mailedCode, password: true)
+        let victim = Account.fixture("victim", email: ann, proof: .emailCode, password: true)
         let facts = ConflictFacts(
             state: .open,
             expiresAt: now.adding(seconds: 3600),
@@ -198,7 +198,7 @@ struct Attacks {
     }
 
     @Test func `a link without a verified address stays a conflict in every mode of trust (CVE-2026-56666)`() {
-        let owner = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         for trust in EmailTrust.allCases {
             let verdict = decideSignInWithIdp(
                 policy: .policy { $0.emailTrust = trust },

@@ -28,7 +28,7 @@ struct ConflictMatrix {
         ),
         Line(
             "password, verified",
-            .fixture("m", email: ann, proof: .mailedCode, password: true),
+            .fixture("m", email: ann, proof: .emailCode, password: true),
             (.i7, .i11, .m2, .p1, .s6)
         ),
         Line(

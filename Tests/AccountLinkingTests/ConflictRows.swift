@@ -6,7 +6,7 @@ private let policyVersion: Int64 = 3
 private let credential = incoming(.gitHub, "github-ann", ann, flagged: true)
 
 /// The account of the conflicts here: its address proven, unless told otherwise.
-private func owner(proof: EmailProof? = .mailedCode, _ change: (inout Account) -> Void = { _ in }) -> Account {
+private func owner(proof: EmailProof? = .emailCode, _ change: (inout Account) -> Void = { _ in }) -> Account {
     var account = Account.fixture("a", email: ann, proof: proof, password: true)
     change(&account)
     return account
@@ -106,7 +106,7 @@ struct ProveConflictRows {
         let changes: [(inout Account) -> Void] = [
             { $0.sessionEpoch += 1 },
             { $0.email = nil },
-            { $0.email = AccountEmail(address: bob, proof: .mailedCode) },
+            { $0.email = AccountEmail(address: bob, proof: .emailCode) },
         ]
         for change in changes {
             #expect(decide(bound, account: owner(change)) == Verdict(.q7, .refuse(.proofStale)))
@@ -200,7 +200,7 @@ struct ResolveConflictRows {
 
     @Test func `J4: a proof holds for the account, the address and the policy it was asked for`() {
         #expect(decide(proven, target: owner { $0.sessionEpoch += 1 }) == Verdict(.j4, .refuse(.proofStale)))
-        let moved = owner { $0.email = AccountEmail(address: bob, proof: .mailedCode) }
+        let moved = owner { $0.email = AccountEmail(address: bob, proof: .emailCode) }
         #expect(decide(proven, target: moved) == Verdict(.j4, .refuse(.proofStale)))
         var older = proof()
         older.binding.policyVersion -= 1
@@ -237,7 +237,7 @@ struct ResolveConflictRows {
     @Test func `J11: the owner of a mailbox nobody had proven takes the account over`() {
         let unproven = owner(proof: nil) { $0.linkedProviders = [.facebook: "intruder"] }
         let takeover = AccountChange.only {
-            $0.email = .prove(.mailedCode)
+            $0.email = .prove(.emailCode)
             $0.password = .remove
             $0.emailLink = false
             $0.phone = .remove
@@ -284,7 +284,7 @@ enum ConflictCase {
     static let targets: [Account?] = [
         nil, owner(), owner(proof: nil), owner { $0.sessionEpoch += 1 }, owner { $0.isDisabled = true },
         owner { $0.hasSecondFactor = true }, owner { $0.linkedProviders = [.gitHub: "another"] },
-        owner { $0.email = AccountEmail(address: bob, proof: .mailedCode) },
+        owner { $0.email = AccountEmail(address: bob, proof: .emailCode) },
     ]
 
     static let resolutions: [(facts: ConflictFacts?, isProver: Bool, verdict: Verdict<ResolutionDecision>)] = {

@@ -138,7 +138,7 @@ struct IdentifierTests {
     }
 
     @Test func `an email proof reads back from its name`() {
-        let proofs: [EmailProof] = [.mailedCode, .emailLink, .passwordReset, .administrator, .provider(.google)]
+        let proofs: [EmailProof] = [.emailCode, .emailLink, .passwordReset, .administrator, .provider(.google)]
         for proof in proofs { #expect(EmailProof(name: proof.name) == proof) }
         #expect(EmailProof(name: "somebody") == nil)
         #expect(EmailProof(name: "provider:") == nil)

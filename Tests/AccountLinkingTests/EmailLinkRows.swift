@@ -43,12 +43,12 @@ struct EmailLinkRows {
     }
 
     @Test func `M2: a link signs in to a proven account, which keeps all it has`() {
-        let owner = Account.fixture("o", email: ann, proof: .mailedCode, password: true)
+        let owner = Account.fixture("o", email: ann, proof: .emailCode, password: true)
         #expect(
             decide(owner: owner)
                 == Verdict(.m2, .signIn(user("o"), .only { $0.emailLink = true }, emailWasRecycled: false))
         )
-        let again = Account.fixture("o", email: ann, proof: .mailedCode, password: true, emailLink: true)
+        let again = Account.fixture("o", email: ann, proof: .emailCode, password: true, emailLink: true)
         #expect(decide(owner: again) == Verdict(.m2, .signIn(user("o"), .nothing, emailWasRecycled: false)))
     }
 
@@ -122,7 +122,7 @@ struct EmailLinkRows {
     }
 
     @Test func `M6: a link that replaces the address remembers the first one and ends other sessions`() {
-        let target = Account.fixture("t", email: bob, proof: .mailedCode, password: true)
+        let target = Account.fixture("t", email: bob, proof: .emailCode, password: true)
         #expect(
             decide(target: target)
                 == Verdict(
@@ -181,7 +181,7 @@ struct EmailLinkRows {
     }
 
     @Test func `M7: a link to somebody else's address is not attached`() {
-        let owner = Account.fixture("o", email: ann, proof: .mailedCode, secondFactor: true)
+        let owner = Account.fixture("o", email: ann, proof: .emailCode, secondFactor: true)
         let target = Account.fixture("t", email: bob, secondFactor: true)
         #expect(decide(owner: owner, target: target) == Verdict(.m7, .refuse(.emailExists)))
         #expect(

@@ -4,9 +4,7 @@ import Testing
 
 /// The decision tables as they follow from the code, for people to review.
 struct GoldenTables {
-    private let golden = GoldenFiles([
-        "email-link.txt", "link-with-idp.txt", "password.txt", "sign-in-with-idp.txt", "sign-up.txt", "updates.txt",
-    ])
+    private let golden = GoldenFiles()
 
     private func account(_ candidates: [Account?], writtenBy decision: SignInDecision) -> Account? {
         guard case .signIn(let id, let change, _) = decision, !change.isEmpty else { return nil }
@@ -81,9 +79,5 @@ struct GoldenTables {
             table.add(point.verdict.rule, point.verdict.decision.described, writesTo: nil)
         }
         try golden.expect(table.text(combinations: UpdateCase.all.count), matches: "updates.txt")
-    }
-
-    @Test func `every golden file is compared`() throws {
-        #expect(try golden.unreferencedFiles() == [])
     }
 }

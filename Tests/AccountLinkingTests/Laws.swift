@@ -539,7 +539,7 @@ struct UpdateLaws {
         let accounts = [
             Account.fixture("a"),
             .fixture("a", email: ann, password: true, emailLink: true, phone: true, providers: [.facebook: "f"]),
-            .fixture("a", email: bob, proof: .mailedCode, providers: [.google: "g"], disabled: true),
+            .fixture("a", email: bob, proof: .emailCode, providers: [.google: "g"], disabled: true),
             .fixture("a", email: bob, password: true, initialEmail: true),
         ]
         let pairs = distinct.flatMap { first in distinct.map { (first, $0) } }

@@ -60,7 +60,7 @@ struct LinkWithIdpRows {
 
     @Test(arguments: [IncomingCredential.trusted, .untrusted])
     func `L3: an address of another account is a conflict with that account`(credential: IncomingCredential) {
-        let owner = Account.fixture("m", email: ann, proof: .mailedCode)
+        let owner = Account.fixture("m", email: ann, proof: .emailCode)
         let conflict = Verdict<SignInDecision>(.l3, .conflict(.emailAlreadyInUse(account: user("m"))))
         let target = Account.fixture("t", email: bob, password: true)
         #expect(decide(credential, to: target, emailOwner: owner) == conflict)
@@ -70,7 +70,7 @@ struct LinkWithIdpRows {
     }
 
     @Test func `L4: linking keeps the account's own address`() {
-        let target = Account.fixture("t", email: bob, proof: .mailedCode, password: true)
+        let target = Account.fixture("t", email: bob, proof: .emailCode, password: true)
         #expect(decide(.trusted, to: target) == linked(.l4, identity(.google, "google-ann")))
     }
 
@@ -94,13 +94,13 @@ struct LinkWithIdpRows {
                 == linked(.l4, identity(.google, "google-ann"), email: .prove(.provider(.google)))
         )
         #expect(decide(.untrusted, to: target, emailOwner: target) == linked(.l4, identity(.gitHub, "github-ann")))
-        let proven = Account.fixture("t", email: ann, proof: .mailedCode, password: true)
+        let proven = Account.fixture("t", email: ann, proof: .emailCode, password: true)
         #expect(decide(.trusted, to: proven, emailOwner: proven) == linked(.l4, identity(.google, "google-ann")))
     }
 
     @Test func `L5: with duplicates allowed nobody's address is in the way and none is copied`() {
         let target = Account.fixture("t", phone: true)
-        let owner = Account.fixture("m", email: ann, proof: .mailedCode)
+        let owner = Account.fixture("m", email: ann, proof: .emailCode)
         #expect(
             decide(.trusted, to: target, policy: .duplicates, emailOwner: owner)
                 == linked(.l5, identity(.google, "google-ann"))
@@ -113,7 +113,7 @@ struct LinkWithIdpRows {
     }
 
     @Test func `L6: a session without the second factor links nothing yet, one that carries it links at once`() {
-        let target = Account.fixture("t", email: bob, proof: .mailedCode, password: true, secondFactor: true)
+        let target = Account.fixture("t", email: bob, proof: .emailCode, password: true, secondFactor: true)
         #expect(
             decide(.trusted, to: target, policy: .secondFactors) == Verdict(.l6, .secondFactorRequired(user("t")))
         )

@@ -7,15 +7,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Every rule, refusal and conflict must be reachable, or exempted here by name; an exemption that is no longer needed
-/// fails as well.
+/// Every rule, refusal and conflict must be reachable.
 struct OutcomeCoverage {
-    private static let exemptRules: Set<Rule> = [
-        // A statement about I2: provider rows keep their own addresses. Tested under its name.
-        .u8
-    ]
-    private static let exemptRefusals: Set<Refusal> = []
-
     /// The decisions too small for a space of their own.
     private static let small: [(rule: Rule, refusal: Refusal?)] = {
         let account = Account.fixture("a")
@@ -110,17 +103,17 @@ struct OutcomeCoverage {
         SignInWithIdpCase.verdicts + LinkWithIdpCase.verdicts + EmailLinkCase.verdicts + SignUpCase.verdicts
         + PasswordCase.verdicts
 
-    @Test func `every rule decides something, or is exempt by name`() {
+    @Test func `every rule decides something`() {
         let seen = Set(Self.signIns.map(\.rule)).union(UpdateCase.all.map(\.verdict.rule))
             .union(Self.small.map(\.rule))
-        #expect(Set(Rule.allCases).subtracting(seen) == Self.exemptRules)
+        #expect(Set(Rule.allCases).subtracting(seen) == [])
     }
 
-    @Test func `every refusal is given, or is exempt by name`() {
+    @Test func `every refusal is given`() {
         let seen = Set(Self.signIns.compactMap(\.decision.refusal))
             .union(UpdateCase.all.compactMap(\.verdict.decision.refusal))
             .union(Self.small.compactMap(\.refusal))
-        #expect(Set(Refusal.allCases).subtracting(seen) == Self.exemptRefusals)
+        #expect(Set(Refusal.allCases).subtracting(seen) == [])
     }
 
     @Test func `every conflict arises`() {

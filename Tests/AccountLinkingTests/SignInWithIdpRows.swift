@@ -39,7 +39,7 @@ struct SignInWithIdpRows {
 
     @Test func `I2: a linked identity always wins, even when its address belongs to somebody else`() {
         let linked = Account.fixture("f", email: bob, providers: [.google: "google-ann"])
-        let other = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        let other = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         #expect(
             decide(.trusted, identityOwner: linked, emailOwner: other)
                 == Verdict(.i2, .signIn(user("f"), .nothing, emailWasRecycled: false))
@@ -63,7 +63,7 @@ struct SignInWithIdpRows {
                     .signIn(user("f"), .only { $0.email = .prove(.provider(.google)) }, emailWasRecycled: false)
                 )
         )
-        let proven = Account.fixture("f", email: ann, proof: .mailedCode, providers: [.google: "google-ann"])
+        let proven = Account.fixture("f", email: ann, proof: .emailCode, providers: [.google: "google-ann"])
         #expect(
             decide(.trusted, identityOwner: proven, emailOwner: proven)
                 == Verdict(.i2, .signIn(user("f"), .nothing, emailWasRecycled: false))
@@ -154,7 +154,7 @@ struct SignInWithIdpRows {
     }
 
     @Test func `I6: a reauthentication links nobody either`() {
-        let proven = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        let proven = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         #expect(
             decide(.trusted, emailOwner: proven, createsUsers: false) == Verdict(.i6, .refuse(.userNotFound))
         )
@@ -168,7 +168,7 @@ struct SignInWithIdpRows {
         let owner = Account.fixture(
             "m",
             email: ann,
-            proof: .mailedCode,
+            proof: .emailCode,
             password: true,
             phone: true,
             providers: [.gitHub: "github-ann"]
@@ -251,7 +251,7 @@ struct SignInWithIdpRows {
     }
 
     @Test func `I10: a trusted provider does not get into a disabled account`() {
-        let proven = Account.fixture("m", email: ann, proof: .mailedCode, disabled: true, secondFactor: true)
+        let proven = Account.fixture("m", email: ann, proof: .emailCode, disabled: true, secondFactor: true)
         #expect(decide(.trusted, policy: .secondFactors, emailOwner: proven) == Verdict(.i10, .refuse(.userDisabled)))
         let unproven = Account.fixture("m", email: ann, password: true, disabled: true)
         #expect(decide(.trusted, emailOwner: unproven) == Verdict(.i10, .refuse(.userDisabled)))
@@ -259,7 +259,7 @@ struct SignInWithIdpRows {
 
     @Test(arguments: [
         Account.fixture("m", email: ann, password: true),
-        .fixture("m", email: ann, proof: .mailedCode, password: true),
+        .fixture("m", email: ann, proof: .emailCode, password: true),
         .fixture("m", email: ann, emailLink: true, disabled: true),
         .fixture("m", email: ann, proof: .emailLink, emailLink: true, secondFactor: true),
     ])
@@ -297,14 +297,14 @@ struct SignInWithIdpRows {
     }
 
     @Test func `I12: a reauthentication never ends in a conflict`() {
-        let owner = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         #expect(
             decide(.untrusted, emailOwner: owner, createsUsers: false) == Verdict(.i12, .refuse(.userNotFound))
         )
     }
 
     @Test func `I13: the second factor comes before a merge, a recycling and a takeover`() {
-        let proven = Account.fixture("m", email: ann, proof: .mailedCode, password: true, secondFactor: true)
+        let proven = Account.fixture("m", email: ann, proof: .emailCode, password: true, secondFactor: true)
         let recycled = Account.fixture(
             "m",
             email: ann,
@@ -333,14 +333,14 @@ struct SignInWithIdpRows {
     func `I14: closed to new users, a first sign-in makes no account`(credential: IncomingCredential) {
         let closed = LinkPolicy.policy { $0.allowsClientSignUp = false }
         #expect(decide(credential, policy: closed) == Verdict(.i14, .refuse(.signUpDisabled)))
-        let owner = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         #expect(decide(.trusted, policy: closed, emailOwner: owner).rule == .i7)
         #expect(decide(.untrusted, policy: closed, emailOwner: owner).rule == .i11)
     }
 
     @Test(arguments: [IncomingCredential.trusted, .untrusted])
     func `I15: with duplicates allowed the address stays in the provider's row`(credential: IncomingCredential) {
-        let owner = Account.fixture("m", email: ann, proof: .mailedCode, password: true)
+        let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         let created = Verdict<SignInDecision>(
             .i15,
             .createUser(

@@ -19,7 +19,7 @@ struct SignUpRows {
     @Test(arguments: [
         Account.fixture("o", email: ann, password: true),
         .fixture("o", email: ann, proof: .emailLink, emailLink: true),
-        .fixture("o", email: ann, proof: .mailedCode, password: true, providers: [.gitHub: "g"], disabled: true),
+        .fixture("o", email: ann, proof: .emailCode, password: true, providers: [.gitHub: "g"], disabled: true),
     ])
     func `P1: an address that is taken is refused, with enumeration protection and in both modes`(owner: Account) {
         let refused = Verdict<SignInDecision>(.p1, .refuse(.emailExists))
@@ -78,7 +78,7 @@ struct SignUpRows {
         }
         var remembering = change
         remembering.rememberedInitialEmail = bob
-        let target = Account.fixture("t", email: bob, proof: .mailedCode, password: true)
+        let target = Account.fixture("t", email: bob, proof: .emailCode, password: true)
         #expect(
             decide(link(target), policy: .enumerable)
                 == Verdict(.p4, .signIn(user("t"), remembering, emailWasRecycled: false))
@@ -91,7 +91,7 @@ struct SignUpRows {
     }
 
     @Test func `P17: with addresses protected another address needs verification first, as in U1`() {
-        let target = Account.fixture("t", email: bob, proof: .mailedCode, password: true)
+        let target = Account.fixture("t", email: bob, proof: .emailCode, password: true)
         #expect(decide(link(target)) == Verdict(.p17, .refuse(.emailChangeNeedsVerification)))
         // Neither an old session nor an address of somebody else's is told anything new.
         #expect(decide(link(target, recent: false)).rule == .p16)
@@ -120,13 +120,12 @@ struct SignUpRows {
     }
 
     @Test func `P7: an address stays taken after its password is unlinked`() {
-        let account = Account.fixture("o", email: ann, proof: .mailedCode, password: true, emailLink: true)
+        let account = Account.fixture("o", email: ann, proof: .emailCode, password: true, emailLink: true)
         let unlinked = decideUnlink(
             policy: LinkPolicy(),
             account: account,
             removal: Removal(providers: [.password]),
-            request: .client(isSessionRecent: false),
-            alwaysKeepsLastMethod: false
+            request: .client(isSessionRecent: false)
         )
         guard case .apply(_, let change, _) = unlinked.decision else {
             Issue.record("the password was not unlinked")

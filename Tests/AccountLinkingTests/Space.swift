@@ -18,7 +18,7 @@ extension Account {
     ) -> Account {
         var account = Account.fixture(id)
         if let email {
-            account.email = AccountEmail(address: email, proof: choices.chooseBool() ? .mailedCode : nil)
+            account.email = AccountEmail(address: email, proof: choices.chooseBool() ? .emailCode : nil)
         }
         switch choices.choose(from: isCoarse ? [0, 3] : [0, 1, 2, 3]) {
         case 0: break
@@ -355,7 +355,7 @@ struct UpdateCase {
         case .applyEmailCode:
             account.hasInitialEmail = choices.chooseBool()
             let code = choices.choose(from: [
-                EmailCode.recover(initial: ann),
+                EmailCodeChange.recover(initial: ann),
                 .verifyAndChange(to: ann, sentFor: email, sessionEpoch: account.sessionEpoch),
                 .verifyAndChange(to: ann, sentFor: email, sessionEpoch: account.sessionEpoch - 1),
                 .verifyAndChange(to: ann, sentFor: address("old@example.com"), sessionEpoch: account.sessionEpoch),
@@ -376,8 +376,7 @@ struct UpdateCase {
                     Removal(providers: [.facebook]), Removal(providers: [.password, .phone, .facebook]),
                     Removal(email: true), Removal(password: true),
                 ]),
-                request: .client(isSessionRecent: choices.chooseBool()),
-                alwaysKeepsLastMethod: false
+                request: .client(isSessionRecent: choices.chooseBool())
             )
         case .updateByAdmin:
             let update = choices.choose(from: [

@@ -35,7 +35,7 @@ struct ResetPasswordRows {
                     )
                 )
         )
-        let proven = Account.fixture("o", email: ann, proof: .mailedCode, password: true, emailLink: true)
+        let proven = Account.fixture("o", email: ann, proof: .emailCode, password: true, emailLink: true)
         #expect(
             decide(proven)
                 == Verdict(
@@ -56,7 +56,7 @@ struct ResetPasswordRows {
         let account = Account.fixture(
             "o",
             email: ann,
-            proof: .mailedCode,
+            proof: .emailCode,
             password: true,
             phone: true,
             providers: [.google: "intruder", .gitHub: "github-ann"]
@@ -101,7 +101,7 @@ struct ResetPasswordRows {
     }
 
     @Test func `R4: the number is released, not forgotten`() {
-        let account = Account.fixture("o", email: ann, proof: .mailedCode, password: true, phone: true)
+        let account = Account.fixture("o", email: ann, proof: .emailCode, password: true, phone: true)
         #expect(
             decide(account)
                 == Verdict(
@@ -120,7 +120,7 @@ struct ResetPasswordRows {
     }
 
     @Test func `R5: a code for an account or an address that is no more is invalid`() {
-        let invalid = Verdict<UpdateDecision>(.r5, .refuse(.invalidActionCode))
+        let invalid = Verdict<UpdateDecision>(.r5, .refuse(.invalidEmailCode))
         #expect(decide(nil) == invalid)
         #expect(decide(.fixture("o", email: bob, password: true, disabled: true)) == invalid)
         #expect(decide(.fixture("o", phone: true)) == invalid)
@@ -132,9 +132,9 @@ struct ResetPasswordRows {
             $0.endsSessions = true
         }
         let kept = Verdict<UpdateDecision>(.r6, .apply(user("o"), change, issuesTokens: false))
-        let linked = Account.fixture("o", email: ann, proof: .mailedCode, providers: [.gitHub: "github-ann"])
+        let linked = Account.fixture("o", email: ann, proof: .emailCode, providers: [.gitHub: "github-ann"])
         #expect(decide(linked, policy: gentle) == kept)
-        #expect(decide(.fixture("o", email: ann, proof: .mailedCode, phone: true), policy: gentle) == kept)
+        #expect(decide(.fixture("o", email: ann, proof: .emailCode, phone: true), policy: gentle) == kept)
     }
 
     @Test func `R7: a disabled account's password is not reset`() {
@@ -161,14 +161,14 @@ struct ChangeEmailRows {
 
     private func apply(
         _ account: Account?,
-        _ code: EmailCode,
+        _ code: EmailCodeChange,
         owner: Account? = nil
     ) -> Verdict<UpdateDecision> {
         decideApplyEmailCode(account: account, code: code, owner: owner)
     }
 
-    private let bobs = Account.fixture("t", email: bob, proof: .mailedCode, password: true)
-    private let change = EmailCode.verifyAndChange(to: ann, sentFor: bob, sessionEpoch: 7)
+    private let bobs = Account.fixture("t", email: bob, proof: .emailCode, password: true)
+    private let change = EmailCodeChange.verifyAndChange(to: ann, sentFor: bob, sessionEpoch: 7)
 
     @Test func `U0: a disabled account changes nothing`() {
         let disabled = Account.fixture("t", email: ann, disabled: true)
@@ -241,7 +241,7 @@ struct ChangeEmailRows {
     }
 
     @Test func `U8: a provider that still has the old address does not bring it back`() {
-        let account = Account.fixture("t", email: bob, proof: .mailedCode, providers: [.google: "google-ann"])
+        let account = Account.fixture("t", email: bob, proof: .emailCode, providers: [.google: "google-ann"])
         let verdict = decideSignInWithIdp(
             policy: LinkPolicy(),
             accounts: MatchingAccounts(identityOwner: account, emailOwner: nil),
@@ -269,7 +269,7 @@ struct ChangeEmailRows {
 
     @Test func `U11: a mailed change sets the address proven, remembers the first one and ends sessions`() {
         let expected = AccountChange.only {
-            $0.email = .set(ann, proof: .mailedCode)
+            $0.email = .set(ann, proof: .emailCode)
             $0.rememberedInitialEmail = bob
             $0.endsSessions = true
         }
@@ -279,7 +279,7 @@ struct ChangeEmailRows {
         again.rememberedInitialEmail = nil
         let changedBefore = Account.fixture("t", email: bob, password: true, initialEmail: true)
         #expect(apply(changedBefore, change) == Verdict(.u11, .apply(user("t"), again, issuesTokens: false)))
-        let first = EmailCode.verifyAndChange(to: ann, sentFor: nil, sessionEpoch: 7)
+        let first = EmailCodeChange.verifyAndChange(to: ann, sentFor: nil, sessionEpoch: 7)
         #expect(
             apply(.fixture("t", phone: true), first)
                 == Verdict(.u11, .apply(user("t"), again, issuesTokens: false))
@@ -288,16 +288,16 @@ struct ChangeEmailRows {
 
     @Test func `U11: a mailed change to the address the account has proves it`() {
         let account = Account.fixture("t", email: ann, password: true)
-        let code = EmailCode.verifyAndChange(to: ann, sentFor: ann, sessionEpoch: 7)
+        let code = EmailCodeChange.verifyAndChange(to: ann, sentFor: ann, sessionEpoch: 7)
         let proven = AccountChange.only {
-            $0.email = .prove(.mailedCode)
+            $0.email = .prove(.emailCode)
             $0.endsSessions = true
         }
         #expect(apply(account, code, owner: account) == Verdict(.u11, .apply(user("t"), proven, issuesTokens: false)))
     }
 
     @Test func `U12: a mailed change is invalid once the account, its address or its session epoch is another`() {
-        let invalid = Verdict<UpdateDecision>(.u12, .refuse(.invalidActionCode))
+        let invalid = Verdict<UpdateDecision>(.u12, .refuse(.invalidEmailCode))
         #expect(apply(nil, change) == invalid)
         #expect(apply(nil, .recover(initial: ann)) == invalid)
         #expect(apply(.fixture("t", epoch: 8, email: bob), change) == invalid)
@@ -312,9 +312,9 @@ struct ChangeEmailRows {
     }
 
     @Test func `U14: the first address comes back proven whatever happened since, and sessions end`() {
-        let stolen = Account.fixture("t", epoch: 12, email: bob, proof: .mailedCode, initialEmail: true)
+        let stolen = Account.fixture("t", epoch: 12, email: bob, proof: .emailCode, initialEmail: true)
         let restored = AccountChange.only {
-            $0.email = .set(ann, proof: .mailedCode)
+            $0.email = .set(ann, proof: .emailCode)
             $0.endsSessions = true
         }
         #expect(
@@ -322,7 +322,7 @@ struct ChangeEmailRows {
         )
         let same = Account.fixture("t", email: ann, initialEmail: true)
         let proven = AccountChange.only {
-            $0.email = .prove(.mailedCode)
+            $0.email = .prove(.emailCode)
             $0.endsSessions = true
         }
         #expect(
@@ -334,7 +334,7 @@ struct ChangeEmailRows {
 
 struct VerifyEmailRows {
     @Test func `V1: a code for an account or an address that is no more is invalid`() {
-        let invalid = Verdict<UpdateDecision>(.v1, .refuse(.invalidActionCode))
+        let invalid = Verdict<UpdateDecision>(.v1, .refuse(.invalidEmailCode))
         #expect(decideVerifyEmail(account: nil, address: ann) == invalid)
         #expect(decideVerifyEmail(account: .fixture("a"), address: ann) == invalid)
         #expect(decideVerifyEmail(account: .fixture("a", email: bob, disabled: true), address: ann) == invalid)
@@ -342,7 +342,7 @@ struct VerifyEmailRows {
 
     @Test func `V2: a disabled account's address is not verified`() {
         #expect(
-            decideVerifyEmail(account: .fixture("a", email: ann, proof: .mailedCode, disabled: true), address: ann)
+            decideVerifyEmail(account: .fixture("a", email: ann, proof: .emailCode, disabled: true), address: ann)
                 == Verdict(.v2, .refuse(.userDisabled))
         )
     }
@@ -357,7 +357,7 @@ struct VerifyEmailRows {
     @Test func `V4: a code that came back proves the address; sessions stay`() {
         #expect(
             decideVerifyEmail(account: .fixture("a", email: ann, password: true), address: ann)
-                == Verdict(.v4, .apply(user("a"), .only { $0.email = .prove(.mailedCode) }, issuesTokens: false))
+                == Verdict(.v4, .apply(user("a"), .only { $0.email = .prove(.emailCode) }, issuesTokens: false))
         )
     }
 }
@@ -409,7 +409,6 @@ struct UnlinkRows {
         _ account: Account,
         _ removal: Removal,
         policy: LinkPolicy = LinkPolicy(),
-        always: Bool = false,
         recent: Bool = true,
         request: RequestOrigin? = nil
     ) -> Verdict<UpdateDecision> {
@@ -417,8 +416,7 @@ struct UnlinkRows {
             policy: policy,
             account: account,
             removal: removal,
-            request: request ?? .client(isSessionRecent: recent),
-            alwaysKeepsLastMethod: always
+            request: request ?? .client(isSessionRecent: recent)
         )
     }
 
@@ -437,24 +435,25 @@ struct UnlinkRows {
         #expect(decide(account, Removal()) == nothing)
     }
 
-    @Test func `K2: the last method stays where policy or the route says so`() {
-        let account = Account.fixture("a", email: ann, proof: .mailedCode, password: true, emailLink: true)
+    @Test func `K2: the last method stays where policy says so`() {
+        let account = Account.fixture("a", email: ann, proof: .emailCode, password: true, emailLink: true)
         let refused = Verdict<UpdateDecision>(.k2, .refuse(.lastSignInMethod))
         #expect(decide(account, Removal(providers: [.password]), policy: keeping) == refused)
-        #expect(decide(account, Removal(providers: [.password]), always: true) == refused)
-        #expect(decide(account, Removal(email: true), always: true) == refused)
+        #expect(decide(account, Removal(providers: [.password]), policy: keeping) == refused)
+        #expect(decide(account, Removal(email: true), policy: keeping) == refused)
         #expect(
-            decide(account, Removal(password: true), always: true) == applied { $0.password = .remove }
+            decide(account, Removal(password: true), policy: keeping) == applied { $0.password = .remove }
         )
         let linked = Account.fixture("a", phone: true, providers: [.gitHub: "g"])
-        #expect(decide(linked, Removal(providers: [.phone, .gitHub]), always: true) == refused)
+        #expect(decide(linked, Removal(providers: [.phone, .gitHub]), policy: keeping) == refused)
         #expect(
-            decide(linked, Removal(providers: [.gitHub]), always: true) == applied { $0.unlinkedProviders = [.gitHub] }
+            decide(linked, Removal(providers: [.gitHub]), policy: keeping)
+                == applied { $0.unlinkedProviders = [.gitHub] }
         )
     }
 
     @Test func `K3: unlinking the password takes hash and link flag and keeps the address`() {
-        let account = Account.fixture("a", email: ann, proof: .mailedCode, password: true, emailLink: true)
+        let account = Account.fixture("a", email: ann, proof: .emailCode, password: true, emailLink: true)
         #expect(
             decide(account, Removal(providers: [.password]), recent: false)
                 == applied {
@@ -478,7 +477,7 @@ struct UnlinkRows {
     }
 
     @Test func `K3: removing the address takes the link flag and leaves a hash of no use`() {
-        let account = Account.fixture("a", email: ann, proof: .mailedCode, password: true, emailLink: true)
+        let account = Account.fixture("a", email: ann, proof: .emailCode, password: true, emailLink: true)
         let verdict = decide(account, Removal(email: true))
         #expect(
             verdict
@@ -498,10 +497,9 @@ struct UnlinkRows {
             decide(account, Removal(providers: [.password]), policy: keeping, request: .administrator)
                 == applied { $0.password = .remove }
         )
-        #expect(decide(account, Removal(email: true), request: .administrator) == applied { $0.email = .remove })
         #expect(
-            decide(account, Removal(email: true), always: true, request: .administrator)
-                == Verdict(.k2, .refuse(.lastSignInMethod))
+            decide(account, Removal(email: true), policy: keeping, request: .administrator)
+                == applied { $0.email = .remove }
         )
     }
 
@@ -599,7 +597,7 @@ struct UpdateByAdminRows {
         Verdict(.x5, .apply(user("a"), .only(build), issuesTokens: false))
     }
 
-    private let bobs = Account.fixture("a", email: bob, proof: .mailedCode, password: true)
+    private let bobs = Account.fixture("a", email: bob, proof: .emailCode, password: true)
     private let other = Account.fixture("o", email: ann, phone: true, providers: [.google: "google-ann"])
 
     @Test func `X1: an account that is not there is not found`() {
@@ -702,7 +700,7 @@ struct UpdateByAdminRows {
         let account = Account.fixture(
             "a",
             email: ann,
-            proof: .mailedCode,
+            proof: .emailCode,
             phone: true,
             providers: [.google: "google-ann"],
             disabled: true

@@ -298,7 +298,7 @@ extension TestService {
     func proveAddress(of id: UserID) async throws {
         let now = clock.now
         try await edit(id) { user in
-            user.email?.proof = .mailedCode
+            user.email?.proof = .emailCode
             user.emailProvenAt = now
         }
     }

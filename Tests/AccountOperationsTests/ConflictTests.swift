@@ -74,14 +74,7 @@ import Testing
             for secret in [credential.accessToken, credential.tokenSecret, credential.idToken, pendingToken] {
                 let secret = try #require(secret)
                 #expect(!dump.contains(secret))
-                #expect(
-                    !dump.contains(
-                        secret.utf8.map { byte in
-                            let digits = String(byte, radix: 16)
-                            return digits.count == 1 ? "0" + digits : digits
-                        }.joined()
-                    )
-                )
+                #expect(!dump.contains(Hexadecimal.encode(Array(secret.utf8))))
             }
         }
     }

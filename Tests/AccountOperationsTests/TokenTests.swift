@@ -32,7 +32,7 @@ struct TokenScene {
             sessionEpoch: 77,
             createdAt: Self.now
         )
-        user.email = AccountEmail(address: try #require(EmailAddress("Ann@example.com")), proof: .mailedCode)
+        user.email = AccountEmail(address: try #require(EmailAddress("Ann@example.com")), proof: .emailCode)
         user.phoneNumber = PhoneNumber("+16505553434")
         user.profile.displayName = "Ann \"the\" Tester\n"
         let identity = try #require(ProviderIdentity(provider: .google, subject: "g-1"))

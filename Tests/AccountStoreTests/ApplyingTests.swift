@@ -31,7 +31,7 @@ struct ApplyingTests {
     private static func choose(_ choices: inout Choices) -> AccountChange {
         var change = AccountChange()
         change.email = choices.choose(from: [
-            .keep, .set(address("new@example.com"), proof: nil), .set(address("new@example.com"), proof: .mailedCode),
+            .keep, .set(address("new@example.com"), proof: nil), .set(address("new@example.com"), proof: .emailCode),
             .prove(.emailLink), .unprove, .remove,
         ])
         change.rememberedInitialEmail = choices.choose(from: [nil, address("old@example.com")])

@@ -123,7 +123,7 @@ extension UserRecord {
     static func full(_ name: String? = nil) -> UserRecord {
         var user = blank(name)
         let name = user.id.rawValue
-        user.email = AccountEmail(address: address("\(name)@Example.com"), proof: .mailedCode)
+        user.email = AccountEmail(address: address("\(name)@Example.com"), proof: .emailCode)
         user.emailProvenAt = origin
         user.initialEmail = "first-\(name)@example.com"
         user.phoneNumber = number("+1650555\(1000 + nextNumber())")

@@ -8,17 +8,13 @@ import Foundation
 
 /// The golden files of one test target: texts that people review as diffs.
 ///
-/// `UPDATE_GOLDEN=1` rewrites every file that a test compares. The list is explicit so that a file nobody compares any
-/// more is found: a test of the target asserts that `unreferencedFiles` is empty.
+/// `UPDATE_GOLDEN=1` rewrites every file that a test compares. `RepositoryTests` finds those that no test names after
+/// `matches:`.
 package struct GoldenFiles: Sendable {
     private let directory: String
-    private let names: Set<String>
 
-    /// - Parameters:
-    ///   - names: every golden file of the target.
-    ///   - sourceFile: a file of the test target; the golden files live in `Golden/` beside it.
-    package init(_ names: [String], beside sourceFile: StaticString = #filePath) {
-        self.names = Set(names)
+    /// - Parameter sourceFile: a file of the test target; the golden files live in `Golden/` beside it.
+    package init(beside sourceFile: StaticString = #filePath) {
         var path = "\(sourceFile)"
         if let slash = path.lastIndex(of: "/") { path = String(path[..<slash]) }
         self.directory = path + "/Golden"
@@ -30,10 +26,6 @@ package struct GoldenFiles: Sendable {
         matches name: String,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
-        guard names.contains(name) else {
-            Issue.record("\(name) is not in the list of golden files", sourceLocation: sourceLocation)
-            return
-        }
         let path = directory + "/" + name
         if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1" {
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -47,11 +39,6 @@ package struct GoldenFiles: Sendable {
         if let difference = firstDifference(between: String(decoding: data, as: UTF8.self), and: text) {
             Issue.record("\(name) differs; UPDATE_GOLDEN=1 rewrites it\n\(difference)", sourceLocation: sourceLocation)
         }
-    }
-
-    /// Files in the directory that no test compares.
-    package func unreferencedFiles() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: directory).filter { !names.contains($0) }.sorted()
     }
 }
 

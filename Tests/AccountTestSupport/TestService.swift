@@ -82,7 +82,7 @@ package struct TestService: Sendable {
         let sealer = Sealer(sealingKey: key)
         let project = ProjectRecord(projectID: projectID, projectNumber: 424_242, settings: settings)
         _ = try await store.createProject(project, apiKey: apiKey)
-        guard let cache = try await ProjectCache.load(store: store, sealer: sealer, trust: .declared) else {
+        guard let cache = try await ProjectCache.load(store: store, trust: .declared) else {
             throw PostgresError(.misuse, "no project")
         }
         let keys = SigningKeys(
@@ -107,7 +107,7 @@ package struct TestService: Sendable {
                 fakes: FakeProvider()
             ),
             sealer: sealer,
-            actionLinks: ActionLinks(base: "http://127.0.0.1:9099", page: .emulator),
+            mailLinks: MailLinks(base: "http://127.0.0.1:9099", page: .emulator),
             effects: effects
         )
         return TestService(database: database, client: client, operations: operations, clock: clock, signingKeys: keys)

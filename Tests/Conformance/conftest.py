@@ -14,14 +14,16 @@ import uuid
 import pytest
 
 PROJECT = "demo-conformance"
+ALGORITHMS = ["ES256", "RS256"]
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Server:
     """The wire, without an SDK."""
 
-    def __init__(self, host):
+    def __init__(self, host, algorithm):
         self.host = host
+        self.algorithm = algorithm
         self.base = f"http://{host}"
 
     def get(self, path):
@@ -57,15 +59,19 @@ class Server:
         return answer
 
 
+#: Runs a test once for each algorithm that tokens can be signed with.
+for_each_algorithm = pytest.mark.parametrize("server", ALGORITHMS, indirect=True, scope="session")
+
+
 def address():
     """An address nobody else has."""
     return f"{uuid.uuid4().hex}@example.com"
 
 
-def serve(binary, directory):
+def serve(binary, directory, algorithm):
     process = subprocess.Popen(
         [binary, "dev", "--port", "0", "--project", PROJECT, "--data-dir", directory,
-         "--migrations", str(REPOSITORY / "migrations")],
+         "--migrations", str(REPOSITORY / "migrations"), "--signing-algorithm", algorithm],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -88,11 +94,13 @@ def serve(binary, directory):
 
 
 @pytest.fixture(scope="session")
-def server():
+def server(request):
+    """Signs with ES256, unless a test is parametrized with another algorithm."""
+    algorithm = getattr(request, "param", "ES256")
     with tempfile.TemporaryDirectory(prefix="concord-conformance-") as directory:
-        process, host = serve(os.environ["CONCORD"], directory)
+        process, host = serve(os.environ["CONCORD"], directory, algorithm)
         try:
-            yield Server(host)
+            yield Server(host, algorithm)
         finally:
             process.terminate()
             process.wait(timeout=60)
@@ -104,7 +112,9 @@ def app(server):
     os.environ["FIREBASE_AUTH_EMULATOR_HOST"] = server.host
     import firebase_admin
 
-    yield firebase_admin.initialize_app(options={"projectId": PROJECT})
+    app = firebase_admin.initialize_app(options={"projectId": PROJECT})
+    yield app
+    firebase_admin.delete_app(app)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import urllib.parse
 import pytest
 from firebase_admin import auth, exceptions
 
-from conftest import address
+from conftest import address, for_each_algorithm
 
 
 def test_a_user_is_created_and_found_by_every_identifier(app):
@@ -104,6 +104,7 @@ def test_users_are_deleted_one_by_one_and_many_at_once(app):
     assert auth.get_users([auth.UidIdentifier(uid) for uid in uids]).users == []
 
 
+@for_each_algorithm
 def test_an_id_token_is_verified(app, server):
     person = server.sign_up()
     claims = auth.verify_id_token(person["idToken"], check_revoked=True)
@@ -123,6 +124,7 @@ def test_a_custom_token_signs_in_with_its_claims(app, server):
     assert again["isNewUser"] is False
 
 
+@for_each_algorithm
 def test_a_session_cookie_is_made_and_verified(app, server):
     person = server.sign_up()
     cookie = auth.create_session_cookie(person["idToken"], expires_in=3600)
@@ -133,6 +135,7 @@ def test_a_session_cookie_is_made_and_verified(app, server):
         auth.create_session_cookie("nonsense", expires_in=3600)
 
 
+@for_each_algorithm
 def test_revoking_ends_sessions_and_shows_in_tokens(app, server):
     person = server.sign_up()
     cookie = auth.create_session_cookie(person["idToken"], expires_in=3600)

@@ -104,16 +104,6 @@ struct IDTokenClaimsTests {
         }
     }
 
-    @Test
-    func `the tolerance between clocks is configurable`() async throws {
-        var scene = try Scene(.google)
-        scene.configuration.clockSkewSeconds = 0
-        let claims: [String: JSONValue] = ["exp": .integer(Self.seconds)]
-        #expect(try await scene.verify(claims: claims) == .invalid(.expired))
-        scene.configuration.clockSkewSeconds = 1
-        #expect(try await scene.verify(claims: claims).verified != nil)
-    }
-
     @Test(arguments: Scene.verified)
     func `without a registered client every token is refused, and nobody is asked for keys`(
         provider: ProviderID

@@ -163,11 +163,19 @@ struct JWKSCacheTests {
         limits.issuersMax = 2
         var scene = try scene(limits)
         for (second, place) in ["a", "b", "c", "a"].enumerated() {
-            scene.configuration.keySetURL = "https://\(place).example/keys"
-            try scene.stub.publish([scene.key], at: "https://\(place).example/keys")
-            #expect(try await verify(scene, after: Int64(second)).verified != nil)
+            let issuer = "https://\(place).example"
+            scene.configuration.issuer = issuer
+            scene.stub.publish(
+                [
+                    "issuer": .string(issuer), "jwks_uri": .string(scene.keySetURL),
+                    "id_token_signing_alg_values_supported": ["ES256"],
+                ],
+                at: issuer + "/.well-known/openid-configuration"
+            )
+            let token = try scene.token(["iss": .string(issuer)])
+            #expect(try await scene.verify(token, at: Scene.now.adding(seconds: Int64(second))).verified != nil)
         }
-        #expect(scene.stub.requests == 4)
+        #expect(keyFetches(scene) == 4)
     }
 
     // MARK: Documents

@@ -207,23 +207,6 @@ struct ProviderTests {
     }
 
     @Test
-    func `the places of documents can be configured`() async throws {
-        var scene = try Scene(Scene.openIDConnect)
-        scene.configuration.keySetURL = "https://elsewhere.example/keys"
-        try scene.stub.publish([scene.key], at: "https://elsewhere.example/keys")
-        #expect(try await scene.verify(claims: [:]).verified != nil)
-        #expect(scene.stub.requests == 1)
-
-        var google = try Scene(.google)
-        google.configuration.discoveryURL = "https://elsewhere.example/discovery"
-        google.stub.publish(
-            ["issuer": .string(google.issuer), "jwks_uri": .string(google.keySetURL)],
-            at: "https://elsewhere.example/discovery"
-        )
-        #expect(try await google.verify(claims: [:]).verified != nil)
-    }
-
-    @Test
     func `an issuer's trailing slash is not doubled`() async throws {
         var scene = try Scene(Scene.openIDConnect)
         let issuer = "https://slash.example/"

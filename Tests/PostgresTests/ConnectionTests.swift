@@ -56,53 +56,6 @@ import Testing
         }
     }
 
-    @Test func `rows are copied in and out`() async throws {
-        try await withConnection { connection in
-            try connection.execute(script: "CREATE TABLE t (x int8, y text)")
-            var next = 0
-            let copied = try connection.copyIn("COPY t FROM STDIN") { () throws(PostgresError) in
-                defer { next += 1 }
-                return next < 50_000 ? Array("\(next)\trow \(next)\n".utf8) : nil
-            }
-            #expect(copied == 50_000)
-            var lines = 0
-            var bytes = 0
-            try connection.copyOut("COPY t TO STDOUT") { row throws(PostgresError) in
-                lines += 1
-                bytes += row.count
-            }
-            #expect(lines == 50_000)
-            #expect(bytes == (0..<50_000).reduce(0) { $0 + "\($1)\trow \($1)\n".utf8.count })
-            let rows: [Int64] = try connection.query("SELECT count(*) FROM t")
-            #expect(rows == [50_000])
-        }
-    }
-
-    @Test func `a copy that stops half way leaves nothing`() async throws {
-        try await withConnection { connection in
-            try connection.execute(script: "CREATE TABLE t (x int8)")
-            var next = 0
-            #expect(throws: PostgresError(.misuse, "enough")) {
-                try connection.copyIn("COPY t FROM STDIN") { () throws(PostgresError) in
-                    defer { next += 1 }
-                    guard next < 10 else { throw PostgresError(.misuse, "enough") }
-                    return Array("\(next)\n".utf8)
-                }
-            }
-            #expect(throws: PostgresError.self) {
-                try connection.copyIn("COPY t FROM STDIN") { () throws(PostgresError) in
-                    defer { next += 1 }
-                    return next < 20 ? Array("no number\n".utf8) : nil
-                }
-            }
-            #expect(throws: PostgresError.self) {
-                try connection.copyIn("COPY nowhere FROM STDIN") { () throws(PostgresError) in nil }
-            }
-            let rows: [Int64] = try connection.query("SELECT count(*) FROM t")
-            #expect(rows == [0])
-        }
-    }
-
     @Test func `connecting to nothing fails with a reason and without the password`() async throws {
         let configuration = try PostgresConfiguration(
             connectionString: "postgresql://user:s3cret@%2Fnowhere%2Fat%2Fall/database"

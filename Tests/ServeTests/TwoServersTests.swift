@@ -257,7 +257,7 @@ import Testing
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
             _ = try await servers.first.sendCode("PASSWORD_RESET", Self.email).success()
-            let code = try await servers.mailedCode()
+            let code = try await servers.emailCode()
             let answers = try await servers.race { server, number in
                 try await server.reset(code, to: "password number \(number)")
             }
@@ -283,7 +283,7 @@ import Testing
             let asked = try await servers.race { server, _ in try await server.sendCode("PASSWORD_RESET", Self.email) }
             try await servers.expectSound(asked)
             #expect(asked.codes == ["200": Self.callers])
-            let codes = try await servers.mailedCodes()
+            let codes = try await servers.emailCodes()
             #expect(Set(codes).count == Self.callers)
             let answers = try await servers.race { server, number in
                 try await server.reset(codes[number], to: "password number \(number)")
@@ -299,7 +299,7 @@ import Testing
     @Test func `a mailed link signs in once`() async throws {
         try await TwoServers.with { servers in
             _ = try await servers.first.sendCode("EMAIL_SIGNIN", Self.email).success()
-            let code = try await servers.mailedCode()
+            let code = try await servers.emailCode()
             let answers = try await servers.race { server, _ in
                 try await server.post(
                     "/v1/accounts:signInWithEmailLink",
@@ -347,7 +347,7 @@ import Testing
         try await TwoServers.with { servers in
             let before = try await servers.signUp(Self.email)
             _ = try await servers.first.sendCode("PASSWORD_RESET", Self.email).success()
-            let code = try await servers.mailedCode()
+            let code = try await servers.emailCode()
             let answers = try await servers.race { server, number in
                 number == Self.callers / 2
                     ? try await server.reset(code, to: "a new password") : try await server.signIn(Self.email)

@@ -11,7 +11,7 @@ extension Route {
         access: .administrator
     ) { request in
         let idToken = try request.requiredIDToken()
-        let lifetime = SessionCookieAuthority.lifetimeSeconds
+        let lifetime = Lifetimes.sessionCookieSeconds
         let seconds = try request.body.integer("validDuration") ?? lifetime.upperBound
         guard lifetime.contains(seconds) else { throw APIError.code(.invalidDuration) }
         let cookie = try await request.operations

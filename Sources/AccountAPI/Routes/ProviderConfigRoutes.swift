@@ -167,7 +167,7 @@ private struct ProviderConfigField: Sendable {
             config.clientID = try body.nonEmptyString("clientId")
         },
         ProviderConfigField(name: "clientSecret") { body, config throws(APIError) in
-            config.clientSecret = try body.nonEmptyString("clientSecret")
+            config.clientSecret = try body.nonEmptyString("clientSecret").map(ProviderSecret.text)
         },
     ]
 
@@ -192,7 +192,7 @@ private struct ProviderConfigField: Sendable {
             let codeFlow = try apple.object("codeFlowConfig")
             config.appleTeamID = try codeFlow?.nonEmptyString("teamId")
             config.appleKeyID = try codeFlow?.nonEmptyString("keyId")
-            config.applePrivateKey = try codeFlow?.nonEmptyString("privateKey")
+            config.applePrivateKey = try codeFlow?.nonEmptyString("privateKey").map(ProviderSecret.text)
         }
     ]
 }
@@ -208,7 +208,7 @@ extension JSONWriter {
         field("enabled", config.isEnabled)
         field("displayName", config.displayName)
         field("clientId", config.clientID)
-        field("clientSecret", config.clientSecret)
+        field("clientSecret", config.clientSecret?.text)
         switch collection {
         case .oauth:
             field("issuer", config.issuer)
@@ -231,7 +231,7 @@ extension JSONWriter {
                         object: { writer in
                             writer.field("teamId", config.appleTeamID)
                             writer.field("keyId", config.appleKeyID)
-                            writer.field("privateKey", config.applePrivateKey)
+                            writer.field("privateKey", config.applePrivateKey?.text)
                         }
                     )
                 }

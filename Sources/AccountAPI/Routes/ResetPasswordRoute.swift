@@ -25,7 +25,7 @@ extension Route {
             if let newPassword {
                 try await operations.resetPassword(oobCode, newPassword: newPassword, tenant: request.tenant).value()
             } else {
-                try await operations.inspectCode(oobCode, tenant: request.tenant).value()
+                try await operations.inspectEmailCode(oobCode, tenant: request.tenant).value()
             }
         return .object { writer in
             writer.field("kind", "identitytoolkit#ResetPasswordResponse")

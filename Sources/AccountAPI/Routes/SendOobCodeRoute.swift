@@ -34,11 +34,11 @@ extension Route {
         guard let requestType = try OobRequestType(reading: body) else { throw APIError.code(.missingRequestType) }
         let returnsLink = try body.bool("returnOobLink") ?? false
         if returnsLink, request.caller != .administrator { throw APIError.code(.insufficientPermission) }
-        let settings = try ActionCodeSettings(reading: body)
+        let settings = try EmailCodeSettings(reading: body)
         if let denial = settings.denial(in: request.operations.project.settings) { throw denial.apiError }
         let result = try await request.operations
-            .sendOobCode(
-                OobCodeRequest(
+            .sendEmailCode(
+                EmailCodeRequest(
                     action: try action(requestType, request),
                     settings: settings,
                     locale: request.locale,
@@ -59,7 +59,7 @@ extension Route {
     private static func action(
         _ type: OobRequestType,
         _ request: APIRequest
-    ) throws(APIError) -> OobCodeRequest.Action {
+    ) throws(APIError) -> EmailCodeRequest.Action {
         let body = request.body
         switch type {
         case .passwordReset: return .passwordReset(try body.requiredEmail())
@@ -85,7 +85,7 @@ extension Route {
     private static func subject(
         of request: APIRequest,
         missingToken: ErrorCode
-    ) throws(APIError) -> OobCodeRequest.Subject {
+    ) throws(APIError) -> EmailCodeRequest.Subject {
         if let idToken = try request.body.nonEmptyString("idToken") { return .session(idToken: idToken) }
         guard request.caller == .administrator else { throw .code(missingToken) }
         return .owner(of: try request.body.requiredEmail())
@@ -127,7 +127,7 @@ private enum OobRequestType: String, CaseIterable {
     }
 }
 
-extension ActionCodeSettings {
+extension EmailCodeSettings {
     fileprivate init(reading body: RequestBody) throws(APIError) {
         self.init()
         continueURL = try body.nonEmptyString("continueUrl")

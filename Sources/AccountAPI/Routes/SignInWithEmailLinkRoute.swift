@@ -14,7 +14,7 @@ extension Route {
         let body = request.body
         let signIn = EmailLinkSignIn(
             email: try body.nonEmptyString("email"),
-            oobCode: try body.nonEmptyString("oobCode"),
+            code: try body.nonEmptyString("oobCode"),
             idToken: try body.nonEmptyString("idToken")
         )
         let result = try await request.operations

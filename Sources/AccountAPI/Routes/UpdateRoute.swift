@@ -26,7 +26,7 @@ extension Route {
         }
         if let oobCode {
             let applied = try await request.operations
-                .applyCode(oobCode, tenant: request.tenant, locale: request.locale)
+                .applyEmailCode(oobCode, tenant: request.tenant, locale: request.locale)
                 .value()
             return answer(applied.user, newEmail: applied.newEmail)
         }

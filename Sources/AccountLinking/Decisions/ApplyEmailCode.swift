@@ -1,5 +1,5 @@
 /// A mailed code that changes the address of an account, as it was recorded when it was sent.
-package enum EmailCode: Sendable, Hashable {
+package enum EmailCodeChange: Sendable, Hashable {
     /// `VERIFY_AND_CHANGE_EMAIL`, sent to `newAddress`.
     ///
     /// - `sentFor`: the address the account had then; `nil` if none.
@@ -18,27 +18,27 @@ package enum EmailCode: Sendable, Hashable {
 /// - `owner`: the account that owns the address of the code now.
 package func decideApplyEmailCode(
     account: Account?,
-    code: EmailCode,
+    code: EmailCodeChange,
     owner: Account?
 ) -> Verdict<UpdateDecision> {
-    guard let account else { return Verdict(.u12, .refuse(.invalidActionCode)) }
+    guard let account else { return Verdict(.u12, .refuse(.invalidEmailCode)) }
     if account.isDisabled { return Verdict(.u13, .refuse(.userDisabled)) }
     var change = AccountChange()
     change.endsSessions = true
     switch code {
     case .verifyAndChange(let newAddress, let sentFor, let sessionEpoch):
         guard account.email?.address == sentFor, account.sessionEpoch == sessionEpoch else {
-            return Verdict(.u12, .refuse(.invalidActionCode))
+            return Verdict(.u12, .refuse(.invalidEmailCode))
         }
         if let owner, owner.id != account.id { return Verdict(.u9, .refuse(.emailExists)) }
         if let replaced = account.email, replaced.address != newAddress, !account.hasInitialEmail {
             change.rememberedInitialEmail = replaced.address
         }
-        change.email = account.email?.address == newAddress ? .prove(.mailedCode) : .set(newAddress, proof: .mailedCode)
+        change.email = account.email?.address == newAddress ? .prove(.emailCode) : .set(newAddress, proof: .emailCode)
         return Verdict(.u11, .apply(account.id, change, issuesTokens: false))
     case .recover(let initial):
         if let owner, owner.id != account.id { return Verdict(.u10, .refuse(.emailExists)) }
-        change.email = account.email?.address == initial ? .prove(.mailedCode) : .set(initial, proof: .mailedCode)
+        change.email = account.email?.address == initial ? .prove(.emailCode) : .set(initial, proof: .emailCode)
         return Verdict(.u14, .apply(account.id, change, issuesTokens: false))
     }
 }

@@ -12,7 +12,7 @@ package func decideResetPassword(
 ) -> Verdict<UpdateDecision> {
     guard policy.allowsPasswordSignIn else { return Verdict(.r0, .refuse(.operationNotAllowed)) }
     guard let account, let email = account.email, email.address == address else {
-        return Verdict(.r5, .refuse(.invalidActionCode))
+        return Verdict(.r5, .refuse(.invalidEmailCode))
     }
     if account.isDisabled { return Verdict(.r7, .refuse(.userDisabled)) }
 

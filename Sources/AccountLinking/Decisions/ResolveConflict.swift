@@ -47,7 +47,7 @@ package func decideResolveConflict(
     }
     guard binding.kind == .session || target.isEmailVerified else {
         // The owner of the mailbox has come, and until now nobody had shown to be that (as row M3).
-        var change = AccountChange.takeover(of: target, proof: .mailedCode)
+        var change = AccountChange.takeover(of: target, proof: .emailCode)
         change.linkedIdentity = credential.identity
         return Verdict(.j11, .resolve(target.id, change))
     }

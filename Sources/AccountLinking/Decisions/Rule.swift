@@ -84,7 +84,6 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case u5 = "U5"
     case u6 = "U6"
     case u7 = "U7"
-    case u8 = "U8"
     case u9 = "U9"
     case u10 = "U10"
     case u11 = "U11"

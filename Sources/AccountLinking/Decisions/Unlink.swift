@@ -20,24 +20,22 @@ package struct Removal: Sendable, Hashable {
 /// account does not have is no error: the SDKs refuse `no-such-provider` themselves.
 ///
 /// - `request`: an administrator may take the last method, and may unlink from a disabled account.
-/// - `alwaysKeepsLastMethod`: refuses to remove the last method whatever policy says: Concord's own API (`spec/09` 13).
 package func decideUnlink(
     policy: LinkPolicy,
     account: Account,
     removal: Removal,
-    request: RequestOrigin,
-    alwaysKeepsLastMethod: Bool
+    request: RequestOrigin
 ) -> Verdict<UpdateDecision> {
     let isSessionRecent: Bool
     let keepsLastMethod: Bool
     switch request {
     case .administrator:
         isSessionRecent = true
-        keepsLastMethod = alwaysKeepsLastMethod
+        keepsLastMethod = false
     case .client(let isRecent):
         if account.isDisabled { return Verdict(.k4, .refuse(.userDisabled)) }
         isSessionRecent = isRecent
-        keepsLastMethod = alwaysKeepsLastMethod || policy.keepsLastSignInMethod
+        keepsLastMethod = policy.keepsLastSignInMethod
     }
     var change = AccountChange()
     let unlinksPassword = removal.providers.contains(.password)

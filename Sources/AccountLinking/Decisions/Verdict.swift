@@ -33,7 +33,7 @@ package enum Refusal: Sendable, Hashable, CaseIterable {
     case tooManyAttempts
     case selfDeletionDisabled
     /// The code is of an account, an address or a session epoch that is no longer so (R5, `spec/05` A2).
-    case invalidActionCode
+    case invalidEmailCode
 }
 
 /// Why a credential was set aside instead of applied, and to whom it concerns. The credential is kept as pending.

@@ -6,11 +6,11 @@
 /// - `address`: the address the code was sent to.
 package func decideVerifyEmail(account: Account?, address: EmailAddress) -> Verdict<UpdateDecision> {
     guard let account, let email = account.email, email.address == address else {
-        return Verdict(.v1, .refuse(.invalidActionCode))
+        return Verdict(.v1, .refuse(.invalidEmailCode))
     }
     if account.isDisabled { return Verdict(.v2, .refuse(.userDisabled)) }
     if email.isVerified { return Verdict(.v3, .unchanged(account.id)) }
     var change = AccountChange()
-    change.email = .prove(.mailedCode)
+    change.email = .prove(.emailCode)
     return Verdict(.v4, .apply(account.id, change, issuesTokens: false))
 }

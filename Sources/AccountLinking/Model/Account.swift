@@ -33,7 +33,7 @@ extension SignInMethod {
 /// How control of an e-mail address was shown. "Verified" belongs to an (address, proof) pair, never to a side effect.
 package enum EmailProof: Sendable, Hashable {
     /// A code sent to the address came back (`VERIFY_EMAIL`, `VERIFY_AND_CHANGE_EMAIL`, `RECOVER_EMAIL`).
-    case mailedCode
+    case emailCode
     /// A sign-in link sent to the address was followed.
     case emailLink
     /// A password reset sent to the address was completed.
@@ -45,7 +45,7 @@ package enum EmailProof: Sendable, Hashable {
 
     package var name: String {
         switch self {
-        case .mailedCode: "mailed-code"
+        case .emailCode: "mailed-code"
         case .emailLink: "email-link"
         case .passwordReset: "password-reset"
         case .provider(let provider): "provider:" + provider.rawValue
@@ -56,7 +56,7 @@ package enum EmailProof: Sendable, Hashable {
     /// The inverse of `name`; `nil` for text this version does not know.
     package init?(name: String) {
         switch name {
-        case "mailed-code": self = .mailedCode
+        case "mailed-code": self = .emailCode
         case "email-link": self = .emailLink
         case "password-reset": self = .passwordReset
         case "administrator": self = .administrator

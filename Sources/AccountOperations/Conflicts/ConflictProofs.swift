@@ -132,7 +132,7 @@ extension AccountOperations {
                 to: user.email?.address.raw ?? "",
                 email: user.email?.address.lowercased ?? "",
                 code: secrets.code,
-                link: actionLinks.conflictPage(
+                link: mailLinks.conflictPage(
                     handle: try handle.sealed(by: sealer),
                     secret: secrets.link
                 ),

@@ -10,8 +10,6 @@ package struct ServiceAccountTokens: CustomTokenVerifier {
     /// The audience of every custom token (`spec/04` §4).
     package static let customTokenAudience =
         "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
-    /// The longest an assertion may live, in seconds.
-    private static let lifetimeSecondsMax: Int64 = 3600
     /// How far the clock of a backend may be ahead, in seconds.
     private static let skewSecondsMax: Int64 = 300
 
@@ -71,7 +69,7 @@ package struct ServiceAccountTokens: CustomTokenVerifier {
             return .denied(.invalidCustomToken(reason: "Invalid audience"))
         }
         guard let issuedAt = payload["iat"]?.integer, let expiresAt = payload["exp"]?.integer,
-            issuedAt >= 0, expiresAt > issuedAt, expiresAt - issuedAt <= Self.lifetimeSecondsMax,
+            issuedAt >= 0, expiresAt > issuedAt, expiresAt - issuedAt <= Lifetimes.assertionSecondsMax,
             issuedAt <= now.secondsSinceEpoch + Self.skewSecondsMax
         else { return .denied(.invalidCustomToken(reason: "The token must expire within an hour of its issue")) }
         guard now.secondsSinceEpoch < expiresAt else {

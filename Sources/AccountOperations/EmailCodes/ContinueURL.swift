@@ -1,3 +1,5 @@
+import JSON
+
 /// Where an action page leads on to: an absolute `http` or `https` URL, kept exactly as it was given.
 ///
 /// Its host decides whether it is allowed, so only what every parser reads alike is accepted: no user information, no
@@ -62,8 +64,8 @@ package func redirection(to continueURL: String, adding parameters: [(name: Stri
     var query = beforeFragment[path.endIndex...].dropFirst().split(separator: "&")
         .filter { !names.contains(String($0.prefix { $0 != "=" })) }
         .map(String.init)
-    query += parameters.map { "\(percentEncoded($0.name))=\(percentEncoded($0.value))" }
+    query += parameters.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
     let location = path + (query.isEmpty ? "" : "?" + query.joined(separator: "&")) + fragment
     // A header is ASCII; what is already encoded stays as it is.
-    return location.unicodeScalars.map { $0.isASCII ? String($0) : percentEncoded(String($0)) }.joined()
+    return location.unicodeScalars.map { $0.isASCII ? String($0) : PercentEncoding.encode(String($0)) }.joined()
 }

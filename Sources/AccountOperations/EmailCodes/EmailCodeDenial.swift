@@ -13,7 +13,7 @@ package enum EmailCodeDenial: Sendable, Hashable {
     case missingEmail
     case missingCode
 
-    // The code. An unknown, used or void one is `Refusal.invalidActionCode`.
+    // The code. An unknown, used or void one is `Refusal.invalidEmailCode`.
     case expired
     /// Right code, wrong address. Counted.
     case wrongAddress

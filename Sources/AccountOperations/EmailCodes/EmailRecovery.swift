@@ -3,12 +3,12 @@ import AccountStore
 
 /// What the mail to an account's first address needs: made once per request, before the first attempt.
 struct EmailRecovery: Sendable {
-    let code: ActionCode
+    let code: NewEmailCode
     /// The language asked for, as sent.
     let locale: String?
 
     init(effects: Effects, locale: String?) {
-        self.code = ActionCode(effects: effects)
+        self.code = NewEmailCode(effects: effects)
         self.locale = locale
     }
 }
@@ -31,7 +31,7 @@ extension AccountOperations {
         if change.voidsOutstandingProofs {
             companions = [
                 .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: now),
-                .voidCodes(of: user.id, tenant: user.tenant, includingRecovery: true, at: now),
+                .voidEmailCodes(of: user.id, tenant: user.tenant, includingRecovery: true, at: now),
             ]
         }
         if let recovery, user.email?.address != previous.email?.address {
@@ -51,16 +51,16 @@ extension AccountOperations {
             return []
         }
         let code = recovery.code
-        let record = OneTimeCodeRecord(
+        let record = EmailCodeRecord(
             tenant: user.tenant,
             hash: code.hash,
             kind: .recoverEmail,
             user: user.id,
             email: initial,
             createdAt: now,
-            expiresAt: now.adding(seconds: project.settings.codeLifetimes.seconds(.recoverEmail))
+            expiresAt: now.adding(seconds: project.settings.codeSeconds(.recoverEmail))
         )
-        let message = try mail(carrying: code, record, settings: ActionCodeSettings(), locale: recovery.locale)
+        let message = try mail(carrying: code, record, settings: EmailCodeSettings(), locale: recovery.locale)
             .message(
                 id: code.messageID,
                 tenant: user.tenant,

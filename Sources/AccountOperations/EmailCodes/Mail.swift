@@ -7,7 +7,7 @@ import Postgres
 package struct Mail: Sendable, Hashable {
     package enum Template: Sendable, Hashable {
         /// Carries a code.
-        case code(OneTimeCodeRecord.Kind)
+        case code(EmailCodeRecord.Kind)
         /// Tells the owner of an address that another account asked to take it (`spec/09` 15). Carries nothing.
         case addressInUse
         /// Asks the owner of an account to prove a conflict about it, and says who asks.
@@ -26,7 +26,7 @@ package struct Mail: Sendable, Hashable {
             case "ADDRESS_IN_USE": self = .addressInUse
             case "CONFLICT_PROOF": self = .conflictProof
             default:
-                guard let kind = OneTimeCodeRecord.Kind(rawValue: name) else { return nil }
+                guard let kind = EmailCodeRecord.Kind(rawValue: name) else { return nil }
                 self = .code(kind)
             }
         }

@@ -8,14 +8,14 @@ extension AccountOperations {
     /// at once with one code, one succeeds. A refused password leaves the code as it was.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
     package func resetPassword(
-        _ oobCode: String,
+        _ text: String,
         newPassword: String,
         tenant: TenantID
-    ) async throws -> Outcome<OneTimeCodeRecord> {
-        let use = CodeUse(oobCode, tenant: tenant, effects: effects)
+    ) async throws -> Outcome<EmailCodeRecord> {
+        let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         // A look first: hashing for a code that is good for nothing would be work for whoever sends nonsense.
-        let code: OneTimeCodeRecord
-        switch try await usableCode(use, as: [.passwordReset]) {
+        let code: EmailCodeRecord
+        switch try await usableEmailCode(use, as: [.passwordReset]) {
         case .denied(let denial): return .denied(denial)
         case .success(let found): code = found
         }
@@ -24,8 +24,8 @@ extension AccountOperations {
         let hash = try await passwords.hash(newPassword)
 
         return try await decideAndApply {
-            let code: OneTimeCodeRecord
-            switch try await usableCode(use, as: [.passwordReset]) {
+            let code: EmailCodeRecord
+            switch try await usableEmailCode(use, as: [.passwordReset]) {
             case .denied(let denial): return .denied(denial)
             case .success(let found): code = found
             }
@@ -36,7 +36,7 @@ extension AccountOperations {
             case .apply(_, let change, issuesTokens: _):
                 guard let user else { throw UnexpectedDecision(verdict.rule) }
                 // Where the reset first proves the address, the change voids the recovery code as well.
-                let void = AccountWrite.Companion.voidCodes(
+                let void = AccountWrite.Companion.voidEmailCodes(
                     of: user.id,
                     tenant: tenant,
                     includingRecovery: false,

@@ -5,13 +5,13 @@ import AccountStore
 package struct EmailLinkSignIn: Sendable {
     /// The address as the client remembers it; compared with the one the link was sent to.
     package var email: String?
-    package var oobCode: String?
+    package var code: String?
     /// The session whose account the link is to be attached to.
     package var idToken: String?
 
-    package init(email: String?, oobCode: String?, idToken: String?) {
+    package init(email: String?, code: String?, idToken: String?) {
         self.email = email
-        self.oobCode = oobCode
+        self.code = code
         self.idToken = idToken
     }
 }
@@ -39,9 +39,9 @@ extension AccountOperations {
             }
         }
         guard let email = request.email else { return .denied(.emailCode(.missingEmail)) }
-        guard let oobCode = request.oobCode else { return .denied(.emailCode(.missingCode)) }
+        guard let text = request.code else { return .denied(.emailCode(.missingCode)) }
         let address = EmailAddress(email)
-        let use = CodeUse(oobCode, tenant: tenant, effects: effects)
+        let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
@@ -55,8 +55,8 @@ extension AccountOperations {
         attempt.recovery = EmailRecovery(effects: effects, locale: locale)
 
         return try await decideAndApply {
-            let code: OneTimeCodeRecord
-            switch try await usableCode(use, as: [.emailSignIn]) {
+            let code: EmailCodeRecord
+            switch try await usableEmailCode(use, as: [.emailSignIn]) {
             case .denied(let denial): return .denied(denial)
             case .success(let found): code = found
             }

@@ -21,17 +21,12 @@ package final class ProjectCache: Sendable {
     }
 
     private let store: AccountStore
-    private let sealer: Sealer
     private let trust: EmailTrust
     private let state: Mutex<State>
 
     /// Reads the project.
     /// - Returns: `nil` when the database holds none yet.
-    package static func load(
-        store: AccountStore,
-        sealer: Sealer,
-        trust: EmailTrust
-    ) async throws(PostgresError) -> ProjectCache? {
+    package static func load(store: AccountStore, trust: EmailTrust) async throws(PostgresError) -> ProjectCache? {
         guard let (project, apiKeys) = try await store.project() else { return nil }
         let state = State(
             settings: project.settings(trust: trust),
@@ -39,12 +34,11 @@ package final class ProjectCache: Sendable {
             providers: try await store.providerConfigs(tenant: .project),
             version: project.version
         )
-        return ProjectCache(store: store, sealer: sealer, trust: trust, state: state)
+        return ProjectCache(store: store, trust: trust, state: state)
     }
 
-    private init(store: AccountStore, sealer: Sealer, trust: EmailTrust, state: sending State) {
+    private init(store: AccountStore, trust: EmailTrust, state: sending State) {
         self.store = store
-        self.sealer = sealer
         self.trust = trust
         self.state = Mutex(state)
     }
@@ -62,22 +56,15 @@ package final class ProjectCache: Sendable {
     package func holds(apiKey: String) -> Bool { state.withLock { $0.apiKeys.contains(apiKey) } }
 
     /// What the project registered about a provider; `nil` when nothing.
-    ///
-    /// A secret that does not open counts as absent: what needs it is refused by the provider's own verifier.
     package func configuration(of provider: ProviderID) -> ProviderConfiguration? {
         guard let record = state.withLock({ state in state.providers.first { $0.provider == provider } })
         else { return nil }
-        let secret = record.sealedClientSecret.flatMap { sealed in
-            try? sealer.open(sealed, context: ProviderSecrets.clientSecretContext(provider))
-        }
         return ProviderConfiguration(
             provider: provider,
             isEnabled: record.isEnabled,
             clientIDs: record.clientID.map { [$0] } ?? [],
-            clientSecret: secret.map { String(decoding: $0, as: UTF8.self) },
             issuer: record.issuer,
             acceptsIDTokens: record.acceptsIDTokens,
-            acceptsAuthorizationCodes: record.acceptsAuthorizationCodes,
             appleBundleIDs: record.appleBundleIDs
         )
     }
@@ -107,17 +94,6 @@ package final class ProjectCache: Sendable {
     /// is wrong.
     func takeNoteOfStoredChange() async {
         try? await refresh()
-    }
-}
-
-/// Where a provider's sealed secrets stand: what binds each to its row.
-package enum ProviderSecrets {
-    package static func clientSecretContext(_ provider: ProviderID) -> String {
-        "provider_configs/\(provider.rawValue)/client_secret"
-    }
-
-    package static func appleKeyContext(_ provider: ProviderID) -> String {
-        "provider_configs/\(provider.rawValue)/apple_key"
     }
 }
 

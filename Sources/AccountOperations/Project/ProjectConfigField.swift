@@ -1,3 +1,4 @@
+import AccountLinking
 package import JSON
 
 /// One field of the project configuration (`spec/01` §6): where it stands, what it may hold and what holds without it.
@@ -254,19 +255,17 @@ package struct ProjectConfigField: Sendable, Hashable {
         .init("quota.signUpQuotaConfig.quotaDuration", .text(bytesMax: 64), "Kept for consoles."),
     ]
 
-    private static let yearSeconds: Int64 = 366 * 86_400
-
     private static let concord: [ProjectConfigField] = [
         .init(
             "concord.recentSignInSeconds",
-            .integer(0...yearSeconds),
+            .integer(0...366 * 86_400),
             .integer(300),
             "The greatest age of a sign-in that a sensitive operation accepts; 0 asks every time."
         ),
         .init(
             "concord.conflictLifetimeSeconds",
-            .integer(60...30 * 86_400),
-            .integer(3600),
+            .integer(Lifetimes.conflictSecondsBounds),
+            .integer(Lifetimes.conflictSeconds),
             "How long a conflict waits for its owner."
         ),
         .init(
@@ -282,18 +281,18 @@ package struct ProjectConfigField: Sendable, Hashable {
             "The last way into an account cannot be unlinked."
         ),
         .init("concord.linkDomains", .list(.domain, countMax: 100), "Hosts whose links open the app."),
-        lifetime("PASSWORD_RESET", 3600),
-        lifetime("EMAIL_SIGNIN", 6 * 3600),
-        lifetime("VERIFY_EMAIL", 3 * 86_400),
-        lifetime("VERIFY_AND_CHANGE_EMAIL", 3 * 86_400),
-        lifetime("RECOVER_EMAIL", 30 * 86_400),
+        codeLifetime(.passwordReset),
+        codeLifetime(.emailSignIn),
+        codeLifetime(.verifyEmail),
+        codeLifetime(.verifyAndChangeEmail),
+        codeLifetime(.recoverEmail),
     ]
 
-    private static func lifetime(_ requestType: String, _ seconds: Int64) -> ProjectConfigField {
+    private static func codeLifetime(_ kind: EmailCodeRecord.Kind) -> ProjectConfigField {
         ProjectConfigField(
-            "concord.codeLifetimes.\(requestType)",
-            .integer(60...yearSeconds),
-            .integer(seconds),
+            "concord.codeLifetimes.\(kind.rawValue)",
+            .integer(Lifetimes.codeSecondsBounds),
+            .integer(Lifetimes.codeSeconds(kind)),
             "How long a code of this kind lives, in seconds."
         )
     }

@@ -214,18 +214,3 @@ extension JSONValue {
         return value
     }
 }
-
-extension String {
-    /// `minPasswordLength` → `min_password_length`.
-    var snakeCase: String {
-        var snake: [UInt8] = []
-        for byte in utf8 {
-            if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) {
-                snake += [UInt8(ascii: "_"), byte | 0x20]
-            } else {
-                snake.append(byte)
-            }
-        }
-        return String(decoding: snake, as: UTF8.self)
-    }
-}

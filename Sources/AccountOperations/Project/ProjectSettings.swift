@@ -13,7 +13,7 @@ package struct ProjectSettings: Sendable, Hashable {
     package let authorizedDomains: [String]
     /// Domains whose links open the app, in lower case; the first unless a request names another.
     package let linkDomains: [String]
-    package let codeLifetimes: CodeLifetimes
+    private let codeSeconds: [EmailCodeRecord.Kind: Int64]
     /// The language of mails where a request asks for none: a BCP 47 tag.
     package let defaultLocale: String
     /// The stored settings, for answers that show them.
@@ -44,15 +44,25 @@ package struct ProjectSettings: Sendable, Hashable {
         policy.keepsLastSignInMethod = isOn("concord", "keepsLastSignInMethod")
         if let seconds = value(["concord", "recentSignInSeconds"])?.integer { policy.recentSignInSeconds = seconds }
         self.policy = policy
-        self.conflictLifetimeSeconds = value(["concord", "conflictLifetimeSeconds"])?.integer ?? 3600
+        self.conflictLifetimeSeconds =
+            value(["concord", "conflictLifetimeSeconds"])?.integer ?? Lifetimes.conflictSeconds
         self.authorizedDomains =
             stored["authorizedDomains"]?.array?.compactMap { $0.string?.lowercased() }
             ?? Self.authorizedDomainsByDefault(projectID: projectID)
         self.linkDomains =
             value(["concord", "linkDomains"])?.array?.compactMap { $0.string?.lowercased() } ?? []
-        self.codeLifetimes = CodeLifetimes(stored: value(["concord", "codeLifetimes"]))
+        self.codeSeconds = Dictionary(
+            uniqueKeysWithValues: EmailCodeRecord.Kind.allCases.map { kind in
+                (kind, value(["concord", "codeLifetimes", kind.rawValue])?.integer ?? Lifetimes.codeSeconds(kind))
+            }
+        )
         self.defaultLocale = value(["notification", "defaultLocale"])?.string ?? "en"
         self.passwordPolicy = PasswordPolicy(stored: stored["passwordPolicyConfig"])
+    }
+
+    /// How long a mailed code lives.
+    package func codeSeconds(_ kind: EmailCodeRecord.Kind) -> Int64 {
+        codeSeconds[kind] ?? Lifetimes.codeSeconds(kind)
     }
 
     /// iOS takes its authorization domain from this list, and fails without one of the two (`spec/01` §3.7).

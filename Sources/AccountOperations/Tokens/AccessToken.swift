@@ -5,8 +5,6 @@ import JSON
 ///
 /// Issuer and audience are not those of ID tokens, so that neither is ever taken for the other.
 package struct AccessTokenClaims: Sendable, Hashable {
-    package static let lifetimeSeconds: Int64 = 3600
-
     /// The account's name.
     package var email: String
     /// The key that asked; the token is good while it is registered.

@@ -17,8 +17,6 @@ package struct VerifiedIDToken: Sendable, Hashable {
 
 /// The claims of an ID token: how they are laid out, and how they are read back.
 enum IDTokenClaims {
-    static let lifetimeSeconds: Int64 = 3600
-
     /// Names an administrator or developer may not set (`spec/04` §1); a subset of those that are overwritten.
     static let forbiddenNames: Set<String> = [
         "iss", "aud", "sub", "iat", "exp", "nbf", "jti", "nonce", "azp", "acr", "amr", "cnf", "auth_time", "firebase",
@@ -51,7 +49,7 @@ enum IDTokenClaims {
             writer.field("user_id", user.id.rawValue)
             writer.field("sub", user.id.rawValue)
             writer.field("iat", now)
-            writer.field("exp", now + lifetimeSeconds)
+            writer.field("exp", now + Lifetimes.idTokenSeconds)
             if let email = user.email {
                 writer.field("email", email.address.lowercased)
                 writer.field("email_verified", email.isVerified)

@@ -17,8 +17,8 @@ struct KeySchedule: Sendable, Hashable {
 
     init(_ purpose: SigningKeyRecord.Purpose) {
         switch purpose {
-        case .idToken: tokenSeconds = 3600
-        case .sessionCookie: tokenSeconds = 14 * 86_400
+        case .idToken: tokenSeconds = Lifetimes.idTokenSeconds
+        case .sessionCookie: tokenSeconds = Lifetimes.sessionCookieSeconds.upperBound
         }
     }
 

@@ -6,9 +6,6 @@ import Synchronization
 ///
 /// Safe to use from any task. The key set is replaced as a whole when keys are rotated.
 package final class SessionCookieAuthority: Sendable {
-    /// How long a cookie may live, in seconds.
-    package static let lifetimeSeconds: ClosedRange<Int64> = 300...1_209_600
-
     private let issuer: String
     private let keys: Mutex<TokenAuthority.KeySet>
 

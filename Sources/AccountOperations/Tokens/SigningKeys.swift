@@ -1,6 +1,7 @@
 import AccountLinking
 package import AccountStore
 import FoundationEssentials
+import JSON
 import Postgres
 
 /// Loads the signing keys of a purpose, and makes the next one when it is due.
@@ -89,10 +90,7 @@ package struct SigningKeys: Sendable {
         _ next: KeySchedule.NextKey
     ) throws -> SigningKeyRecord {
         let now = effects.now()
-        let id = effects.randomBytes(20).map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+        let id = Hexadecimal.encode(effects.randomBytes(20))
         let start = Date(timeIntervalSince1970: Double(now.secondsSinceEpoch))
         let key = try SigningKey.generate(
             id: id,

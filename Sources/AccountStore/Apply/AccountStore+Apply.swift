@@ -40,7 +40,7 @@ extension AccountStore {
             for identifier in user.identifiers {
                 batch.append(IdentifierRow.release(identifier, of: user.id, tenant: user.tenant))
             }
-            batch.append(OneTimeCodeRow.deleteAll(of: user.id, tenant: user.tenant))
+            batch.append(EmailCodeRow.deleteAll(of: user.id, tenant: user.tenant))
             batch.append(UserRow.delete(user.id, tenant: user.tenant))
             batch.append(AccountEventRow.insert(event, of: user.id, tenant: user.tenant))
         }

@@ -7,7 +7,7 @@ extension AccountStore {
         var batch = WriteBatch("delete-all-users")
         batch.append(UserRow.deleteAll(tenant: tenant, at: now))
         // An account made while the first statement ran keeps its codes and what it claimed.
-        batch.append(OneTimeCodeRow.deleteOrphans(tenant: tenant))
+        batch.append(EmailCodeRow.deleteOrphans(tenant: tenant))
         batch.append(IdentifierRow.releaseOrphans(tenant: tenant))
         _ = try await client.write(batch)
     }

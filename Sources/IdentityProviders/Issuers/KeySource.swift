@@ -10,30 +10,16 @@ struct KeySource: Sendable, Hashable {
     let issuer: String
     let location: Location
 
-    /// The source of an issuer that is found by discovery, unless `configuration` says where its key set is.
-    init(issuer: String, configuration: ProviderConfiguration) {
+    /// The source of an issuer that is found by discovery.
+    init(discovering issuer: String) {
         self.issuer = issuer
-        if let keySet = configuration.keySetURL.nonEmpty {
-            self.location = .keySet(keySet, Set(SignatureAlgorithm.allCases))
-        } else {
-            let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
-            self.location =
-                .discovery(configuration.discoveryURL.nonEmpty ?? base + "/.well-known/openid-configuration")
-        }
+        let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+        self.location = .discovery(base + "/.well-known/openid-configuration")
     }
 
-    /// The source of an issuer whose key set and algorithms are known, unless `configuration` says otherwise.
-    init(
-        issuer: String,
-        configuration: ProviderConfiguration,
-        keySetURL: String,
-        algorithms: Set<SignatureAlgorithm>
-    ) {
+    /// The source of an issuer whose key set and algorithms are known.
+    init(issuer: String, keySetURL: String, algorithms: Set<SignatureAlgorithm>) {
         self.issuer = issuer
-        if let discovery = configuration.discoveryURL.nonEmpty {
-            self.location = .discovery(discovery)
-        } else {
-            self.location = .keySet(configuration.keySetURL.nonEmpty ?? keySetURL, algorithms)
-        }
+        self.location = .keySet(keySetURL, algorithms)
     }
 }

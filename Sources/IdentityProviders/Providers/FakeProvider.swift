@@ -40,14 +40,11 @@ package struct FakeProvider: Sendable {
             return OpenIDConnect.verification(of: credential, claims: claims, issuer: issuer)
         }
         guard Self.providers.contains(credential.provider) else { return nil }
-        return switch credential.provider {
-        case .google: Google.verification(of: credential, claims: claims)
-        case .apple: Apple.verification(of: credential, claims: claims)
-        case .facebook:
-            .verified(of: credential, claims: claims, issuer: FacebookLimitedLogin.issuer) { _, _ in }
-        // The rest have no ID tokens and so no issuer.
-        default: .verified(of: credential, claims: claims, issuer: nil) { _, _ in }
+        if let known = KnownIssuer.all.first(where: { $0.provider == credential.provider }) {
+            return known.verification(of: credential, claims: claims)
         }
+        // The rest have no ID tokens and so no issuer.
+        return .verified(of: credential, claims: claims, issuer: nil) { _, _ in }
     }
 
     private enum Finding {

@@ -16,13 +16,12 @@ struct OpenIDConnect: IdentityProvider {
         guard configuration.acceptsIDTokens else { return .invalid(.unsupportedKind) }
         let outcome = try await verifier.verify(
             credential,
-            against: KeySource(issuer: issuer, configuration: configuration),
+            against: KeySource(discovering: issuer),
             requirements: IDTokenRequirements(
                 issuers: [issuer],
                 audiences: configuration.audiences,
                 checksEveryAuthorizedParty: true,
-                nonceRule: .hashedOrPlain,
-                clockSkewSeconds: configuration.clockSkewSeconds
+                nonceRule: .hashedOrPlain
             ),
             at: now
         )

@@ -25,7 +25,9 @@ struct IDTokenRequirements: Sendable {
     /// the Android client there, which projects do not register.
     var checksEveryAuthorizedParty: Bool
     var nonceRule: NonceRule
-    var clockSkewSeconds: Int64
+
+    /// How far the issuer's clock and ours may differ.
+    private static let clockSkewSeconds = 60.0
 
     /// The first rule that `claims` break, in the order issuer, audience, times, nonce, subject.
     func violation(by claims: JSONValue, of credential: ProviderCredential, at now: Timestamp) -> InvalidCredential? {
@@ -53,7 +55,7 @@ struct IDTokenRequirements: Sendable {
 
     private func timeViolation(_ claims: JSONValue, at now: Timestamp) -> InvalidCredential? {
         let seconds = Double(now.microsecondsSinceEpoch) / 1_000_000
-        let skew = Double(clockSkewSeconds)
+        let skew = Self.clockSkewSeconds
         guard let expiry = Self.numericDate(claims["exp"]) else { return .malformedClaim("exp") }
         guard seconds < expiry + skew else { return .expired }
         guard let issued = Self.numericDate(claims["iat"]) else { return .malformedClaim("iat") }
@@ -92,9 +94,7 @@ struct IDTokenRequirements: Sendable {
     }
 
     private static func hexadecimalDigest(of text: String) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        let bytes = SHA256.hash(data: Array(text.utf8)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0x0F)]] }
-        return String(decoding: bytes, as: UTF8.self)
+        Hexadecimal.encode(Array(SHA256.hash(data: Array(text.utf8))))
     }
 
     private static func looksLikeDigest(_ text: String) -> Bool {

@@ -37,6 +37,9 @@ struct DevCommand: AsyncParsableCommand {
     @Flag(help: "Take every provider's email_verified at face value, as emulator test suites expect.")
     var trustAssertedEmails = false
 
+    @Option(help: ArgumentHelp("What signs the tokens of a new database.", valueName: "algorithm"))
+    var signingAlgorithm = TokensConfiguration.SigningAlgorithm.ES256
+
     @OptionGroup var migrations: MigrationDirectoryOptions
 
     func validate() throws {
@@ -87,7 +90,7 @@ struct DevCommand: AsyncParsableCommand {
                     }
                 ),
                 sealer: try DevelopmentKey.sealer(inDirectory: dataDir),
-                algorithm: .es256,
+                algorithm: signingAlgorithm.algorithm,
                 mode: Composition.Mode(
                     callers: DevelopmentCallers(),
                     customTokens: { DevelopmentCustomTokens(signed: $0) },
@@ -111,6 +114,8 @@ struct DevCommand: AsyncParsableCommand {
         }
     }
 }
+
+extension TokensConfiguration.SigningAlgorithm: ExpressibleByArgument {}
 
 /// Starts the private cluster, or takes the database that was named.
 private func prepareDatabase(_ cluster: PostgresCluster?, url: String?) async throws -> PostgresConfiguration {

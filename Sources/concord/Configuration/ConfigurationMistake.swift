@@ -30,8 +30,7 @@ struct ConfigurationMistakes: Error, CustomStringConvertible {
         switch mistake.origin {
         case .file(_, let line): line ?? 0
         case .variable: 1_000_000_000
-        case .flag: 1_000_000_001
-        case .default, nil: 1_000_000_002
+        case .default, nil: 1_000_000_001
         }
     }
 }
@@ -41,14 +40,13 @@ enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
     case `default`
     case file(String, line: Int?)
     case variable(String)
-    case flag(String)
 
     var description: String {
         switch self {
         case .default: "default"
         case .file(let path, let line?): "\(path):\(line)"
         case .file(let path, nil): path
-        case .variable(let name), .flag(let name): name
+        case .variable(let name): name
         }
     }
 }

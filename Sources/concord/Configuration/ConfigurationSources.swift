@@ -37,11 +37,6 @@ struct ConfigurationSources: Sendable {
         add(environment)
     }
 
-    /// Sets `name` above file and environment, for a command-line flag.
-    mutating func override(_ name: String, with text: String, flag: String) {
-        settings.append(Setting(name: name, texts: [text], origin: .flag(flag)))
-    }
-
     private mutating func add(_ environment: [String: String]) {
         let entries = Dictionary(uniqueKeysWithValues: ConfigurationTable.entries.map { ($0.variable, $0) })
         for (variable, value) in environment.sorted(by: { $0.key < $1.key })

@@ -115,12 +115,12 @@ struct TwoServers: Sendable {
     }
 
     /// The newest code that was mailed, read from the outbox as the worker that mails it would.
-    func mailedCode() async throws -> String {
-        let codes = try await mailedCodes()
+    func emailCode() async throws -> String {
+        let codes = try await emailCodes()
         return try #require(codes.last, "no code was mailed")
     }
 
-    func mailedCodes() async throws -> [String] {
+    func emailCodes() async throws -> [String] {
         let key = try #require(Sealer.Key(id: "1", bytes: ServeProcess.keyEncryptionKeyBytes))
         let sealer = Sealer(sealingKey: key)
         let messages = try await database.withClient { client in

@@ -45,12 +45,12 @@ private struct EmulatorAction {
 
     private func apply(
         _ code: String,
-        _ kind: OneTimeCodeRecord.Kind,
+        _ kind: EmailCodeRecord.Kind,
         _ success: String
     ) async throws -> APIResponse {
         try await inspect(code, expecting: kind)
         let applied = try result(
-            await request.operations.applyCode(code, tenant: request.tenant, locale: parameter("lang"))
+            await request.operations.applyEmailCode(code, tenant: request.tenant, locale: parameter("lang"))
         )
         // Who takes an address back is not sent on to where the change was asked for.
         if kind != .recoverEmail, let onward = try onward() { return onward }
@@ -108,8 +108,8 @@ private struct EmulatorAction {
         return Self.seeOther(location)
     }
 
-    private func inspect(_ code: String, expecting kind: OneTimeCodeRecord.Kind) async throws {
-        let found = try result(await request.operations.inspectCode(code, tenant: request.tenant))
+    private func inspect(_ code: String, expecting kind: EmailCodeRecord.Kind) async throws {
+        let found = try result(await request.operations.inspectEmailCode(code, tenant: request.tenant))
         guard found.kind == kind else {
             throw failure("Requested mode does not match the OOB code provided.", "Please use the link as it was sent.")
         }
@@ -143,7 +143,7 @@ private struct EmulatorAction {
 
     /// The link with a place for the password.
     private func template(_ code: String) -> String {
-        let link = request.operations.actionLinks.page(
+        let link = request.operations.mailLinks.page(
             for: .passwordReset,
             code: code,
             apiKey: parameter("apiKey") ?? "",

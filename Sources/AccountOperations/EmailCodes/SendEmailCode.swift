@@ -3,7 +3,7 @@ import AccountStore
 import Postgres
 
 /// A request for a code by mail (`accounts:sendOobCode`).
-package struct OobCodeRequest: Sendable {
+package struct EmailCodeRequest: Sendable {
     package enum Action: Sendable {
         case passwordReset(EmailAddress)
         case emailSignIn(EmailAddress)
@@ -19,7 +19,7 @@ package struct OobCodeRequest: Sendable {
     }
 
     package var action: Action
-    package var settings: ActionCodeSettings
+    package var settings: EmailCodeSettings
     /// The language asked for, as sent.
     package var locale: String?
     /// Administrators are told whether accounts exist.
@@ -30,7 +30,7 @@ package struct OobCodeRequest: Sendable {
 
     package init(
         action: Action,
-        settings: ActionCodeSettings,
+        settings: EmailCodeSettings,
         locale: String?,
         isAdministrator: Bool,
         returnsLink: Bool,
@@ -46,7 +46,7 @@ package struct OobCodeRequest: Sendable {
 }
 
 /// What is answered for a code.
-package struct SentOobCode: Sendable {
+package struct SentEmailCode: Sendable {
     /// The address the request was about, as clients see it.
     package let email: String
     /// Only where the link is to be answered.
@@ -58,7 +58,7 @@ extension AccountOperations {
     ///
     /// With enumeration protection a stranger gets the same answer for the same work whether or not an address has an
     /// account: where nothing is to be sent, the same rows are written without anything in them that could be used.
-    package func sendOobCode(_ request: OobCodeRequest) async throws -> Outcome<SentOobCode> {
+    package func sendEmailCode(_ request: EmailCodeRequest) async throws -> Outcome<SentEmailCode> {
         if let denial = request.settings.denial(in: project.settings) { return .denied(denial) }
         switch try await plan(request) {
         case .denied(let denial): return .denied(denial)
@@ -68,7 +68,7 @@ extension AccountOperations {
 
     /// A code to be made.
     private struct Plan: Sendable {
-        var kind: OneTimeCodeRecord.Kind
+        var kind: EmailCodeRecord.Kind
         var email: EmailAddress
         var newEmail: EmailAddress?
         var user: UserID?
@@ -77,7 +77,7 @@ extension AccountOperations {
         var isWithheld = false
     }
 
-    private func plan(_ request: OobCodeRequest) async throws -> Outcome<Plan> {
+    private func plan(_ request: EmailCodeRequest) async throws -> Outcome<Plan> {
         let isProtected = policy.protectsEmailEnumeration && !request.isAdministrator
         let tenant = request.tenant
         switch request.action {
@@ -115,7 +115,7 @@ extension AccountOperations {
 
     /// Finds the account and its address, and whether whoever asks has signed in recently enough to change it.
     private func about(
-        _ subject: OobCodeRequest.Subject,
+        _ subject: EmailCodeRequest.Subject,
         tenant: TenantID,
         _ plan: (_ user: UserRecord, _ email: EmailAddress, _ isRecent: Bool) async throws -> Outcome<Plan>
     ) async throws -> Outcome<Plan> {
@@ -139,10 +139,10 @@ extension AccountOperations {
         return try await plan(user, email.address, isRecent)
     }
 
-    private func send(_ plan: Plan, _ request: OobCodeRequest) async throws -> SentOobCode {
+    private func send(_ plan: Plan, _ request: EmailCodeRequest) async throws -> SentEmailCode {
         let now = effects.now()
-        let code = ActionCode(effects: effects)
-        let record = OneTimeCodeRecord(
+        let code = NewEmailCode(effects: effects)
+        let record = EmailCodeRecord(
             tenant: request.tenant,
             hash: code.hash,
             kind: plan.kind,
@@ -151,7 +151,7 @@ extension AccountOperations {
             email: plan.email,
             newEmail: plan.newEmail,
             createdAt: now,
-            expiresAt: now.adding(seconds: project.settings.codeLifetimes.seconds(plan.kind)),
+            expiresAt: now.adding(seconds: project.settings.codeSeconds(plan.kind)),
             consumedAt: plan.isWithheld ? now : nil
         )
         var mail = mail(carrying: code, record, settings: request.settings, locale: request.locale)
@@ -175,7 +175,7 @@ extension AccountOperations {
             sealer: sealer
         )
         try await store.issue(record, message: request.returnsLink ? nil : message)
-        return SentOobCode(
+        return SentEmailCode(
             email: plan.email.lowercased,
             returned: request.returnsLink ? (code.text, link) : nil
         )
@@ -183,9 +183,9 @@ extension AccountOperations {
 
     /// The mail that carries `code`.
     func mail(
-        carrying code: ActionCode,
-        _ record: OneTimeCodeRecord,
-        settings: ActionCodeSettings,
+        carrying code: NewEmailCode,
+        _ record: EmailCodeRecord,
+        settings: EmailCodeSettings,
         locale: String?
     ) -> Mail {
         let locale = mailLocale(locale)
@@ -195,7 +195,7 @@ extension AccountOperations {
             email: record.email.lowercased,
             newEmail: record.newEmail?.lowercased,
             code: code.text,
-            link: actionLinks.link(
+            link: mailLinks.link(
                 for: record.kind,
                 code: code.text,
                 settings: settings,

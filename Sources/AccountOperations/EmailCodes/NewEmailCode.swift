@@ -4,7 +4,7 @@ import JSON
 import Postgres
 
 /// A code about to be mailed, with what else is random about it: made once per request.
-struct ActionCode: Sendable {
+struct NewEmailCode: Sendable {
     /// 54 characters of base64url: 320 random bits.
     let text: String
     let messageID: PostgresUUID

@@ -2,8 +2,8 @@ package import AccountLinking
 import AccountStore
 
 /// What an applied code did.
-package struct AppliedCode: Sendable {
-    package let kind: OneTimeCodeRecord.Kind
+package struct AppliedEmailCode: Sendable {
+    package let kind: EmailCodeRecord.Kind
     /// The account as it is now.
     package let user: UserRecord
     /// The address that took the place of another, as clients see it; only for `verifyAndChangeEmail`.
@@ -17,16 +17,16 @@ extension AccountOperations {
     /// them. No tokens are issued.
     ///
     /// `locale`: the language for the mail to a replaced address, as sent.
-    package func applyCode(
-        _ oobCode: String,
+    package func applyEmailCode(
+        _ text: String,
         tenant: TenantID,
         locale: String? = nil
-    ) async throws -> Outcome<AppliedCode> {
-        let use = CodeUse(oobCode, tenant: tenant, effects: effects)
+    ) async throws -> Outcome<AppliedEmailCode> {
+        let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         let recovery = EmailRecovery(effects: effects, locale: locale)
         return try await decideAndApply {
-            let code: OneTimeCodeRecord
-            switch try await usableCode(use, as: [.verifyEmail, .verifyAndChangeEmail, .recoverEmail]) {
+            let code: EmailCodeRecord
+            switch try await usableEmailCode(use, as: [.verifyEmail, .verifyAndChangeEmail, .recoverEmail]) {
             case .denied(let denial): return .denied(denial)
             case .success(let found): code = found
             }
@@ -38,7 +38,7 @@ extension AccountOperations {
             case .unchanged:
                 guard let user else { throw UnexpectedDecision(verdict.rule) }
                 guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
-                return .success(AppliedCode(kind: code.kind, user: user, newEmail: nil))
+                return .success(AppliedEmailCode(kind: code.kind, user: user, newEmail: nil))
             case .apply(_, let change, issuesTokens: _):
                 guard let user else { throw UnexpectedDecision(verdict.rule) }
                 let changed = try await apply(
@@ -50,14 +50,14 @@ extension AccountOperations {
                     recovery: recovery
                 )
                 return changed.map {
-                    .success(AppliedCode(kind: code.kind, user: $0, newEmail: code.newEmail?.lowercased))
+                    .success(AppliedEmailCode(kind: code.kind, user: $0, newEmail: code.newEmail?.lowercased))
                 }
             }
         }
     }
 
     /// What the rules say to a code about an account's address, with the account as it was loaded.
-    func judge(_ code: OneTimeCodeRecord) async throws -> (user: UserRecord?, verdict: Verdict<UpdateDecision>) {
+    func judge(_ code: EmailCodeRecord) async throws -> (user: UserRecord?, verdict: Verdict<UpdateDecision>) {
         var user: UserRecord?
         if let id = code.user { user = try await store.user(id, tenant: code.tenant) }
         switch code.kind {
@@ -68,16 +68,16 @@ extension AccountOperations {
         case .verifyAndChangeEmail:
             guard let newEmail = code.newEmail, let epoch = code.sessionEpoch else { break }
             let owner = try await store.user(owning: .email(newEmail), tenant: code.tenant)
-            let change = EmailCode.verifyAndChange(to: newEmail, sentFor: code.email, sessionEpoch: epoch)
+            let change = EmailCodeChange.verifyAndChange(to: newEmail, sentFor: code.email, sessionEpoch: epoch)
             return (user, decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account))
         case .recoverEmail:
             // An account that was made anew under the id of a deleted one never had this address.
             if user?.initialEmail.flatMap(EmailAddress.init) != code.email { user = nil }
             let owner = try await store.user(owning: .email(code.email), tenant: code.tenant)
-            let change = EmailCode.recover(initial: code.email)
+            let change = EmailCodeChange.recover(initial: code.email)
             return (user, decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account))
         case .emailSignIn: break
         }
-        return (user, Verdict(.u12, .refuse(.invalidActionCode)))
+        return (user, Verdict(.u12, .refuse(.invalidEmailCode)))
     }
 }

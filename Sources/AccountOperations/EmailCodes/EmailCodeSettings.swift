@@ -1,5 +1,5 @@
 /// What the app wants of the link in a mail (`spec/05` A4). An empty text counts as absent.
-package struct ActionCodeSettings: Sendable, Hashable {
+package struct EmailCodeSettings: Sendable, Hashable {
     package var continueURL: String?
     package var handlesCodeInApp = false
     package var iOSBundleID: String?
@@ -21,7 +21,7 @@ package struct ActionCodeSettings: Sendable, Hashable {
         if let continueURL {
             guard let url = ContinueURL(continueURL) else { return .invalidContinueURL }
             guard project.authorizedDomains.contains(url.host) else { return .unauthorizedDomain }
-        } else if self != ActionCodeSettings() {
+        } else if self != EmailCodeSettings() {
             return .missingContinueURL
         }
         if androidPackageName == nil, installsAndroidApp || androidMinimumVersion != nil {

@@ -3,7 +3,7 @@ import AccountStore
 import Postgres
 
 /// One request that presents a code: what its attempts share, made before the first.
-struct CodeUse: Sendable {
+struct EmailCodeUse: Sendable {
     let hash: [UInt8]
     let tenant: TenantID
     let now: Timestamp
@@ -11,7 +11,7 @@ struct CodeUse: Sendable {
     let id: PostgresUUID
 
     init(_ code: String, tenant: TenantID, effects: Effects) {
-        self.hash = ActionCode.hash(of: code)
+        self.hash = NewEmailCode.hash(of: code)
         self.tenant = tenant
         self.now = effects.now()
         self.id = effects.newEventID()
@@ -20,16 +20,16 @@ struct CodeUse: Sendable {
 
 extension AccountOperations {
     /// The code, while it can be used as one of `kinds`.
-    func usableCode(
-        _ use: CodeUse,
-        as kinds: [OneTimeCodeRecord.Kind] = OneTimeCodeRecord.Kind.allCases
-    ) async throws -> Outcome<OneTimeCodeRecord> {
-        guard let code = try await store.code(use.hash, tenant: use.tenant), kinds.contains(code.kind) else {
-            return .denied(.refusal(.invalidActionCode))
+    func usableEmailCode(
+        _ use: EmailCodeUse,
+        as kinds: [EmailCodeRecord.Kind] = EmailCodeRecord.Kind.allCases
+    ) async throws -> Outcome<EmailCodeRecord> {
+        guard let code = try await store.emailCode(use.hash, tenant: use.tenant), kinds.contains(code.kind) else {
+            return .denied(.refusal(.invalidEmailCode))
         }
         switch code.state(at: use.now) {
         case .usable: return .success(code)
-        case .consumed: return .denied(.refusal(.invalidActionCode))
+        case .consumed: return .denied(.refusal(.invalidEmailCode))
         case .expired: return .denied(.emailCode(.expired))
         case .locked: return .denied(.emailCode(.tooManyAttempts))
         }
@@ -41,8 +41,8 @@ extension AccountOperations {
         _ change: AccountChange,
         to user: UserRecord,
         _ rule: Rule,
-        using code: OneTimeCodeRecord,
-        _ use: CodeUse,
+        using code: EmailCodeRecord,
+        _ use: EmailCodeUse,
         passwordHash: String? = nil,
         recovery: EmailRecovery? = nil,
         companions: [AccountWrite.Companion] = []

@@ -1,19 +1,19 @@
 package import AccountLinking
 package import Postgres
 
-struct OneTimeCodeRow: RowDecodable {
-    let record: OneTimeCodeRecord
+struct EmailCodeRow: RowDecodable {
+    let record: EmailCodeRecord
 
     init(row: inout RowDecoder) throws(PostgresError) {
         let tenant = TenantID(try row.next(String.self))
         let hash = try row.next(Bytes.self)
-        let kind = try row.parsed("one_time_codes.kind", OneTimeCodeRecord.Kind.init(rawValue:))
+        let kind = try row.parsed("one_time_codes.kind", EmailCodeRecord.Kind.init(rawValue:))
         let user = try row.optionallyParsed("one_time_codes.user_id", UserID.init)
         let sessionEpoch = try row.next(Int64?.self)
         let email = try row.parsed("one_time_codes.email", EmailAddress.init)
         let newEmail = try row.optionallyParsed("one_time_codes.new_email", EmailAddress.init)
         let createdAt = try row.timestamp()
-        var record = OneTimeCodeRecord(
+        var record = EmailCodeRecord(
             tenant: tenant,
             hash: hash,
             kind: kind,
@@ -29,7 +29,7 @@ struct OneTimeCodeRow: RowDecodable {
         self.record = record
     }
 
-    static func withHash(_ hash: [UInt8], tenant: TenantID) -> Query<OneTimeCodeRow> {
+    static func withHash(_ hash: [UInt8], tenant: TenantID) -> Query<EmailCodeRow> {
         Query(
             """
             SELECT tenant_id, code_hash, kind, user_id, session_epoch, email, new_email, created_at, expires_at,
@@ -60,7 +60,7 @@ struct OneTimeCodeRow: RowDecodable {
         )
     }
 
-    static func insert(_ code: OneTimeCodeRecord) -> SQL {
+    static func insert(_ code: EmailCodeRecord) -> SQL {
         """
         INSERT INTO one_time_codes (tenant_id, code_hash, kind, user_id, session_epoch, email, email_key, new_email,
             created_at, expires_at, consumed_at)
@@ -75,7 +75,7 @@ struct OneTimeCodeRow: RowDecodable {
         """
         UPDATE one_time_codes SET consumed_at = \(now.stored), consumed_by = \(use)
         WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash) AND consumed_at IS NULL
-            AND attempts < \(OneTimeCodeRecord.attemptsMax)
+            AND attempts < \(EmailCodeRecord.attemptsMax)
         """
     }
 
@@ -92,7 +92,7 @@ struct OneTimeCodeRow: RowDecodable {
         """
         UPDATE one_time_codes SET attempts = attempts + 1
         WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash) AND consumed_at IS NULL
-            AND attempts < \(OneTimeCodeRecord.attemptsMax)
+            AND attempts < \(EmailCodeRecord.attemptsMax)
         """
     }
 
@@ -137,28 +137,28 @@ struct OneTimeCodeRow: RowDecodable {
 
 extension AccountWrite.Companion {
     /// Stores a new code.
-    package static func issue(_ code: OneTimeCodeRecord) -> Self {
-        Self([OneTimeCodeRow.insert(code)])
+    package static func issue(_ code: EmailCodeRecord) -> Self {
+        Self([EmailCodeRow.insert(code)])
     }
 
     /// Uses a code up. Guarded: when somebody has used it, it is void or it is locked, the whole write is undone.
     ///
     /// `use`: fresh for each request, the same on each of its attempts.
     package static func useUp(
-        _ code: OneTimeCodeRecord,
+        _ code: EmailCodeRecord,
         by use: PostgresUUID,
         at now: Timestamp
     ) -> Self {
         Self([
-            OneTimeCodeRow.use(code.hash, tenant: code.tenant, by: use, at: now),
-            OneTimeCodeRow.assertUsed(code.hash, tenant: code.tenant, by: use),
+            EmailCodeRow.use(code.hash, tenant: code.tenant, by: use, at: now),
+            EmailCodeRow.assertUsed(code.hash, tenant: code.tenant, by: use),
         ])
     }
 
     /// Makes every outstanding code of an account void (`spec/09` 7).
     ///
     /// `includingRecovery`: whether also those that bring back the account's first address.
-    package static func voidCodes(
+    package static func voidEmailCodes(
         of user: UserID,
         tenant: TenantID,
         includingRecovery: Bool,
@@ -166,37 +166,37 @@ extension AccountWrite.Companion {
     ) -> Self {
         Self([
             includingRecovery
-                ? OneTimeCodeRow.voidAll(of: user, tenant: tenant, at: now)
-                : OneTimeCodeRow.voidAllButRecovery(of: user, tenant: tenant, at: now)
+                ? EmailCodeRow.voidAll(of: user, tenant: tenant, at: now)
+                : EmailCodeRow.voidAllButRecovery(of: user, tenant: tenant, at: now)
         ])
     }
 }
 
 extension AccountStore {
     /// The code with `hash`, whatever its state; `nil` when there is none. One round trip.
-    package func code(_ hash: [UInt8], tenant: TenantID) async throws(PostgresError) -> OneTimeCodeRecord? {
-        try await client.read(OneTimeCodeRow.withHash(hash, tenant: tenant)).first?.record
+    package func emailCode(_ hash: [UInt8], tenant: TenantID) async throws(PostgresError) -> EmailCodeRecord? {
+        try await client.read(EmailCodeRow.withHash(hash, tenant: tenant)).first?.record
     }
 
     /// Those of `hashes` that can still be used at `now`. One round trip.
-    package func usableCodes(
+    package func usableEmailCodes(
         among hashes: [[UInt8]],
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> Set<[UInt8]> {
-        Set(try await client.read(OneTimeCodeRow.usable(among: hashes, tenant: tenant, at: now)))
+        Set(try await client.read(EmailCodeRow.usable(among: hashes, tenant: tenant, at: now)))
     }
 
     /// Stores a code and the message that carries it, in one transaction.
-    package func issue(_ code: OneTimeCodeRecord, message: OutboxMessage?) async throws(PostgresError) {
+    package func issue(_ code: EmailCodeRecord, message: OutboxMessage?) async throws(PostgresError) {
         var batch = WriteBatch("code-issue")
-        batch.append(OneTimeCodeRow.insert(code))
+        batch.append(EmailCodeRow.insert(code))
         if let message { batch.append(OutboxRow.insert(message)) }
         do {
             _ = try await client.write(batch)
         } catch {
             // Both went in together, so the code's presence answers for the message.
-            guard error.code == .commitOutcomeUnknown, try await self.code(code.hash, tenant: code.tenant) != nil
+            guard error.code == .commitOutcomeUnknown, try await emailCode(code.hash, tenant: code.tenant) != nil
             else { throw error }
         }
     }
@@ -204,7 +204,7 @@ extension AccountStore {
     /// Uses a code up without anything else: what it asked for was refused.
     /// - Returns: `.factsMoved` when somebody has used it, it is void or it is locked.
     package func useUp(
-        _ code: OneTimeCodeRecord,
+        _ code: EmailCodeRecord,
         by use: PostgresUUID,
         at now: Timestamp
     ) async throws(PostgresError) -> Applied {
@@ -216,16 +216,16 @@ extension AccountStore {
         } catch {
             if error.saysFactsMoved { return .factsMoved }
             guard error.code == .commitOutcomeUnknown else { throw error }
-            let user = try await client.read(OneTimeCodeRow.user(of: code.hash, tenant: code.tenant)).first
+            let user = try await client.read(EmailCodeRow.user(of: code.hash, tenant: code.tenant)).first
             return user == .some(use) ? .applied : .factsMoved
         }
     }
 
     /// Counts that a code came back with an address it was not sent to.
     /// - Returns: whether it was counted; a code that is used, void or locked counts no more.
-    package func countWrongAddress(_ code: OneTimeCodeRecord) async throws(PostgresError) -> Bool {
+    package func countWrongAddress(_ code: EmailCodeRecord) async throws(PostgresError) -> Bool {
         var batch = WriteBatch("code-attempt")
-        batch.append(OneTimeCodeRow.countAttempt(code.hash, tenant: code.tenant))
+        batch.append(EmailCodeRow.countAttempt(code.hash, tenant: code.tenant))
         return try await client.write(batch).affectedRows(0) == 1
     }
 }

@@ -8,9 +8,9 @@ extension AccountOperations {
     /// The mails that carry codes which can still be used, the oldest first. For development: it opens what is sealed.
     package func mailsWithUsableCodes(tenant: TenantID) async throws -> [Mail] {
         let mails = try await waitingMails(tenant: tenant)
-        let hashes = mails.compactMap { $0.code.map(ActionCode.hash(of:)) }
-        let usable = try await store.usableCodes(among: hashes, tenant: tenant, at: effects.now())
-        return mails.filter { mail in mail.code.map { usable.contains(ActionCode.hash(of: $0)) } ?? false }
+        let hashes = mails.compactMap { $0.code.map(NewEmailCode.hash(of:)) }
+        let usable = try await store.usableEmailCodes(among: hashes, tenant: tenant, at: effects.now())
+        return mails.filter { mail in mail.code.map { usable.contains(NewEmailCode.hash(of: $0)) } ?? false }
     }
 
     /// The mails that prove conflicts, the oldest first; what they carry may have been used. For development.

@@ -140,7 +140,7 @@ extension TestService {
     /// Marks the address of an account as proven.
     func prove(_ email: String) async throws {
         try await change(email) { user in
-            user.email?.proof = .mailedCode
+            user.email?.proof = .emailCode
             user.emailProvenAt = clock.now
         }
     }

@@ -1,10 +1,11 @@
 package import AccountLinking
 import AccountStore
+import JSON
 
 /// Makes the links that mails carry (`spec/05` A3).
 ///
 /// The base comes from configuration, never from a request: a forged `Host` would send codes to a stranger.
-package struct ActionLinks: Sendable {
+package struct MailLinks: Sendable {
     /// Where the action page is.
     package enum Page: String, Sendable {
         case standard = "/__/auth/action"
@@ -23,7 +24,7 @@ package struct ActionLinks: Sendable {
 
     /// The link to the action page itself.
     package func page(
-        for kind: OneTimeCodeRecord.Kind,
+        for kind: EmailCodeRecord.Kind,
         code: String,
         apiKey: String,
         locale: String,
@@ -44,9 +45,9 @@ package struct ActionLinks: Sendable {
 
     /// The link for a mail: the action page, or around it one on a domain that opens the app.
     func link(
-        for kind: OneTimeCodeRecord.Kind,
+        for kind: EmailCodeRecord.Kind,
         code: String,
-        settings: ActionCodeSettings,
+        settings: EmailCodeSettings,
         project: ProjectSettings,
         apiKey: String,
         locale: String
@@ -63,11 +64,11 @@ package struct ActionLinks: Sendable {
     }
 
     private func formatted(_ query: [(name: String, value: String)]) -> String {
-        query.map { "\($0.name)=\(percentEncoded($0.value))" }.joined(separator: "&")
+        query.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
     }
 }
 
-extension OneTimeCodeRecord.Kind {
+extension EmailCodeRecord.Kind {
     /// The `mode` of a link.
     package var linkMode: String {
         switch self {
@@ -78,21 +79,4 @@ extension OneTimeCodeRecord.Kind {
         case .recoverEmail: "recoverEmail"
         }
     }
-}
-
-/// Everything but the unreserved characters (RFC 3986 §2.3) as `%XX` of its UTF-8.
-func percentEncoded(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var encoded: [UInt8] = []
-    encoded.reserveCapacity(text.utf8.count)
-    for byte in text.utf8 {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            encoded.append(byte)
-        default: encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0x0F)]]
-        }
-    }
-    return String(decoding: encoded, as: UTF8.self)
 }

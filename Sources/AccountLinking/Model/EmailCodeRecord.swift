@@ -1,5 +1,5 @@
 /// A code that travels by mail. The code itself is not here, only its hash.
-package struct OneTimeCodeRecord: Sendable, Hashable {
+package struct EmailCodeRecord: Sendable, Hashable {
     /// What a code is for, by the wire's own names (`spec/05` A1).
     package enum Kind: String, Sendable, CaseIterable {
         case passwordReset = "PASSWORD_RESET"

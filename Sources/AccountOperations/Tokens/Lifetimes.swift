@@ -1,0 +1,30 @@
+import AccountLinking
+
+/// How long what is issued here is good for, and what is presented may be: every bound and every default, in seconds.
+package enum Lifetimes {
+    static let idTokenSeconds: Int64 = 3600
+
+    /// What a client may ask for; without asking it gets the longest.
+    package static let sessionCookieSeconds: ClosedRange<Int64> = 300...14 * 86_400
+
+    /// The bearer token of a service account.
+    static let accessTokenSeconds: Int64 = 3600
+
+    /// The longest a custom token, or an assertion of a service account, may live.
+    static let assertionSecondsMax: Int64 = 3600
+
+    /// How long a conflict waits for its owner, unless the project says otherwise.
+    static let conflictSeconds: Int64 = 3600
+    static let conflictSecondsBounds: ClosedRange<Int64> = 60...30 * 86_400
+
+    /// How long a mailed code lives, unless the project says otherwise (`spec/05` A2).
+    static func codeSeconds(_ kind: EmailCodeRecord.Kind) -> Int64 {
+        switch kind {
+        case .passwordReset: 3600
+        case .emailSignIn: 6 * 3600
+        case .verifyEmail, .verifyAndChangeEmail: 3 * 86_400
+        case .recoverEmail: 30 * 86_400
+        }
+    }
+    static let codeSecondsBounds: ClosedRange<Int64> = 60...366 * 86_400
+}

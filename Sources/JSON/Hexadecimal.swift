@@ -1,0 +1,25 @@
+/// Bytes as hexadecimal digits (RFC 4648 §8), written in lower case.
+package enum Hexadecimal {
+    package static func encode(_ bytes: [UInt8]) -> String {
+        let digits = digits
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count * 2)
+        for byte in bytes {
+            output.append(digits[Int(byte >> 4)])
+            output.append(digits[Int(byte & 0x0F)])
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// What one digit in either case stands for; `nil` for any other character.
+    static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    static let digits = Array("0123456789abcdef".utf8)
+}

@@ -1,0 +1,36 @@
+import JSON
+import Testing
+
+struct PercentEncodingTests {
+    @Test(
+        arguments: [
+            ("a=1&b=2", ["a": "1", "b": "2"]), ("a=1&a=2", ["a": "1"]), ("a", ["a": ""]), ("a=", ["a": ""]),
+            ("=x", ["": "x"]), ("&&a=b=c&", ["a": "b=c"]), ("", [:]), ("%61=%C3%A9", ["a": "é"]),
+            ("a=%FF&b=%4&c=%zz&d=1", ["d": "1"]), ("a=b+c", ["a": "b+c"]),
+        ] as [(String, [String: String])]
+    )
+    func `pairs are decoded, and what cannot be is left out`(text: String, expected: [String: String]) {
+        #expect(PercentEncoding.pairs(Array(text.utf8), plusIsSpace: false) == expected)
+    }
+
+    @Test func `in a form a plus is a space`() {
+        #expect(PercentEncoding.pairs(Array("a+b=c+%2B".utf8), plusIsSpace: true) == ["a b": "c +"])
+    }
+
+    @Test(
+        arguments: [
+            ("a=%2Bb+c%20d", "+b c d"), ("a=%7b%7D", "{}"), ("a=%zz%4", "%zz%4"), ("a=%", "%"), ("a=x&a=y", "y"),
+            ("a=%FF", "\u{FFFD}"), ("&&a=b==&&", "b=="),
+        ]
+    )
+    func `browsers leave malformed escapes alone`(text: String, expected: String) {
+        #expect(PercentEncoding.pairsAsInBrowsers(Array(text.utf8)) == ["a": expected])
+    }
+
+    @Test func `what is encoded is decoded to the same`() {
+        let text = "aZ09-._~ +&=%/?é\u{1F600}\u{0}"
+        let encoded = PercentEncoding.encode(text)
+        #expect(encoded == "aZ09-._~%20%2B%26%3D%25%2F%3F%C3%A9%F0%9F%98%80%00")
+        #expect(PercentEncoding.decode(Array(encoded.utf8)[...]) == text)
+    }
+}

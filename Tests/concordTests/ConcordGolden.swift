@@ -1,0 +1,4 @@
+import AccountTestSupport
+
+/// The golden files of this test target.
+let golden = GoldenFiles()
