@@ -1,0 +1,131 @@
+import AccountTestSupport
+import Foundation
+import HTTPTypes
+import JSON
+import Testing
+
+@testable import AccountAPI
+
+/// The description of Concord's own routes, and whether the routes are as it says.
+struct OpenAPIDocument {
+    let root: JSONValue
+
+    init() throws {
+        root = try JSONValue(parsing: Array(OpenAPI.text.utf8))
+    }
+
+    /// The paths with their methods, as `GET /path`.
+    var operations: Set<String> {
+        var operations: Set<String> = []
+        for (path, item) in root["paths"]?.object ?? [:] {
+            for method in (item.object ?? [:]).keys { operations.insert("\(method.uppercased()) \(path)") }
+        }
+        return operations
+    }
+
+    /// What is wrong with an answer to `method` at `path`, by the description; nothing when it is as described.
+    func defects(of answer: Wire.Answer, to method: HTTPRequest.Method, at path: String) throws -> [String] {
+        let operation = root["paths"]?[path]?[method.rawValue.lowercased()]
+        let responses = try #require(operation?["responses"], "\(method.rawValue) \(path) is not described")
+        guard let response = (responses["\(answer.status)"] ?? responses["default"]).map(resolved) else {
+            return ["status \(answer.status) is not described"]
+        }
+        if responses["\(answer.status)"] == nil, answer.status < 400 { return ["\(answer.status) is not described"] }
+        let type = answer.headers[.contentType]?.split(separator: ";").first.map(String.init) ?? ""
+        guard let schema = response["content"]?[type]?["schema"] else { return ["\(type) is not described"] }
+        return defects(of: answer.json, in: schema, at: "")
+    }
+
+    private func resolved(_ value: JSONValue) -> JSONValue {
+        guard let reference = value["$ref"]?.string else { return value }
+        return reference.split(separator: "/").dropFirst()
+            .reduce(Optional(root)) { $0?[String($1)] }
+            .map(resolved) ?? .null
+    }
+
+    /// The keywords of JSON Schema that the description uses; another one is a defect, so that none is left out by mistake.
+    private static let keywords: Set<String> = [
+        "type", "required", "additionalProperties", "properties", "items", "enum", "minimum", "maximum", "format",
+        "description",
+    ]
+
+    private func defects(of value: JSONValue, in schema: JSONValue, at place: String) -> [String] {
+        let schema = resolved(schema)
+        guard let keywords = schema.object else { return ["\(place): no schema"] }
+        var defects = Set(keywords.keys).subtracting(Self.keywords).map { "\(place): \($0) is not checked" }
+        switch schema["type"]?.string {
+        case "object":
+            guard let members = value.object else { return ["\(place): no object"] }
+            let properties = schema["properties"]?.object ?? [:]
+            for name in schema["required"]?.array?.compactMap(\.string) ?? [] where members[name] == nil {
+                defects.append("\(place)/\(name) is missing")
+            }
+            for (name, member) in members {
+                if let property = properties[name] {
+                    defects += self.defects(of: member, in: property, at: "\(place)/\(name)")
+                } else if schema["additionalProperties"] == .bool(false) {
+                    defects.append("\(place)/\(name) is not described")
+                }
+            }
+        case "array":
+            guard let elements = value.array else { return ["\(place): no array"] }
+            for element in elements { defects += self.defects(of: element, in: schema["items"] ?? .null, at: place) }
+        case "string":
+            guard let text = value.string else { return ["\(place): no string"] }
+            if let allowed = schema["enum"]?.array, !allowed.contains(value) { defects.append("\(place): \(text)") }
+            if schema["format"] == "date-time", text.wholeMatch(of: #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#) == nil {
+                defects.append("\(place): \(text) is no instant")
+            }
+        case "integer":
+            guard let number = value.integer else { return ["\(place): no integer"] }
+            if let least = schema["minimum"]?.integer, number < least { defects.append("\(place): \(number)") }
+            if let most = schema["maximum"]?.integer, number > most { defects.append("\(place): \(number)") }
+        default:
+            defects.append("\(place): type is not described")
+        }
+        return defects
+    }
+}
+
+struct OpenAPITests {
+    @Test func `it describes Concord's own routes, all of them, and no other`() throws {
+        let routes = API.routes.filter { $0.service == .concord }.map { "\($0.method.rawValue) \($0.path)" }
+        #expect(!routes.isEmpty)
+        #expect(try OpenAPIDocument().operations == Set(routes))
+    }
+
+    @Test func `it names every problem`() throws {
+        let types = try OpenAPIDocument().root["components"]?["schemas"]?["Problem"]?["properties"]?["type"]?["enum"]
+        #expect(types?.array?.compactMap(\.string) == ProblemType.allCases.map { "urn:concord:problem:\($0.rawValue)" })
+    }
+
+    @Test func `it is OpenAPI 3.1, served as it stands in the repository`() async throws {
+        #expect(try OpenAPIDocument().root["openapi"] == "3.1.0")
+        let path = AccountTestSupport.Repository.root + "/docs/openapi.json"
+        if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1" {
+            try OpenAPI.text.write(toFile: path, atomically: true, encoding: .utf8)
+        }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == OpenAPI.text, "UPDATE_GOLDEN=1 rewrites it")
+        try await TestAPI.with { api in
+            let answer = try await api.send(.get, "/openapi.json", key: nil)
+            #expect(answer.status == 200 && answer.text == OpenAPI.text)
+            #expect(answer.headers[.contentType] == "application/json; charset=UTF-8")
+        }
+    }
+
+    @Test func `every reference leads somewhere`() throws {
+        let document = try OpenAPIDocument()
+        func references(_ value: JSONValue) -> [String] {
+            if let reference = value["$ref"]?.string { return [reference] }
+            let children = (value.object.map { Array($0.values) } ?? []) + (value.array ?? [])
+            return children.flatMap(references)
+        }
+        let all = references(document.root)
+        #expect(all.count > 10)
+        for reference in Set(all) {
+            let target = reference.split(separator: "/").dropFirst()
+                .reduce(Optional(document.root)) { $0?[String($1)] }
+            #expect(reference.hasPrefix("#/") && target != nil, "\(reference)")
+        }
+    }
+}
