@@ -9,6 +9,22 @@ import JSON
 private let requestsPerSecondMax = 12_000.0
 
 extension Benchmark {
+    /// The least that any request costs, whatever it asks for.
+    static let httpFloor = Benchmark(
+        "http-floor",
+        "HTTP /healthz, two bytes without a database",
+        against: "point-lookup",
+        aim: nil
+    ) { lab in
+        let server = try await lab.serve()
+        let health = Array("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n\r\n".utf8)
+        return Measurement { seconds in
+            try lab.measure(server, Array(repeating: health, count: 32), repeats: true, seconds: seconds)
+        } end: {
+            server.process.stop()
+        }
+    }
+
     static let lookUpCold = Benchmark(
         "lookup-cold",
         "HTTP accounts:lookup, each ID token seen for the first time",
