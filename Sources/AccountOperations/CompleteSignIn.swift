@@ -9,6 +9,8 @@ package struct SignedIn: Sendable {
     package let isNewUser: Bool
     /// The provider gave the account's address to another of its users.
     package let emailWasRecycled: Bool
+    /// The provider that was linked by this sign-in.
+    package let linkedProvider: ProviderID?
 }
 
 /// What every attempt to complete one sign-in shares: everything random and the time, made before the first.
@@ -75,6 +77,7 @@ extension AccountOperations {
         var user: UserRecord
         let kind: AccountEvent.Kind
         var isRecycled = false
+        var linkedProvider: ProviderID?
         var companions = attempt.companions
         switch verdict.decision {
         case .refuse(let refusal): return .denied(.refusal(refusal))
@@ -101,6 +104,7 @@ extension AccountOperations {
             )
             kind = AccountEvent.Kind(signInWith: change)
             isRecycled = emailWasRecycled
+            linkedProvider = change.linkedIdentity?.provider
         }
         let write = AccountWrite(
             previous: previous,
@@ -117,7 +121,8 @@ extension AccountOperations {
                 user: user,
                 tokens: try issueTokens(for: user, session: attempt.session, at: attempt.now),
                 isNewUser: previous == nil,
-                emailWasRecycled: isRecycled
+                emailWasRecycled: isRecycled,
+                linkedProvider: linkedProvider
             )
         )
     }

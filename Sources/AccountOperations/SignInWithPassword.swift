@@ -5,10 +5,12 @@ extension AccountOperations {
     /// A sign-in with address and password (`accounts:signInWithPassword`).
     ///
     /// An unknown address costs the same work as a known one, and is locked after as many wrong passwords.
+    /// `pendingToken`: a conflict of the account, whose credential is linked by the same sign-in.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
     package func signInWithPassword(
         email: EmailAddress,
         password: String,
+        pendingToken: String? = nil,
         tenant: TenantID
     ) async throws -> Outcome<SignedIn> {
         guard policy.allowsPasswordSignIn else { return .denied(.refusal(.operationNotAllowed)) }
@@ -27,7 +29,8 @@ extension AccountOperations {
                 methodProof: .session
             )
             attempt.companions = judged.companions
-            return try await complete(judged.verdict, loaded: [judged.user], attempt)
+            let verdict = try await adding(pendingToken, to: judged.verdict, of: judged.user, &attempt)
+            return try await complete(verdict, loaded: [judged.user], attempt)
         }
     }
 }

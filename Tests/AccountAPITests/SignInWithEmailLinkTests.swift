@@ -47,6 +47,32 @@ struct SignInWithEmailLinkTests {
         }
     }
 
+    @Test func `M2: a link that brings the pending credential of its account links that too`() async throws {
+        try await TestAPI.with { api in
+            let ada = try await api.signUp("ada@example.com")
+            try await api.service.prove("ada@example.com")
+            let profile = #"{"sub":"77","email":"ada@example.com"}"#
+            let conflict = try await api.post(
+                "/v1/accounts:signInWithIdp",
+                [
+                    "requestUri": "http://localhost", "returnIdpCredential": true,
+                    "postBody": .string("providerId=twitter.com&id_token=\(profile)"),
+                ]
+            )
+            let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
+            let answer = try await api.post(
+                path,
+                [
+                    "email": "ada@example.com", "oobCode": .string(code),
+                    "pendingToken": conflict.json["pendingToken"] ?? .null,
+                ]
+            )
+            #expect(answer.json["localId"] == ada["localId"] && answer.json["linkedProviderId"] == "twitter.com")
+            let user = try #require(try await api.service.user(owning: "ada@example.com"))
+            #expect(user.account.signInMethods.map(\.name) == ["password", "emailLink", "twitter.com"])
+        }
+    }
+
     @Test func `M3: the owner's link ends everything an intruder prepared`() async throws {
         try await TestAPI.with { api in
             // The intruder comes first: another address that is his, then the victim's, a password, a provider, a number,

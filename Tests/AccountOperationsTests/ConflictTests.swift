@@ -94,6 +94,47 @@ import Testing
         }
     }
 
+    @Test func `signing in by password links the pending credential that comes with it, once`() async throws {
+        try await TestService.withTwo { service, other in
+            let ada = try await service.signUp("ada@example.com")
+            let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
+            let (_, pendingToken) = try await service.signIn(credential).confirmation()
+            let outcomes = try await service.race(with: other, count: 16) { service, _ in
+                try await service.signIn("ada@example.com", pendingToken: pendingToken).success()
+            }
+            #expect(outcomes.allSatisfy { $0.user.id == ada.user.id })
+            #expect(outcomes.compactMap(\.linkedProvider) == [.twitter])
+            #expect(try await service.signIn(credential).signedIn().user.id == ada.user.id)
+            #expect(try await service.database.count("SELECT count(*) FROM conflicts WHERE state = 'resolved'") == 1)
+            #expect(
+                try await service.database.count(
+                    "SELECT count(*) FROM account_events WHERE kind = 'method-linked' AND rule = 'L4'"
+                ) == 1
+            )
+            try await service.database.expectConsistency()
+        }
+    }
+
+    @Test func `a sign-in that is right is not refused for a pending credential that is not`() async throws {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@example.com")
+            _ = try await service.signUp("eve@example.com")
+            let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
+            let (_, pendingToken) = try await service.signIn(credential).confirmation()
+            // Another account's conflict is none of this one's business.
+            for token in [pendingToken, "forged", String(pendingToken.dropLast())] {
+                let signedIn = try await service.signIn("eve@example.com", pendingToken: token).success()
+                #expect(signedIn.linkedProvider == nil && signedIn.user.linkedProviders.isEmpty)
+            }
+            #expect(try await service.signIn("ada@example.com", "wrong", pendingToken: pendingToken).denial != nil)
+            #expect(try await service.view(pendingToken, nil).success().state == .open)
+            _ = try await service.decline(pendingToken).success()
+            #expect(
+                try await service.signIn("ada@example.com", pendingToken: pendingToken).success().linkedProvider == nil
+            )
+        }
+    }
+
     @Test func `a second attempt joins the open conflict instead of opening another`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")

@@ -62,9 +62,18 @@ extension TestService {
         return try await operations.signUp(.password(address, password), tenant: .project).success()
     }
 
-    func signIn(_ email: String, _ password: String = "correct horse") async throws -> Outcome<SignedIn> {
+    func signIn(
+        _ email: String,
+        _ password: String = "correct horse",
+        pendingToken: String? = nil
+    ) async throws -> Outcome<SignedIn> {
         guard let address = EmailAddress(email) else { throw UnexpectedEnding("not an address") }
-        return try await operations.signInWithPassword(email: address, password: password, tenant: .project)
+        return try await operations.signInWithPassword(
+            email: address,
+            password: password,
+            pendingToken: pendingToken,
+            tenant: .project
+        )
     }
 }
 

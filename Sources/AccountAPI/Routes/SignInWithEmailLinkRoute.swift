@@ -15,7 +15,8 @@ extension Route {
         let signIn = EmailLinkSignIn(
             email: try body.nonEmptyString("email"),
             code: try body.nonEmptyString("oobCode"),
-            idToken: try body.nonEmptyString("idToken")
+            idToken: try body.nonEmptyString("idToken"),
+            pendingToken: try body.nonEmptyString("pendingToken")
         )
         let result = try await request.operations
             .signInWithEmailLink(signIn, tenant: request.tenant, locale: request.locale)
@@ -25,6 +26,7 @@ extension Route {
             writer.field("email", result.user.email?.address.lowercased)
             writer.field("localId", result.user.id.rawValue)
             writer.field("isNewUser", result.isNewUser)
+            writer.field("linkedProviderId", result.linkedProvider?.rawValue)
             writer.tokens(result.tokens)
         }
     }

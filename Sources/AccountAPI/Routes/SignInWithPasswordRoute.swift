@@ -19,7 +19,12 @@ extension Route {
         guard let address = EmailAddress(email) else { throw APIError.code(.invalidEmail) }
         guard let password = try body.nonEmptyString("password") else { throw APIError.code(.missingPassword) }
         let result = try await request.operations
-            .signInWithPassword(email: address, password: password, tenant: request.tenant)
+            .signInWithPassword(
+                email: address,
+                password: password,
+                pendingToken: body.nonEmptyString("pendingToken"),
+                tenant: request.tenant
+            )
             .value()
         return .object { writer in
             writer.field("kind", "identitytoolkit#VerifyPasswordResponse")
@@ -28,6 +33,7 @@ extension Route {
             writer.field("email", result.user.email?.address.lowercased)
             writer.field("displayName", result.user.profile.displayName ?? "")
             writer.field("profilePicture", result.user.profile.photoURL)
+            writer.field("linkedProviderId", result.linkedProvider?.rawValue)
             writer.tokens(result.tokens)
         }
     }

@@ -8,11 +8,14 @@ package struct EmailLinkSignIn: Sendable {
     package var code: String?
     /// The session whose account the link is to be attached to.
     package var idToken: String?
+    /// A conflict of the account, whose credential is linked by the same sign-in.
+    package var pendingToken: String?
 
-    package init(email: String?, code: String?, idToken: String?) {
+    package init(email: String?, code: String?, idToken: String?, pendingToken: String? = nil) {
         self.email = email
         self.code = code
         self.idToken = idToken
+        self.pendingToken = pendingToken
     }
 }
 
@@ -82,8 +85,10 @@ extension AccountOperations {
             if case .refuse = verdict.decision {
                 guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
             }
+            var attempt = attempt
             attempt.companions = [.useUp(code, by: use.id, at: use.now)]
-            return try await complete(verdict, loaded: [target, owner], attempt)
+            let whole = try await adding(request.pendingToken, to: verdict, of: target ?? owner, &attempt)
+            return try await complete(whole, loaded: [target, owner], attempt)
         }
     }
 }

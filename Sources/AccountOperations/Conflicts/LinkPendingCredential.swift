@@ -1,0 +1,41 @@
+import AccountLinking
+import AccountStore
+import IdentityProviders
+
+extension AccountOperations {
+    /// Adds to a sign-in the link of a pending credential that came with it: signing in with a method the account has is
+    /// proof enough, so that the client needs no second request, nor the provider a second round.
+    ///
+    /// A sign-in that is right is not refused for what comes with it: a handle that is no good, of another account, or whose
+    /// credential the rules of linking refuse, is left alone, and so is one that comes with a sign-in that ends every open
+    /// conflict of the account.
+    ///
+    /// `user`: the account as `verdict` was taken on it.
+    func adding(
+        _ pendingToken: String?,
+        to verdict: Verdict<SignInDecision>,
+        of user: UserRecord?,
+        _ attempt: inout SignInAttempt
+    ) async throws -> Verdict<SignInDecision> {
+        guard let pendingToken, let user, case .signIn(let id, var change, emailWasRecycled: false) = verdict.decision,
+            id == user.id, change.linkedIdentity == nil, !change.voidsOutstandingProofs,
+            let pending = try await pendingCredential(pendingToken, target: id, tenant: user.tenant, now: attempt.now)
+        else { return verdict }
+        let credential = pending.credential.incoming
+        let found = try await matchingAccounts(for: credential, target: nil, tenant: user.tenant)
+        let link = decideLinkWithIdp(
+            policy: policy,
+            target: user.account,
+            accounts: found.accounts,
+            credential: credential,
+            isProviderEnabled: isEnabled(credential.identity.provider),
+            secondFactorProvenBy: nil
+        )
+        guard case .signIn(id, let addition, emailWasRecycled: _) = link.decision else { return verdict }
+        change.linkedIdentity = addition.linkedIdentity
+        if change.email == .keep { change.email = addition.email }
+        attempt.context.linkedProvider = .init(credential, at: attempt.now)
+        attempt.companions.append(.resolve(pending.conflict, at: attempt.now))
+        return Verdict(link.rule, .signIn(id, change, emailWasRecycled: false))
+    }
+}
