@@ -88,17 +88,7 @@ extension Benchmark {
     ) { lab in
         let server = try await lab.developmentServer()
         return Measurement { seconds in
-            // A provider's token is good for five minutes, so each measurement has new ones.
-            let numbers = Accounts.numbers(Int(min(seconds * 4000, 40_000)), upTo: lab.plan.linked)
-            let requests = try providerTokens(for: numbers, of: lab.issuer).map { token in
-                let body = JSONWriter.object { writer in
-                    writer.field("requestUri", "http://localhost")
-                    writer.field("postBody", "providerId=\(Accounts.provider)&id_token=\(token)")
-                    writer.field("returnIdpCredential", true)
-                    writer.field("returnSecureToken", true)
-                }
-                return request("/v1/accounts:signInWithIdp?key=\(Lab.apiKey)", body, port: server.port)
-            }
+            let requests = try idpSignIns(lab, server, seconds: seconds, of: .linked)
             return try lab.measure(server, requests, seconds: seconds)
         } end: {
             server.process.stop()
@@ -112,7 +102,7 @@ extension Lab {
         try HTTPLoad(port: server.port, connections: plan.clients)
     }
 
-    fileprivate func measure(
+    func measure(
         _ server: Server,
         _ requests: [[UInt8]],
         repeats: Bool = false,
@@ -149,8 +139,31 @@ private func lookUps(of numbers: [Int], _ tokens: TokenAuthority, _ server: Serv
     }
 }
 
+/// Whose identity a provider's sign-in brings.
+enum Newcomer {
+    /// One that is linked to the account.
+    case linked
+    /// One that nobody has seen, with the account's address, which the provider does not vouch for.
+    case stranger
+}
+
+/// `accounts:signInWithIdp`, as many as `seconds` can need. A provider's token is good for five minutes, so each
+/// measurement has new ones.
+func idpSignIns(_ lab: Lab, _ server: Server, seconds: Double, of newcomer: Newcomer) throws -> [[UInt8]] {
+    let numbers = Accounts.numbers(Int(min(seconds * 4000, 40_000)), upTo: lab.plan.linked)
+    return try providerTokens(for: numbers, of: lab.issuer, newcomer).map { token in
+        let body = JSONWriter.object { writer in
+            writer.field("requestUri", "http://localhost")
+            writer.field("postBody", "providerId=\(Accounts.provider)&id_token=\(token)")
+            writer.field("returnIdpCredential", true)
+            writer.field("returnSecureToken", true)
+        }
+        return request("/v1/accounts:signInWithIdp?key=\(Lab.apiKey)", body, port: server.port)
+    }
+}
+
 /// ID tokens from the issuer.
-private func providerTokens(for numbers: [Int], of issuer: Issuer) throws -> [String] {
+private func providerTokens(for numbers: [Int], of issuer: Issuer, _ newcomer: Newcomer) throws -> [String] {
     let load = try HTTPLoad(port: issuer.port, connections: 8)
     var tokens = [String](repeating: "", count: numbers.count)
     load.onAnswer = { index, body in
@@ -158,10 +171,10 @@ private func providerTokens(for numbers: [Int], of issuer: Issuer) throws -> [St
     }
     let requests = numbers.map { number in
         let claims = JSONWriter.object { writer in
-            writer.field("sub", Accounts.subject(number))
+            writer.field("sub", newcomer == .linked ? Accounts.subject(number) : "stranger-\(number)")
             writer.field("aud", Accounts.clientID)
             writer.field("email", Accounts.email(number))
-            writer.field("email_verified", true)
+            writer.field("email_verified", newcomer == .linked)
             writer.field("name", "User \(number)")
         }
         return request("/token", claims, port: issuer.port)
