@@ -1,6 +1,7 @@
 import AccountOperations
 import AccountTestSupport
 import JSON
+import NIOHTTP1
 import Postgres
 import Testing
 
@@ -152,6 +153,70 @@ import Testing
                 try await database.count("SELECT count(*) FROM account_events WHERE kind = 'method-linked'") == 1
             )
             #expect(try await database.accountRowCounts()["linked_providers"] == 1)
+        }
+    }
+
+    @Test func `a conflict is asked about five times, proven, declined and settled once`() async throws {
+        try await TwoServers.with { servers in
+            let ada = try await servers.signUp(Self.email)
+            func handle(of subject: String) async throws -> String {
+                try await servers.second
+                    .signInWithIdp(servers.credential(.one, subject: subject, email: Self.email))
+                    .string("pendingToken")
+            }
+            func race(_ what: String, _ body: JSONValue, _ handle: String) async throws -> [Int: Int] {
+                let answers = try await servers.race { server, _ in
+                    try await server.send(
+                        .POST,
+                        "/concord/v1/conflict" + what,
+                        body,
+                        key: nil,
+                        authorization: "Bearer " + handle
+                    )
+                }
+                try await servers.expectSound(answers)
+                return Dictionary(grouping: answers, by: \.status).mapValues(\.count)
+            }
+            let database = servers.database
+            let asked = try await handle(of: "asked")
+            #expect(try await race("/proof", ["kind": "mailbox"], asked) == [202: 5, 429: Self.callers - 5])
+            #expect(try await database.count("SELECT count(*) FROM outbox") == 5)
+
+            let proven = try await handle(of: "proven")
+            let start = try await servers.first.send(
+                .POST,
+                "/concord/v1/conflict/proof",
+                ["kind": "mailbox"],
+                key: nil,
+                authorization: "Bearer " + proven
+            )
+            #expect(start.status == 202, "\(start.text)")
+            let code = try await servers.emailCode()
+            #expect(
+                try await race("/proof:complete", ["code": .string(code)], proven)
+                    == [200: 1, 403: Self.callers - 1]
+            )
+            #expect(try await database.count("SELECT count(*) FROM conflicts WHERE state = 'proven'") == 1)
+
+            for handle in [asked, proven] {
+                #expect(try await race(":decline", [:], handle) == [200: 1, 409: Self.callers - 1])
+            }
+
+            let settled = try await handle(of: "settled")
+            let proof = try await servers.second.send(
+                .POST,
+                "/concord/v1/conflict/proof",
+                ["kind": "session", "idToken": .string(try ada.text("idToken"))],
+                key: nil,
+                authorization: "Bearer " + settled
+            )
+            let token: JSONValue = ["proofToken": .string(try proof.string("proofToken"))]
+            #expect(try await race(":resolve", token, settled) == [200: 1, 409: Self.callers - 1])
+            #expect(try await database.accountRowCounts()["linked_providers"] == 1)
+            #expect(try await database.count("SELECT count(*) FROM conflicts WHERE state = 'resolved'") == 1)
+            #expect(
+                try await database.count("SELECT count(*) FROM account_events WHERE kind = 'method-linked'") == 1
+            )
         }
     }
 
