@@ -94,7 +94,7 @@ struct Edge: Responder {
     /// While the database is away, callers without a bearer token get plain text: web clients sign their user out on any
     /// JSON error while a page loads (`spec/07` §5).
     private func answer(_ error: APIError, to request: ServerRequest) -> ServerResponse {
-        if request.target.hasPrefix(Problem.pathPrefix) { return answer(Problem(error)) }
+        if request.pathAndQuery.path.hasPrefix(Problem.pathPrefix) { return answer(Problem(error)) }
         guard error.status == APIError.unavailable.status else {
             return .json(error.body, status: error.status)
         }

@@ -33,7 +33,8 @@ struct Endpoint: Sendable {
                 publicURL: api.publicURL,
                 locale: request.http.headers.first(name: "X-Firebase-Locale")
                     ?? (isOwn ? request.http.headers.first(name: "Accept-Language").flatMap(Self.firstLanguage) : nil),
-                bearerToken: request.http.headers.first(name: "Authorization").flatMap(Self.bearerToken),
+                bearerToken: isOwn
+                    ? request.http.headers.first(name: "Authorization").flatMap(Self.bearerToken) : nil,
                 proofToken: isOwn ? request.http.headers.first(name: "Concord-Proof") : nil,
                 expectedVersion: isOwn ? ExpectedVersion(request.http.headers.first(name: "If-Match")) : .any,
                 clientAddress: isOwn ? request.http.clientAddress(trusted: api.trustedProxies) : nil

@@ -17,7 +17,7 @@ package struct SignedIn: Sendable {
 struct SignInAttempt: Sendable {
     let tenant: TenantID
     let now: Timestamp
-    var session: NewSession
+    let session: NewSession
     var context: ChangeContext
     /// The hash of the password the decision sets.
     var passwordHash: String?

@@ -18,8 +18,7 @@ struct NewSession: Sendable {
     private let signInProvider: String
     private let secondFactor: SessionRecord.SecondFactor?
     private let claims: JSONValue?
-    /// What the provider's credential said, for the ID token's `firebase.sign_in_attributes`.
-    var signInAttributes: JSONValue?
+    private let signInAttributes: JSONValue?
 
     init(
         effects: Effects,

@@ -132,6 +132,7 @@ import Testing
             try await post(api, "/proof:complete", ["code": .string(String(repeating: "1", count: 9999))], handle)
         )
         expect(.noSuchRoute, try await api.send(.get, "/concord/v1/nothing", key: nil))
+        expect(.noSuchRoute, try await api.send(.get, "http://localhost/concord/v1/nothing", key: nil))
         expect(
             .requestTooLarge,
             try await api.send(.post, Self.path + ":decline", Array(repeating: 32, count: 2 << 20), bearer: handle)
@@ -172,6 +173,7 @@ import Testing
         let link = try #require(try await lastMail(api, to: "scanned@example.com")["link"]?.string)
         // What a scanner can ask for ends before the fragment.
         let sent = String(link.prefix { $0 != "#" }).replacing("http://127.0.0.1:9099", with: "")
+        #expect(!sent.contains(handle) && !sent.contains("proof"), "what proves is never sent")
         for _ in 1...10 {
             for method in [HTTPRequest.Method.get, .head] { _ = try await api.send(method, sent, key: nil) }
         }

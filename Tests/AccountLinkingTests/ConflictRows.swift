@@ -87,6 +87,8 @@ struct ProveConflictRows {
 
     @Test func `Q4: an answer to nothing proves nothing`() {
         #expect(decide(conflict()) == Verdict(.q4, .refuse(.unproven)))
+        #expect(decide(conflict(.proven, proof: proof())) == Verdict(.q4, .refuse(.unproven)))
+        #expect(decide(conflict(.proven, proof: proof()), isRight: false).rule == .q4)
     }
 
     @Test func `Q5: a proof ends at its instant`() {

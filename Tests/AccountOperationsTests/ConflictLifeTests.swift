@@ -159,8 +159,12 @@ import Testing
             }
             let proven = outcomes.compactMap { try? $0.success() }
             #expect(proven.count == 1)
-            let losers = Set(outcomes.compactMap(\.denial))
-            #expect(losers.isSubset(of: [.conflict(.wrongAnswer), .conflict(.tooManyAttempts)]), "\(losers)")
+            #expect(Set(outcomes.compactMap(\.denial)) == [.conflict(.unproven)])
+            #expect(
+                try await service.database.count(
+                    "SELECT count(*) FROM account_events WHERE kind = 'conflict-proof-failed'"
+                ) == 0
+            )
             let token = try #require(proven.first?.proofToken)
             #expect(try await other.resolve(handle, token).denial == nil)
         }
@@ -213,6 +217,8 @@ import Testing
             let now = service.clock.now
             try await service.edit(ada.user.id) { $0.endSessions(at: now) }
             #expect(try await service.resolve(handle, first.proofToken).denial == .conflict(.proofStale))
+            // Nor is whoever proved to own the account before told anything about it now.
+            #expect(try await service.view(handle, first.proofToken).success().signInMethods == nil)
             _ = try await service.startMailboxProof(handle).success()
             let code = try #require(try await service.lastConflictMail().code)
             let moved = EmailAddress("elsewhere@example.com")
@@ -233,7 +239,7 @@ import Testing
             service.clock.advance(seconds: 2700)
             #expect(try await service.resolve(handle, proven.proofToken).denial == .conflict(.expired))
             #expect(try await service.decline(handle).denial == .conflict(.expired))
-            #expect(try await service.view(handle, nil).success().state == .expired)
+            #expect(try await service.view(handle, nil).success().isExpired)
         }
     }
 

@@ -10,7 +10,7 @@ package enum ProofDecision: Sendable, Hashable {
 ///
 /// - `conflict`: `nil` when the handle names none.
 /// - Returns: why not; `nil` when it is.
-package func refusal(
+func refusal(
     of conflict: ConflictFacts?,
     handleTenant: TenantID,
     now: Timestamp
@@ -38,7 +38,8 @@ package func decideProveConflict(
     if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
         return Verdict(refusal.rule, .refuse(refusal.decision))
     }
-    guard let proof = conflict?.proof else { return Verdict(.q4, .refuse(.unproven)) }
+    // Once it is proven no answer is waited for, so none is wrong.
+    guard conflict?.state == .open, let proof = conflict?.proof else { return Verdict(.q4, .refuse(.unproven)) }
     guard now < proof.expiresAt else { return Verdict(.q5, .refuse(.proofExpired)) }
     guard proof.attempts < ConflictProofFacts.attemptsMax else { return Verdict(.q6, .refuse(.tooManyAttempts)) }
     guard proof.binding == binding else { return Verdict(.q7, .refuse(.proofStale)) }

@@ -5,6 +5,30 @@ package enum ResolutionDecision: Sendable, Hashable {
     case refuse(ConflictRefusal)
 }
 
+/// Whether whoever asks counts as the owner of the account a conflict concerns, as the account stands now: rows J1 to J4,
+/// after Q1 to Q3. Only the owner is told anything about the account, and only the owner settles the conflict.
+///
+/// - `isProver`: whether whoever asks holds the token that was given out for the proof.
+/// - `target`: the account the conflict concerns; `nil` when it is gone.
+/// - Returns: why not; `nil` when they do.
+package func refusalOfProver(
+    conflict: ConflictFacts?,
+    handleTenant: TenantID,
+    isProver: Bool,
+    target: Account?,
+    policyVersion: Int64,
+    now: Timestamp
+) -> Verdict<ConflictRefusal>? {
+    if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) { return refusal }
+    guard let target else { return Verdict(.j1, .unknown) }
+    guard let conflict, conflict.state == .proven, isProver, let proof = conflict.proof else {
+        return Verdict(.j2, .unproven)
+    }
+    guard now < proof.expiresAt else { return Verdict(.j3, .proofExpired) }
+    let binding = ProofBinding(proof.binding.kind, of: target, policyVersion: policyVersion)
+    return proof.binding == binding ? nil : Verdict(.j4, .proofStale)
+}
+
 /// Decides whether a proven conflict ends with its credential linked: rows J.
 ///
 /// Everything is judged anew, as the account stands now: a proof says who somebody is, not that nothing else happened.
@@ -27,16 +51,16 @@ package func decideResolveConflict(
     isProviderEnabled: Bool,
     now: Timestamp
 ) -> Verdict<ResolutionDecision> {
-    if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
-        return Verdict(refusal.rule, .refuse(refusal.decision))
-    }
-    guard let target else { return Verdict(.j1, .refuse(.unknown)) }
-    guard let conflict, conflict.state == .proven, isProver, let proof = conflict.proof else {
-        return Verdict(.j2, .refuse(.unproven))
-    }
-    guard now < proof.expiresAt else { return Verdict(.j3, .refuse(.proofExpired)) }
-    let binding = ProofBinding(proof.binding.kind, of: target, policyVersion: policyVersion)
-    guard proof.binding == binding else { return Verdict(.j4, .refuse(.proofStale)) }
+    let stranger = refusalOfProver(
+        conflict: conflict,
+        handleTenant: handleTenant,
+        isProver: isProver,
+        target: target,
+        policyVersion: policyVersion,
+        now: now
+    )
+    if let stranger { return Verdict(stranger.rule, .refuse(stranger.decision)) }
+    guard let target, let proof = conflict?.proof else { return Verdict(.j1, .refuse(.unknown)) }
     guard isProviderEnabled else { return Verdict(.j5, .refuse(.refused(.operationNotAllowed))) }
     if target.isDisabled { return Verdict(.j6, .refuse(.refused(.userDisabled))) }
     if policy.needsSecondFactor(target, provenBy: nil) { return Verdict(.j7, .refuse(.secondFactorRequired)) }
@@ -45,7 +69,7 @@ package func decideResolveConflict(
     if target.linkedProviders[credential.identity.provider] != nil {
         return Verdict(.j10, .refuse(.providerAlreadyLinked))
     }
-    guard binding.kind == .session || target.isEmailVerified else {
+    guard proof.binding.kind == .session || target.isEmailVerified else {
         // The owner of the mailbox has come, and until now nobody had shown to be that (as row M3).
         var change = AccountChange.takeover(of: target, proof: .emailCode)
         change.linkedIdentity = credential.identity

@@ -93,16 +93,10 @@ extension AccountOperations {
         locale: String?,
         requestedFrom: String?
     ) async throws -> Outcome<ConflictView> {
-        guard let handle = ConflictHandle(handle, sealer: sealer) else { return .denied(.conflict(.unknown)) }
         let now = effects.now()
         let secrets = ConflictProofSecrets(effects: effects)
         let eventID = effects.newEventID()
-        return try await decideAndApply {
-            let loaded: LoadedConflict
-            switch try await load(handle, tenant: tenant, expectedVersion: expectedVersion, now: now) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let live): loaded = live
-            }
+        return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
             let verdict = decideStartProof(
                 conflict: loaded.conflict.facts,
                 handleTenant: tenant,
@@ -133,7 +127,7 @@ extension AccountOperations {
                 email: user.email?.address.lowercased ?? "",
                 code: secrets.code,
                 link: mailLinks.conflictPage(
-                    handle: try handle.sealed(by: sealer),
+                    handle: handle,
                     secret: secrets.link
                 ),
                 locale: mailLocale(locale),
@@ -170,16 +164,10 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?
     ) async throws -> Outcome<ProvenConflict> {
-        guard let handle = ConflictHandle(handle, sealer: sealer) else { return .denied(.conflict(.unknown)) }
         let now = effects.now()
         let token = Base64URL.encode(effects.randomBytes(32))
         let eventID = effects.newEventID()
-        return try await decideAndApply {
-            let loaded: LoadedConflict
-            switch try await load(handle, tenant: tenant, expectedVersion: expectedVersion, now: now) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let live): loaded = live
-            }
+        return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
             let kind = loaded.conflict.proof?.facts.binding.kind ?? .mailbox
             let verdict = decideProveConflict(
                 conflict: loaded.conflict.facts,
@@ -219,7 +207,6 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?
     ) async throws -> Outcome<ProvenConflict> {
-        guard let handle = ConflictHandle(handle, sealer: sealer) else { return .denied(.conflict(.unknown)) }
         let session: AuthenticatedSession
         switch try await authenticate(idToken: idToken, tenant: tenant) {
         case .denied(let denial): return .denied(denial)
@@ -228,12 +215,7 @@ extension AccountOperations {
         let now = effects.now()
         let token = Base64URL.encode(effects.randomBytes(32))
         let eventID = effects.newEventID()
-        return try await decideAndApply {
-            let loaded: LoadedConflict
-            switch try await load(handle, tenant: tenant, expectedVersion: expectedVersion, now: now) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let live): loaded = live
-            }
+        return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
             let verdict = decideProveBySession(
                 conflict: loaded.conflict.facts,
                 handleTenant: tenant,

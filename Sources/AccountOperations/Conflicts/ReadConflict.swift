@@ -7,10 +7,6 @@ import IdentityProviders
 /// The handle alone tells what its holder came with: the provider, and a masked form of the address the provider named.
 /// Only who proved to be the owner of the account learns anything about the account.
 package struct ConflictView: Sendable {
-    package enum State: String, Sendable {
-        case open, proven, resolved, declined, expired, superseded
-    }
-
     /// The proof that is under way or was given.
     package struct Proof: Sendable {
         package let kind: ConflictProofKind
@@ -18,7 +14,9 @@ package struct ConflictView: Sendable {
         package let expiresAt: Timestamp
     }
 
-    package let state: State
+    package let state: ConflictFacts.State
+    /// Whether its time ended while it was open or proven.
+    package let isExpired: Bool
     package let version: Int64
     package let kind: ConflictKind
     package let provider: ProviderID
@@ -31,7 +29,7 @@ package struct ConflictView: Sendable {
     package let signInMethods: [SignInMethod]?
 }
 
-/// A conflict that can still be settled, and the account it concerns.
+/// A conflict, and what is judged with it.
 struct LoadedConflict: Sendable {
     let conflict: ConflictRecord
     /// `nil` when it is gone.
@@ -48,43 +46,48 @@ extension AccountOperations {
         proofToken: String?,
         tenant: TenantID
     ) async throws -> Outcome<ConflictView> {
-        guard let handle = ConflictHandle(handle, sealer: sealer), handle.tenant == tenant else {
-            return .denied(.conflict(.unknown))
-        }
-        let found = try await store.conflictFacts(
-            handle.conflict,
-            of: handle.user,
-            identity: .federated(handle.identity),
-            tenant: tenant
-        )
-        guard let conflict = found.conflict else { return .denied(.conflict(.unknown)) }
+        guard let loaded = try await load(handle, tenant: tenant) else { return .denied(.conflict(.unknown)) }
         let now = effects.now()
-        let isProver = conflict.isProven(by: proofToken) && conflict.proof.map { now < $0.facts.expiresAt } ?? false
-        return .success(view(of: conflict, try open(conflict), provenBy: isProver ? found.user : nil, now: now))
+        let stranger = refusalOfProver(
+            conflict: loaded.conflict.facts,
+            handleTenant: tenant,
+            isProver: loaded.conflict.isProven(by: proofToken),
+            target: loaded.user?.account,
+            policyVersion: project.current.version,
+            now: now
+        )
+        let owner = stranger == nil ? loaded.user : nil
+        return .success(view(of: loaded.conflict, try open(loaded.conflict), provenBy: owner, now: now))
     }
 
-    /// Loads a conflict something is to be done with. One round trip.
-    func load(
-        _ handle: ConflictHandle,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        now: Timestamp
-    ) async throws -> Outcome<LoadedConflict> {
-        guard handle.tenant == tenant else { return .denied(.conflict(.unknown)) }
+    /// The conflict a handle names, and what is judged with it; `nil` where it names none. One round trip.
+    private func load(_ handle: String, tenant: TenantID) async throws -> LoadedConflict? {
+        guard let handle = ConflictHandle(handle, sealer: sealer) else { return nil }
         let found = try await store.conflictFacts(
             handle.conflict,
             of: handle.user,
             identity: .federated(handle.identity),
             tenant: tenant
         )
-        if let refusal = refusal(of: found.conflict?.facts, handleTenant: tenant, now: now) {
-            return .denied(.conflict(refusal.decision))
+        return found.conflict.map {
+            LoadedConflict(conflict: $0, user: found.user, identityOwner: found.identityOwner)
         }
-        guard let conflict = found.conflict else { return .denied(.conflict(.unknown)) }
-        if let expectedVersion, expectedVersion != conflict.version { return .denied(.versionMismatch) }
-        return .success(
-            LoadedConflict(conflict: conflict, user: found.user, identityOwner: found.identityOwner)
-        )
+    }
+
+    /// Runs `attempt` on the conflict a handle names, as `decideAndApply`: loaded anew before each attempt.
+    ///
+    /// `expectedVersion`: the version the caller has seen; `nil` accepts any.
+    func decideAndApply<Value: Sendable>(
+        on handle: String,
+        tenant: TenantID,
+        expectedVersion: Int64?,
+        _ attempt: (LoadedConflict) async throws -> Outcome<Value>?
+    ) async throws -> Outcome<Value> {
+        try await decideAndApply {
+            guard let loaded = try await load(handle, tenant: tenant) else { return .denied(.conflict(.unknown)) }
+            if let expectedVersion, expectedVersion != loaded.conflict.version { return .denied(.versionMismatch) }
+            return try await attempt(loaded)
+        }
     }
 
     /// `owner`: the account, for who has proven to be its owner; `nil` for everybody else.
@@ -96,7 +99,8 @@ extension AccountOperations {
     ) -> ConflictView {
         let isExpired = conflict.state.isLive && conflict.expiresAt <= now
         return ConflictView(
-            state: isExpired ? .expired : ConflictView.State(conflict.state),
+            state: conflict.state,
+            isExpired: isExpired,
             version: conflict.version,
             kind: conflict.kind,
             provider: conflict.provider,
@@ -113,18 +117,6 @@ extension AccountOperations {
             },
             signInMethods: owner?.account.signInMethods
         )
-    }
-}
-
-extension ConflictView.State {
-    fileprivate init(_ state: ConflictFacts.State) {
-        switch state {
-        case .open: self = .open
-        case .proven: self = .proven
-        case .resolved: self = .resolved
-        case .declined: self = .declined
-        case .superseded: self = .superseded
-        }
     }
 }
 

@@ -15,21 +15,8 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?
     ) async throws -> Outcome<SignedIn> {
-        guard let handle = ConflictHandle(handle, sealer: sealer) else { return .denied(.conflict(.unknown)) }
         let now = effects.now()
-        let provider = handle.identity.provider
-        let started = SignInAttempt(
-            effects: effects,
-            tenant: tenant,
-            session: NewSession(effects: effects, signInProvider: provider.rawValue),
-            methodProof: .providerCredential
-        )
-        return try await decideAndApply {
-            let loaded: LoadedConflict
-            switch try await load(handle, tenant: tenant, expectedVersion: expectedVersion, now: now) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let live): loaded = live
-            }
+        return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
             let credential = try open(loaded.conflict).credential
             let (settings, policyVersion) = project.current
             let verdict = decideResolveConflict(
@@ -41,17 +28,25 @@ extension AccountOperations {
                 target: loaded.user?.account,
                 identityOwner: loaded.identityOwner,
                 credential: credential.incoming,
-                isProviderEnabled: isEnabled(provider),
+                isProviderEnabled: isEnabled(loaded.conflict.provider),
                 now: now
             )
             switch verdict.decision {
             case .refuse(let refusal):
                 return .denied(.conflict(refusal))
             case .resolve(let user, let change):
-                var attempt = started
-                attempt.session.signInAttributes = credential.signInAttributes
-                attempt.context.linkedProvider = .init(credential.incoming, at: now)
-                attempt.companions = [.resolve(loaded.conflict, at: now)]
+                var attempt = SignInAttempt(
+                    effects: effects,
+                    tenant: tenant,
+                    session: NewSession(
+                        effects: effects,
+                        signInProvider: loaded.conflict.provider.rawValue,
+                        signInAttributes: credential.signInAttributes
+                    ),
+                    methodProof: .providerCredential
+                )
+                attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
+                attempt.companions = [.resolve(loaded.conflict, at: attempt.now)]
                 return try await complete(
                     Verdict(verdict.rule, .signIn(user, change, emailWasRecycled: false)),
                     loaded: [loaded.user],
@@ -68,15 +63,9 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?
     ) async throws -> Outcome<ConflictView> {
-        guard let handle = ConflictHandle(handle, sealer: sealer) else { return .denied(.conflict(.unknown)) }
         let now = effects.now()
         let eventID = effects.newEventID()
-        return try await decideAndApply {
-            let loaded: LoadedConflict
-            switch try await load(handle, tenant: tenant, expectedVersion: expectedVersion, now: now) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let live): loaded = live
-            }
+        return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
             let verdict = decideDeclineConflict(conflict: loaded.conflict.facts, handleTenant: tenant, now: now)
             if let refusal = verdict.decision { return .denied(.conflict(refusal)) }
             let credential = try open(loaded.conflict)
