@@ -5,7 +5,11 @@ CREATE TABLE public.account_events (
     occurred_at timestamp with time zone NOT NULL,
     kind text NOT NULL COLLATE pg_catalog."C",
     rule text NOT NULL COLLATE pg_catalog."C",
-    details jsonb
+    details jsonb,
+    policy_version bigint,
+    decisions jsonb,
+    CONSTRAINT account_events_decisions_check CHECK ((jsonb_typeof(decisions) = 'array'::text)),
+    CONSTRAINT account_events_decisions_have_policy CHECK (((decisions IS NULL) OR (policy_version IS NOT NULL)))
 );
 
 CREATE TABLE public.api_keys (
@@ -155,6 +159,14 @@ CREATE TABLE public.project_config (
     CONSTRAINT project_config_project_number_check CHECK ((project_number > 0)),
     CONSTRAINT project_config_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text)),
     CONSTRAINT project_config_singleton_check CHECK (singleton)
+);
+
+CREATE TABLE public.project_config_versions (
+    version bigint NOT NULL,
+    settings jsonb NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT project_config_versions_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text)),
+    CONSTRAINT project_config_versions_version_check CHECK ((version > 0))
 );
 
 CREATE TABLE public.provider_configs (
@@ -314,6 +326,9 @@ ALTER TABLE ONLY public.password_credentials
 ALTER TABLE ONLY public.project_config
     ADD CONSTRAINT project_config_pkey PRIMARY KEY (singleton);
 
+ALTER TABLE ONLY public.project_config_versions
+    ADD CONSTRAINT project_config_versions_pkey PRIMARY KEY (version);
+
 ALTER TABLE ONLY public.provider_configs
     ADD CONSTRAINT provider_configs_pkey PRIMARY KEY (tenant_id, provider_id);
 
@@ -337,6 +352,8 @@ ALTER TABLE ONLY public.signing_keys
 
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (tenant_id, user_id);
+
+CREATE INDEX account_events_by_id ON public.account_events USING btree (event_id);
 
 CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
 

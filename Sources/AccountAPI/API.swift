@@ -91,6 +91,8 @@ package struct API: Sendable {
             .completeConflictProof,
             .resolveConflict,
             .declineConflict,
+            .policy,
+            .replacePolicy,
             .openAPI,
             // The next one goes here.
         ] + Route.providerConfigs + Route.projectConfig

@@ -288,9 +288,10 @@ extension APIError {
     /// The status of a problem document.
     static func status(of type: ProblemType) -> HTTPResponse.Status {
         switch type {
-        case .malformedRequest, .refused: .badRequest
+        case .invalidPolicy, .malformedRequest, .refused: .badRequest
         case .insufficientUserAuthentication, .invalidSession: .unauthorized
-        case .proofRequired, .wrongProof, .userDisabled, .providerDisabled, .secondFactorRequired: .forbidden
+        case .proofNotOffered, .proofRequired, .wrongProof, .userDisabled, .providerDisabled, .secondFactorRequired:
+            .forbidden
         case .conflictUnknown, .noSuchRoute: .notFound
         case .conflictClosed, .identityInUse, .proofStale, .providerAlreadyLinked: .conflict
         case .conflictExpired, .proofExpired: .gone

@@ -128,10 +128,59 @@ enum OpenAPI {
                   "default": {"$ref": "#/components/responses/Problem"}
                 }
               }
+            },
+            "/concord/v1/policy": {
+              "get": {
+                "operationId": "readPolicy",
+                "summary": "Whose word about an address is proof, and what conflicts may be settled by: in force, or at a version.",
+                "security": [{"operator": []}],
+                "parameters": [
+                  {
+                    "name": "version",
+                    "in": "query",
+                    "description": "A version of the project's configuration; the one in force unless named.",
+                    "schema": {"type": "integer", "minimum": 1}
+                  }
+                ],
+                "responses": {
+                  "200": {"$ref": "#/components/responses/Policy"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              },
+              "put": {
+                "operationId": "replacePolicy",
+                "summary": "Replaces both tables as a whole, or names every mistake in them.",
+                "security": [{"operator": []}],
+                "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": {
+                        "type": "object",
+                        "description": "A table that is left out is emptied.",
+                        "properties": {
+                          "emailTrust": {"type": "array", "items": {"$ref": "#/components/schemas/EmailTrustRule"}},
+                          "conflictProofs": {"type": "array", "items": {"$ref": "#/components/schemas/ConflictProofRule"}}
+                        }
+                      }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {"$ref": "#/components/responses/Policy"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
             }
           },
           "components": {
             "securitySchemes": {
+              "operator": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "The access token of a service account, as administrators of the compatible API use it."
+              },
               "handle": {
                 "type": "http",
                 "scheme": "bearer",
@@ -142,7 +191,7 @@ enum OpenAPI {
               "IfMatch": {
                 "name": "If-Match",
                 "in": "header",
-                "description": "The entity tag of the conflict as it was read; the request is refused when it has changed since.",
+                "description": "The entity tag of what is to change, as it was read; the request is refused when it has changed since.",
                 "schema": {"type": "string"}
               }
             },
@@ -156,6 +205,11 @@ enum OpenAPI {
                 "description": "The conflict is proven.",
                 "headers": {"ETag": {"description": "The conflict's version.", "schema": {"type": "string"}}},
                 "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ProvenConflict"}}}
+              },
+              "Policy": {
+                "description": "The policy.",
+                "headers": {"ETag": {"description": "The policy's version.", "schema": {"type": "string"}}},
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Policy"}}}
               },
               "Problem": {
                 "description": "Why not.",
@@ -217,6 +271,46 @@ enum OpenAPI {
                   }
                 }
               },
+              "Policy": {
+                "type": "object",
+                "required": ["version", "emailTrust", "emailTrustByDefault", "conflictProofs"],
+                "additionalProperties": false,
+                "properties": {
+                  "version": {"type": "integer", "minimum": 1},
+                  "emailTrust": {
+                    "type": "array",
+                    "description": "The operator's own rules.",
+                    "items": {"$ref": "#/components/schemas/EmailTrustRule"}
+                  },
+                  "emailTrustByDefault": {
+                    "type": "array",
+                    "description": "The rules that hold anyway; an own rule of the same scope takes a rule's place.",
+                    "items": {"$ref": "#/components/schemas/EmailTrustRule"}
+                  },
+                  "conflictProofs": {"type": "array", "items": {"$ref": "#/components/schemas/ConflictProofRule"}}
+                }
+              },
+              "EmailTrustRule": {
+                "type": "object",
+                "required": ["provider", "trust"],
+                "additionalProperties": false,
+                "properties": {
+                  "provider": {"type": "string", "description": "A provider's id, oidc.*, saml.* or *."},
+                  "issuer": {"type": "string", "description": "An issuer, or none: what has no issuer. Any unless given."},
+                  "domain": {"type": "string", "description": "A domain, or hosted: the account's at Google. Any unless given."},
+                  "trust": {"type": "string", "enum": ["untrusted", "asserting", "verifying", "authoritative"]}
+                }
+              },
+              "ConflictProofRule": {
+                "type": "object",
+                "required": ["proofs"],
+                "additionalProperties": false,
+                "properties": {
+                  "method": {"type": "string", "description": "A method the account has. Any unless given."},
+                  "provider": {"type": "string", "description": "What somebody came with. Any unless given."},
+                  "proofs": {"type": "array", "items": {"$ref": "#/components/schemas/ProofKind"}}
+                }
+              },
               "SignedIn": {
                 "type": "object",
                 "required": ["localId", "idToken", "refreshToken", "expiresIn"],
@@ -243,11 +337,13 @@ enum OpenAPI {
                       "urn:concord:problem:identity-in-use",
                       "urn:concord:problem:insufficient-user-authentication",
                       "urn:concord:problem:internal-error",
+                      "urn:concord:problem:invalid-policy",
                       "urn:concord:problem:invalid-session",
                       "urn:concord:problem:malformed-request",
                       "urn:concord:problem:not-found",
                       "urn:concord:problem:precondition-failed",
                       "urn:concord:problem:proof-expired",
+                      "urn:concord:problem:proof-not-offered",
                       "urn:concord:problem:proof-required",
                       "urn:concord:problem:proof-stale",
                       "urn:concord:problem:provider-already-linked",
@@ -267,6 +363,11 @@ enum OpenAPI {
                     "type": "integer",
                     "minimum": 0,
                     "description": "How many seconds old a sign-in may be (RFC 9470)."
+                  },
+                  "errors": {
+                    "type": "array",
+                    "description": "Everything that is wrong with what was sent, where more than one thing may be.",
+                    "items": {"type": "string"}
                   }
                 }
               }

@@ -13,11 +13,13 @@ enum ProblemType: String, CaseIterable, Sendable {
     case identityInUse = "identity-in-use"
     case insufficientUserAuthentication = "insufficient-user-authentication"
     case internalError = "internal-error"
+    case invalidPolicy = "invalid-policy"
     case invalidSession = "invalid-session"
     case malformedRequest = "malformed-request"
     case noSuchRoute = "not-found"
     case versionMismatch = "precondition-failed"
     case proofExpired = "proof-expired"
+    case proofNotOffered = "proof-not-offered"
     case proofRequired = "proof-required"
     case proofStale = "proof-stale"
     case providerAlreadyLinked = "provider-already-linked"
@@ -40,10 +42,12 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .insufficientUserAuthentication: "The sign-in is not recent enough"
         case .internalError: "Something is wrong with the service"
         case .invalidSession: "The session is not valid"
+        case .invalidPolicy: "The policy has mistakes"
         case .malformedRequest: "The request cannot be understood"
         case .noSuchRoute: "There is nothing at this address"
-        case .versionMismatch: "The conflict has changed since it was read"
+        case .versionMismatch: "It has changed since it was read"
         case .proofExpired: "The proof's time is over"
+        case .proofNotOffered: "Policy does not let such a proof settle this"
         case .proofRequired: "The owner of the account has to be shown"
         case .proofStale: "The account or the policy has changed since the proof was asked for"
         case .providerAlreadyLinked: "The account has another identity of this provider"
@@ -67,6 +71,8 @@ struct Problem: Error, Sendable {
     var detail: String?
     /// Seconds after which a sign-in is too old (RFC 9470 §3); only with `insufficientUserAuthentication`.
     var maxAgeSeconds: Int64?
+    /// Everything that is wrong with what was sent, where more than one thing may be.
+    var errors: [String] = []
 
     init(_ type: ProblemType, _ detail: String? = nil, maxAgeSeconds: Int64? = nil) {
         self.type = type
@@ -86,6 +92,7 @@ struct Problem: Error, Sendable {
             writer.field("status", Int64(type.status.code))
             writer.field("detail", detail)
             writer.field("maxAge", maxAgeSeconds)
+            if !errors.isEmpty { writer.field("errors", errors) }
         }
     }
 
@@ -136,6 +143,7 @@ extension ConflictRefusal {
         case .proofStale: Problem(.proofStale, "Ask for a new one.")
         case .secondFactorRequired: Problem(.secondFactorRequired)
         case .providerAlreadyLinked: Problem(.providerAlreadyLinked)
+        case .proofNotOffered: Problem(.proofNotOffered, "Sign in to the account, and link from there.")
         case .refused(.operationNotAllowed): Problem(.providerDisabled)
         case .refused(.userDisabled): Problem(.userDisabled)
         case .refused(.federatedIdentityAlreadyLinked): Problem(.identityInUse)

@@ -33,6 +33,9 @@ struct RequestBody: Sendable {
         self.members = members
     }
 
+    /// What was sent, by name.
+    var names: Set<String> { Set(members.keys) }
+
     /// Everything that was sent.
     var json: JSONValue { .object(members) }
 

@@ -6,6 +6,8 @@ package import JSON
 package enum ProjectConfigDenial: Error, Sendable, Hashable {
     /// S38: an account owns the number, so that it cannot become a fictional one.
     case testPhoneNumberInUse(PhoneNumber)
+    /// The caller has seen another version than the one in force.
+    case versionMismatch
 }
 
 extension AccountOperations {
@@ -18,16 +20,22 @@ extension AccountOperations {
     /// Changes the settings: in use on this server at once, where it can read them again, and on others within
     /// `ProjectCache.stalenessSeconds`.
     ///
-    /// Changes of different fields at once both survive, from however many servers.
+    /// Changes of different fields at once both survive, from however many servers. `expectedVersion`: what the caller has
+    /// seen; `nil` for any.
     package func updateProjectConfig(
-        _ change: ProjectConfigChange
+        _ change: ProjectConfigChange,
+        expectedVersion: Int64? = nil
     ) async throws -> Result<JSONValue, ProjectConfigDenial> {
-        let outcome = try await store.changeProjectSettings(at: effects.now()) { stored in
+        let outcome = try await store.changeProjectSettings(
+            at: effects.now(),
+            expectedVersion: expectedVersion
+        ) { stored in
             let settings = change.applied(to: stored)
             return (settings, settings.testPhoneNumbers.subtracting(stored.testPhoneNumbers))
         }
         switch outcome {
         case .missing: throw MissingProject()
+        case .otherVersion: return .failure(.versionMismatch)
         case .phoneNumberOwned(let number): return .failure(.testPhoneNumberInUse(number))
         case .written(let project):
             await self.project.takeNoteOfStoredChange()

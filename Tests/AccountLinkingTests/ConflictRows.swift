@@ -66,8 +66,14 @@ struct ProveConflictRows {
         for (facts, rule, refusal) in dead {
             #expect(decide(facts) == Verdict(rule, .refuse(refusal)))
             #expect(
-                decideStartProof(conflict: facts, handleTenant: .project, startsSoFar: 0, now: noon)
-                    == Verdict(rule, .some(refusal))
+                decideStartProof(
+                    policy: LinkPolicy(),
+                    conflict: facts,
+                    provider: .gitHub,
+                    handleTenant: .project,
+                    startsSoFar: 0,
+                    now: noon
+                ) == Verdict(rule, .some(refusal))
             )
             #expect(
                 decideProveBySession(
@@ -131,10 +137,34 @@ struct ProveConflictRows {
 
     @Test func `Q10 and Q11: five mails may be asked for`() {
         func start(_ startsSoFar: Int) -> Verdict<ConflictRefusal?> {
-            decideStartProof(conflict: conflict(), handleTenant: .project, startsSoFar: startsSoFar, now: noon)
+            decideStartProof(
+                policy: LinkPolicy(),
+                conflict: conflict(),
+                provider: .gitHub,
+                handleTenant: .project,
+                startsSoFar: startsSoFar,
+                now: noon
+            )
         }
         #expect(start(4) == Verdict(.q11, nil))
         #expect(start(5) == Verdict(.q10, .tooManyAttempts))
+    }
+
+    @Test func `Q15: no mail is sent where policy lets none settle what was brought`() {
+        func start(_ rule: ConflictProofRule) -> Verdict<ConflictRefusal?> {
+            decideStartProof(
+                policy: .policy { $0.conflictProofRules = [rule] },
+                conflict: conflict(),
+                provider: .gitHub,
+                handleTenant: .project,
+                startsSoFar: 0,
+                now: noon
+            )
+        }
+        #expect(start(.init(.init(provider: .gitHub), [.session])) == Verdict(.q15, .proofNotOffered))
+        #expect(start(.init(.init(provider: .facebook), [])).rule == .q11)
+        // What concerns this account's methods a stranger is not told.
+        #expect(start(.init(.init(method: .password), [])).rule == .q11)
     }
 
     @Test func `Q12 to Q14: a recent session of the account proves it, another one nothing`() {
@@ -164,8 +194,7 @@ struct ResolveConflictRows {
         enabled: Bool = true
     ) -> Verdict<ResolutionDecision> {
         decideResolveConflict(
-            policy: policy,
-            policyVersion: policyVersion,
+            policy: policy.asInForce,
             conflict: conflict,
             handleTenant: .project,
             isProver: isProver,
@@ -261,9 +290,28 @@ struct ResolveConflictRows {
         #expect(decide(conflict(.proven, proof: proof(.session))) == Verdict(.j12, .resolve(user("a"), change)))
     }
 
+    @Test func `J14: a proof settles what policy lets it settle, pair by pair`() {
+        let rule = ConflictProofRule(.init(method: .password, provider: .gitHub), [.session])
+        let policy = LinkPolicy.policy { $0.conflictProofRules = [rule] }
+        #expect(decide(proven, policy: policy) == Verdict(.j14, .refuse(.proofNotOffered)))
+        #expect(decide(conflict(.proven, proof: proof(.session)), policy: policy).rule == .j12)
+        #expect(decide(proven, target: owner { $0.hasPassword = false }, policy: policy).rule == .j12)
+    }
+
     @Test func `J13: whoever holds the handle may turn it down`() {
         #expect(decideDeclineConflict(conflict: proven, handleTenant: .project, now: noon) == Verdict(.j13, nil))
     }
+}
+
+extension LinkPolicy {
+    /// This policy as the one that the proofs here were asked for under.
+    fileprivate var asInForce: LinkPolicy {
+        var policy = self
+        policy.version = policyVersion
+        return policy
+    }
+
+    fileprivate static let onlySessions = policy { $0.conflictProofRules = [.init(.init(), [.session])] }
 }
 
 /// Every combination of what the decisions about a conflict look at.
@@ -294,10 +342,12 @@ enum ConflictCase {
         for facts in conflicts {
             for target in targets {
                 for identityOwner in [nil, user("a"), user("b")] {
-                    for (isProver, isEnabled) in [(true, true), (true, false), (false, true)] {
+                    for (isProver, isEnabled, policy) in [
+                        (true, true, LinkPolicy.secondFactors), (true, false, .secondFactors),
+                        (false, true, .secondFactors), (true, true, .onlySessions),
+                    ] {
                         let verdict = decideResolveConflict(
-                            policy: .secondFactors,
-                            policyVersion: policyVersion,
+                            policy: policy.asInForce,
                             conflict: facts,
                             handleTenant: .project,
                             isProver: isProver,
@@ -350,9 +400,18 @@ enum ConflictCase {
                 }
             }
             for starts in [0, 5] {
-                rules.append(
-                    decideStartProof(conflict: facts, handleTenant: .project, startsSoFar: starts, now: noon).rule
-                )
+                for policy in [LinkPolicy(), .onlySessions] {
+                    rules.append(
+                        decideStartProof(
+                            policy: policy,
+                            conflict: facts,
+                            provider: .gitHub,
+                            handleTenant: .project,
+                            startsSoFar: starts,
+                            now: noon
+                        ).rule
+                    )
+                }
             }
             rules.append(decideDeclineConflict(conflict: facts, handleTenant: .project, now: noon).rule)
         }

@@ -27,7 +27,7 @@ struct EmailTrustTests {
     }
 
     @Test func `a credential without an address claims none`() {
-        for trust in EmailTrust.allCases {
+        for trust in [EmailTrust.declared, .asserted] {
             let policy = LinkPolicy.policy { $0.emailTrust = trust }
             #expect(policy.emailClaim(of: .withoutEmail) == .absent)
         }
@@ -93,7 +93,7 @@ struct EmailTrustTests {
         #expect(isVerified(provider("saml.work"), "ann@example.com", flagged: false))
     }
 
-    @Test(arguments: EmailTrust.allCases)
+    @Test(arguments: [EmailTrust.declared, .asserted])
     func `game services have no addresses`(trust: EmailTrust) {
         let policy = LinkPolicy.policy { $0.emailTrust = trust }
         #expect(policy.emailClaim(of: incoming(.playGames, "s", ann, flagged: true)) == .absent)
@@ -104,5 +104,109 @@ struct EmailTrustTests {
     func `with asserted trust every provider's flag is taken at face value`(provider: ProviderID) {
         #expect(isVerified(provider, "ann@example.com", trust: .asserted))
         #expect(!isVerified(provider, "ann@gmail.com", flagged: false, trust: .asserted))
+    }
+}
+
+/// How rules of an operator's own stand beside those that hold anyway.
+struct EmailTrustTableTests {
+    private let work = provider("oidc.work")
+
+    private func trust(_ own: [EmailTrustRule], _ provider: ProviderID, issuer: String? = nil) -> EmailTrustClass {
+        EmailTrust.declared.adding(own).trust(of: provider, issuer: issuer, for: ann, hostedDomain: nil)
+    }
+
+    @Test func `a rule for the same scope takes the place of the one that holds anyway`() {
+        #expect(trust([], work) == .verifying)
+        #expect(trust([.init(.init(.openIDConnect), .asserting)], work) == .asserting)
+        #expect(
+            EmailTrust.declared.adding([.init(.init(.openIDConnect), .asserting)]).rules.count
+                == EmailTrust.declared.rules.count
+        )
+    }
+
+    @Test func `the narrowest rule holds, wherever it stands`() {
+        let own: [EmailTrustRule] = [
+            .init(.init(.only(work), .any, .only(String(ann.domain))), .authoritative),
+            .init(.init(.only(work)), .untrusted),
+        ]
+        #expect(trust(own, work) == .authoritative)
+        #expect(trust(own.reversed(), work) == .authoritative)
+        #expect(trust([own[1]], work) == .untrusted)
+    }
+
+    @Test func `rules of which none is narrower and that disagree prove nothing`() {
+        let byIssuer = EmailTrustRule(.init(.only(work), .only("https://id.example")), .authoritative)
+        let byDomain = EmailTrustRule(.init(.only(work), .any, .only(String(ann.domain))), .verifying)
+        #expect(trust([byIssuer, byDomain], work, issuer: "https://id.example") == .asserting)
+        #expect(trust([byIssuer, byDomain], work, issuer: "https://other.example") == .verifying)
+        let agreeing = EmailTrustRule(byDomain.scope, .authoritative)
+        #expect(trust([byIssuer, agreeing], work, issuer: "https://id.example") == .authoritative)
+        let weaker = EmailTrustRule(byDomain.scope, .untrusted)
+        #expect(trust([byIssuer, weaker], work, issuer: "https://id.example") == .untrusted)
+    }
+
+    @Test func `a table without a rule that fits trusts nobody`() {
+        #expect(EmailTrust([]).trust(of: .google, issuer: nil, for: ann, hostedDomain: nil) == .untrusted)
+    }
+
+    @Test func `no order of the rules changes what any two of them say`() {
+        let providers: [EmailTrustRule.Providers] = [.any, .openIDConnect, .only(work)]
+        let issuers: [EmailTrustRule.Issuers] = [.any, .only("https://id.example")]
+        let domains: [EmailTrustRule.Domains] = [.any, .only(String(ann.domain))]
+        let scopes = providers.flatMap { provider in
+            issuers.flatMap { issuer in domains.map { EmailTrustRule.Scope(provider, issuer, $0) } }
+        }
+        for first in scopes {
+            for second in scopes where first != second {
+                for trusts in [(EmailTrustClass.authoritative, EmailTrustClass.asserting), (.untrusted, .verifying)] {
+                    let rules = [EmailTrustRule(first, trusts.0), EmailTrustRule(second, trusts.1)]
+                    let verdicts = [rules, rules.reversed()].map {
+                        EmailTrust($0).trust(of: work, issuer: "https://id.example", for: ann, hostedDomain: nil)
+                    }
+                    #expect(verdicts[0] == verdicts[1])
+                    #expect(trusts.0 == verdicts[0] || trusts.1 == verdicts[0] || verdicts[0] <= .asserting)
+                }
+            }
+        }
+    }
+
+    @Test func `a word that is not heard is as good as no address`() {
+        let policy = LinkPolicy.policy {
+            $0.emailTrust = .declared.adding([.init(.init(.only(.facebook)), .untrusted)])
+        }
+        #expect(policy.emailClaim(of: incoming(.facebook, "s", ann, flagged: true)) == .absent)
+    }
+}
+
+/// What conflicts may be settled by, pair by pair.
+struct ConflictProofPolicyTests {
+    private func proofs(_ rules: [ConflictProofRule], _ methods: [SignInMethod]) -> Set<ConflictProofKind> {
+        LinkPolicy.policy { $0.conflictProofRules = rules }.conflictProofs(methods: methods, bringing: .gitHub)
+    }
+
+    @Test func `without a rule every proof counts`() {
+        #expect(proofs([], [.password]) == Set(ConflictProofKind.allCases))
+        #expect(proofs([.init(.init(provider: .facebook), [])], [.password]) == Set(ConflictProofKind.allCases))
+    }
+
+    @Test func `the narrowest rule of a pair holds`() {
+        let rules: [ConflictProofRule] = [
+            .init(.init(), []), .init(.init(method: .password), [.mailbox]),
+            .init(.init(method: .password, provider: .gitHub), [.session]),
+        ]
+        #expect(proofs(rules, [.password]) == [.session])
+        #expect(proofs(rules, [.emailLink]) == [])
+        #expect(proofs(rules, []) == [])
+    }
+
+    @Test func `where two rules hold, or the account has two methods, what all allow`() {
+        let byMethod = ConflictProofRule(.init(method: .password), [.mailbox, .session])
+        let byProvider = ConflictProofRule(.init(provider: .gitHub), [.session])
+        #expect(proofs([byMethod, byProvider], [.password]) == [.session])
+        let rules: [ConflictProofRule] = [
+            .init(.init(method: .password), [.mailbox]), .init(.init(method: .provider(.google)), [.session]),
+        ]
+        #expect(proofs(rules, [.password, .provider(.google)]) == [])
+        #expect(proofs(rules, [.provider(.google)]) == [.session])
     }
 }

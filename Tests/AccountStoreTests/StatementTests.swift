@@ -209,11 +209,26 @@ private let statements: [Statement] = {
         ),
         Statement(name: "PasswordHashRow.withIDs", sql: PasswordHashRow.withIDs([fixed], tenant: tenant).sql),
         Statement(name: "ProjectConfigRow.insertIfAbsent", sql: ProjectConfigRow.insertIfAbsent(project), isHot: false),
+        Statement(
+            name: "ProjectConfigRow.keepFirstVersion",
+            sql: ProjectConfigRow.keepFirstVersion,
+            isHot: false
+        ),
+        Statement(
+            name: "ProjectConfigRow.keepVersion",
+            sql: ProjectConfigRow.keepVersion(project, at: origin),
+            isHot: false
+        ),
         Statement(name: "ProjectConfigRow.locked", sql: ProjectConfigRow.locked.sql, isHot: false),
         Statement(name: "ProjectConfigRow.only", sql: ProjectConfigRow.only.sql, isHot: false),
         Statement(
             name: "ProjectConfigRow.update",
             sql: ProjectConfigRow.update(project, at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "ProjectConfigVersionRow.numbered",
+            sql: ProjectConfigVersionRow.numbered(1).sql,
             isHot: false
         ),
         Statement(name: "ProviderConfigRow.all", sql: ProviderConfigRow.all(tenant: tenant).sql, isHot: false),

@@ -27,6 +27,8 @@ extension Route {
         }
         switch try await request.operations.updateProjectConfig(change) {
         case .success(let settings): return settings
+        case .failure(.versionMismatch):
+            throw APIError.invalidArgument("The configuration has changed since it was read")
         case .failure(.testPhoneNumberInUse(let number)):
             throw APIError.invalidArgument("signIn.phoneNumber.testPhoneNumbers: an account owns \(number.rawValue)")
         }
@@ -53,7 +55,7 @@ extension Route {
 }
 
 extension ProjectConfigChange.Mistakes {
-    fileprivate var apiError: APIError {
+    var apiError: APIError {
         var invalid: [String] = []
         var unavailable: [String] = []
         for mistake in all {

@@ -48,16 +48,25 @@ package func decideProveConflict(
 
 /// Decides whether a mail may be sent to the owner of the account a conflict concerns: rows Q.
 ///
+/// Whether policy lets a mail settle it is judged here for every account alike: what it says about the methods of this one
+/// is for its owner to know (J14).
+///
+/// - `provider`: what somebody came with.
 /// - `startsSoFar`: proofs that were asked for already.
 /// - Returns: why not; `nil` when it may.
 package func decideStartProof(
+    policy: LinkPolicy,
     conflict: ConflictFacts?,
+    provider: ProviderID,
     handleTenant: TenantID,
     startsSoFar: Int,
     now: Timestamp
 ) -> Verdict<ConflictRefusal?> {
     if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
         return Verdict(refusal.rule, refusal.decision)
+    }
+    guard policy.conflictProofs(methods: [], bringing: provider).contains(.mailbox) else {
+        return Verdict(.q15, .proofNotOffered)
     }
     guard startsSoFar < ConflictProofFacts.startsMax else { return Verdict(.q10, .tooManyAttempts) }
     return Verdict(.q11, nil)

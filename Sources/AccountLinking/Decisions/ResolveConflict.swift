@@ -16,7 +16,7 @@ package func refusalOfProver(
     handleTenant: TenantID,
     isProver: Bool,
     target: Account?,
-    policyVersion: Int64,
+    policy: LinkPolicy,
     now: Timestamp
 ) -> Verdict<ConflictRefusal>? {
     if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) { return refusal }
@@ -25,7 +25,7 @@ package func refusalOfProver(
         return Verdict(.j2, .unproven)
     }
     guard now < proof.expiresAt else { return Verdict(.j3, .proofExpired) }
-    let binding = ProofBinding(proof.binding.kind, of: target, policyVersion: policyVersion)
+    let binding = ProofBinding(proof.binding.kind, of: target, policyVersion: policy.version)
     return proof.binding == binding ? nil : Verdict(.j4, .proofStale)
 }
 
@@ -38,10 +38,8 @@ package func refusalOfProver(
 /// - `isProver`: whether whoever asks holds the token that was given out for the proof.
 /// - `target`: the account the conflict concerns; `nil` when it is gone.
 /// - `identityOwner`: who owns the credential's identity.
-/// - `policyVersion`: of the configuration that `policy` comes from.
 package func decideResolveConflict(
     policy: LinkPolicy,
-    policyVersion: Int64,
     conflict: ConflictFacts?,
     handleTenant: TenantID,
     isProver: Bool,
@@ -56,7 +54,7 @@ package func decideResolveConflict(
         handleTenant: handleTenant,
         isProver: isProver,
         target: target,
-        policyVersion: policyVersion,
+        policy: policy,
         now: now
     )
     if let stranger { return Verdict(stranger.rule, .refuse(stranger.decision)) }
@@ -64,9 +62,13 @@ package func decideResolveConflict(
     guard isProviderEnabled else { return Verdict(.j5, .refuse(.refused(.operationNotAllowed))) }
     if target.isDisabled { return Verdict(.j6, .refuse(.refused(.userDisabled))) }
     if policy.needsSecondFactor(target, provenBy: nil) { return Verdict(.j7, .refuse(.secondFactorRequired)) }
+    let provider = credential.identity.provider
+    guard policy.conflictProofs(methods: target.signInMethods, bringing: provider).contains(proof.binding.kind) else {
+        return Verdict(.j14, .refuse(.proofNotOffered))
+    }
     if identityOwner == target.id { return Verdict(.j8, .resolve(target.id, AccountChange())) }
     if identityOwner != nil { return Verdict(.j9, .refuse(.refused(.federatedIdentityAlreadyLinked))) }
-    if target.linkedProviders[credential.identity.provider] != nil {
+    if target.linkedProviders[provider] != nil {
         return Verdict(.j10, .refuse(.providerAlreadyLinked))
     }
     guard proof.binding.kind == .session || target.isEmailVerified else {

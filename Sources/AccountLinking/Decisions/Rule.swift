@@ -181,6 +181,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case q12 = "Q12"
     case q13 = "Q13"
     case q14 = "Q14"
+    case q15 = "Q15"
 
     // Settling a conflict (`decideResolveConflict`).
     case j1 = "J1"
@@ -196,4 +197,5 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case j11 = "J11"
     case j12 = "J12"
     case j13 = "J13"
+    case j14 = "J14"
 }

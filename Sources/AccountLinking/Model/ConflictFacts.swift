@@ -123,4 +123,6 @@ package enum ConflictRefusal: Sendable, Hashable {
     case secondFactorRequired
     /// The account has another identity of this provider.
     case providerAlreadyLinked
+    /// Policy does not let a proof of this kind settle it.
+    case proofNotOffered
 }

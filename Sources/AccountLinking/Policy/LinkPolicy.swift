@@ -1,5 +1,7 @@
 /// What the operator allows, as one value: loaded with the project's configuration, read by every decision.
 package struct LinkPolicy: Sendable, Hashable {
+    /// Of the project's configuration, which holds the policy: raised by every change of it.
+    package var version: Int64 = 0
     /// `signIn.allowDuplicateEmails = false`: an address identifies one account, so conflicts are possible.
     package var isOneAccountPerEmail = true
     /// `emailPrivacyConfig.enableImprovedEmailPrivacy`: strangers learn nothing about who has an account.
@@ -20,6 +22,8 @@ package struct LinkPolicy: Sendable, Hashable {
     /// The greatest age of a sign-in that a sensitive operation accepts, in seconds; 0 means "always reauthenticate".
     package var recentSignInSeconds: Int64 = 300
     package var emailTrust = EmailTrust.declared
+    /// What conflicts may be settled by, pair by pair; empty where every proof will do.
+    package var conflictProofRules: [ConflictProofRule] = []
 
     package init() {}
 }

@@ -98,7 +98,9 @@ extension AccountOperations {
         let eventID = effects.newEventID()
         return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
             let verdict = decideStartProof(
+                policy: policy,
                 conflict: loaded.conflict.facts,
+                provider: loaded.conflict.provider,
                 handleTenant: tenant,
                 startsSoFar: Int(loaded.conflict.proofsStarted),
                 now: now
@@ -111,7 +113,7 @@ extension AccountOperations {
             conflict.proofsStarted += 1
             conflict.proof = ConflictRecord.Proof(
                 facts: ConflictProofFacts(
-                    binding: ProofBinding(.mailbox, of: user.account, policyVersion: project.current.version),
+                    binding: ProofBinding(.mailbox, of: user.account, policyVersion: policy.version),
                     attempts: 0,
                     expiresAt: min(now.adding(seconds: Self.proofLifetimeSeconds), conflict.expiresAt)
                 ),
@@ -173,7 +175,7 @@ extension AccountOperations {
                 conflict: loaded.conflict.facts,
                 handleTenant: tenant,
                 binding: loaded.user.map {
-                    ProofBinding(kind, of: $0.account, policyVersion: project.current.version)
+                    ProofBinding(kind, of: $0.account, policyVersion: policy.version)
                 },
                 isRight: answer.isRight(for: loaded.conflict, sealer: sealer),
                 now: now
@@ -232,7 +234,7 @@ extension AccountOperations {
             var conflict = loaded.conflict
             conflict.proof = ConflictRecord.Proof(
                 facts: ConflictProofFacts(
-                    binding: ProofBinding(.session, of: user.account, policyVersion: project.current.version),
+                    binding: ProofBinding(.session, of: user.account, policyVersion: policy.version),
                     attempts: 0,
                     expiresAt: min(now.adding(seconds: Self.proofLifetimeSeconds), conflict.expiresAt)
                 )

@@ -53,7 +53,7 @@ extension AccountOperations {
             handleTenant: tenant,
             isProver: loaded.conflict.isProven(by: proofToken),
             target: loaded.user?.account,
-            policyVersion: project.current.version,
+            policy: policy,
             now: now
         )
         let owner = stranger == nil ? loaded.user : nil

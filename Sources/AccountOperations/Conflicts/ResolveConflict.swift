@@ -18,10 +18,8 @@ extension AccountOperations {
         let now = effects.now()
         return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
             let credential = try open(loaded.conflict).credential
-            let (settings, policyVersion) = project.current
             let verdict = decideResolveConflict(
-                policy: settings.policy,
-                policyVersion: policyVersion,
+                policy: policy,
                 conflict: loaded.conflict.facts,
                 handleTenant: tenant,
                 isProver: loaded.conflict.isProven(by: proofToken),

@@ -45,11 +45,6 @@ package final class ProjectCache: Sendable {
 
     package var settings: ProjectSettings { state.withLock { $0.settings } }
 
-    /// The settings, and which version of them they are.
-    package var current: (settings: ProjectSettings, version: Int64) {
-        state.withLock { ($0.settings, $0.version) }
-    }
-
     /// The key that clients are told to use: always the same one of those that are registered.
     package var apiKey: String? { state.withLock { $0.apiKeys.min() } }
 
@@ -99,6 +94,12 @@ package final class ProjectCache: Sendable {
 
 extension ProjectRecord {
     fileprivate func settings(trust: EmailTrust) -> ProjectSettings {
-        ProjectSettings(projectID: projectID, projectNumber: projectNumber, stored: settings, trust: trust)
+        ProjectSettings(
+            projectID: projectID,
+            projectNumber: projectNumber,
+            stored: settings,
+            version: version,
+            trust: trust
+        )
     }
 }

@@ -280,6 +280,18 @@ package struct ProjectConfigField: Sendable, Hashable {
             .bool(false),
             "The last way into an account cannot be unlinked."
         ),
+        .init(
+            "concord.emailTrust",
+            .emailTrust,
+            .array([]),
+            "Whose word about an e-mail address is proof, beside what holds anyway."
+        ),
+        .init(
+            "concord.conflictProofs",
+            .conflictProofs,
+            .array([]),
+            "What conflicts may be settled by, pair by pair; every proof where no rule fits."
+        ),
         .init("concord.linkDomains", .list(.domain, countMax: 100), "Hosts whose links open the app."),
         codeLifetime(.passwordReset),
         codeLifetime(.emailSignIn),

@@ -22,6 +22,10 @@ package indirect enum ProjectConfigType: Sendable, Hashable {
     case message([Member])
     /// Fictional numbers and their codes (S35–S39).
     case testPhoneNumbers
+    /// Whose word about an address is proof (`PolicyRuleReader`).
+    case emailTrust
+    /// What conflicts may be settled by (`PolicyRuleReader`).
+    case conflictProofs
     /// Exists on the wire and does nothing here: refused, because it would promise what does not happen.
     case unavailable
 
@@ -42,6 +46,14 @@ package enum ProjectConfigMistake: Sendable, Hashable {
     case invalid(String)
     /// The field asks for something that Concord does not do.
     case unavailable(String)
+
+    /// For people.
+    package var text: String {
+        switch self {
+        case .invalid(let text): text
+        case .unavailable(let field): "\(field) is not implemented"
+        }
+    }
 }
 
 extension ProjectConfigType {
@@ -119,6 +131,10 @@ extension ProjectConfigType {
             return .object(read)
         case .testPhoneNumbers:
             return Self.readTestPhoneNumbers(value, at: path, &mistakes)
+        case .emailTrust:
+            return .array(PolicyRuleReader.emailTrust(value, at: path, &mistakes).map(\.json))
+        case .conflictProofs:
+            return .array(PolicyRuleReader.conflictProofs(value, at: path, &mistakes).map(\.json))
         case .unavailable:
             mistakes.append(.unavailable(path))
             return nil
@@ -202,6 +218,7 @@ extension ProjectConfigType {
         case .message(let members):
             "{ " + members.map { "`\($0.name)`: \($0.type.summary)" }.joined(separator: "; ") + " }"
         case .testPhoneNumbers: "at most \(Self.testPhoneNumbersMax) numbers in E.164 form, each with six digits"
+        case .emailTrust, .conflictProofs: "at most \(PolicyRuleReader.rulesMax) rules (docs/policy.md)"
         case .unavailable: "refused: not implemented"
         }
     }

@@ -20,8 +20,9 @@ package struct ProjectSettings: Sendable, Hashable {
     package let stored: JSONValue
 
     ///
-    /// `trust`: how far a provider's word about an e-mail goes; a setting of the process, not the project.
-    package init(projectID: String, projectNumber: Int64, stored: JSONValue, trust: EmailTrust) {
+    /// `version`: of the stored settings. `trust`: whose word about an address is proof where the project has no rule of its
+    /// own; a setting of the process.
+    package init(projectID: String, projectNumber: Int64, stored: JSONValue, version: Int64, trust: EmailTrust) {
         self.projectID = projectID
         self.projectNumber = projectNumber
         self.stored = stored
@@ -32,7 +33,10 @@ package struct ProjectSettings: Sendable, Hashable {
         }
         func isOn(_ path: String...) -> Bool { value(path)?.bool ?? false }
         var policy = LinkPolicy()
-        policy.emailTrust = trust
+        policy.version = version
+        let tables = StoredPolicy(version: version, settings: stored)
+        policy.emailTrust = trust.adding(tables.emailTrust)
+        policy.conflictProofRules = tables.conflictProofs
         policy.isOneAccountPerEmail = !isOn("signIn", "allowDuplicateEmails")
         policy.protectsEmailEnumeration = isOn("emailPrivacyConfig", "enableImprovedEmailPrivacy")
         policy.allowsPasswordSignIn = isOn("signIn", "email", "enabled")

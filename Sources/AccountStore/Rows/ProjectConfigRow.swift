@@ -50,6 +50,22 @@ struct ProjectConfigRow: RowDecodable {
         """
     }
 
+    /// Keeps a version that has just come into force.
+    static func keepVersion(_ record: ProjectRecord, at now: Timestamp) -> SQL {
+        """
+        INSERT INTO project_config_versions (version, settings, changed_at)
+        VALUES (\(record.version), \(JSONText(record.settings.text)), \(now.stored))
+        """
+    }
+
+    /// Keeps the version a project was created with; nothing when it is kept already.
+    static let keepFirstVersion: SQL =
+        """
+        INSERT INTO project_config_versions (version, settings, changed_at)
+        SELECT version, settings, created_at FROM project_config
+        ON CONFLICT (version) DO NOTHING
+        """
+
     /// Does nothing when a project exists.
     static func insertIfAbsent(_ record: ProjectRecord) -> SQL {
         """
@@ -57,6 +73,19 @@ struct ProjectConfigRow: RowDecodable {
         VALUES (\(record.projectID), \(record.projectNumber), \(JSONText(record.settings.text)))
         ON CONFLICT (singleton) DO NOTHING
         """
+    }
+}
+
+/// The settings of a version that is or was in force.
+struct ProjectConfigVersionRow: RowDecodable {
+    let settings: JSONValue
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        settings = try row.optionalJSON("project_config_versions.settings") ?? .object([:])
+    }
+
+    static func numbered(_ version: Int64) -> Query<ProjectConfigVersionRow> {
+        Query("SELECT settings FROM project_config_versions WHERE version = \(version)")
     }
 }
 
@@ -82,6 +111,11 @@ extension AccountStore {
         return (project.record, Set(keys.map(\.key)))
     }
 
+    /// The settings as they were at `version`; `nil` where there never was such a version. One round trip.
+    package func projectSettings(at version: Int64) async throws(PostgresError) -> JSONValue? {
+        try await client.read(ProjectConfigVersionRow.numbered(version)).first?.settings
+    }
+
     /// Creates the project unless one exists; safe to call from several processes at once.
     ///
     /// `apiKey`: stored with a project that this call created.
@@ -89,6 +123,7 @@ extension AccountStore {
     package func createProject(_ project: ProjectRecord, apiKey: String) async throws(PostgresError) -> Bool {
         var batch = WriteBatch("project-create")
         batch.append(ProjectConfigRow.insertIfAbsent(project))
+        batch.append(ProjectConfigRow.keepFirstVersion)
         batch.append(
             """
             INSERT INTO api_keys (api_key, display_name)
@@ -104,6 +139,8 @@ package enum ProjectSettingsChange: Sendable, Hashable {
     case written(ProjectRecord)
     /// An account owns a number that the change would make fictional.
     case phoneNumberOwned(PhoneNumber)
+    /// The caller has seen another version than the one in force.
+    case otherVersion
     /// The database holds no project.
     case missing
 }
@@ -112,13 +149,16 @@ extension AccountStore {
     /// Changes the settings under a lock, so that of two changes at once the second sees the first.
     ///
     /// Settings that stay as they are are not written, and raise no version. `change` gives the new settings and the
-    /// numbers that no account may own for them; it may run again.
+    /// numbers that no account may own for them; it may run again. `expectedVersion`: what the caller has seen; `nil` for
+    /// any.
     package func changeProjectSettings(
         at now: Timestamp,
+        expectedVersion: Int64? = nil,
         _ change: @escaping @Sendable (JSONValue) -> (settings: JSONValue, numbersToBeFree: Set<PhoneNumber>)
     ) async throws(PostgresError) -> ProjectSettingsChange {
         try await client.transaction("project-settings") { tx throws(PostgresError) in
             guard var project = try tx.fetch(ProjectConfigRow.locked).first?.record else { return .missing }
+            if let expectedVersion, expectedVersion != project.version { return .otherVersion }
             let (settings, numbers) = change(project.settings)
             for number in numbers.sorted(by: { $0.rawValue < $1.rawValue }) {
                 let owners = try tx.fetch(IdentifierRow.owner(of: .phone(number), tenant: .project))
@@ -128,6 +168,7 @@ extension AccountStore {
             project.settings = settings
             project.version += 1
             try tx.execute(ProjectConfigRow.update(project, at: now))
+            try tx.execute(ProjectConfigRow.keepVersion(project, at: now))
             return .written(project)
         }
     }
