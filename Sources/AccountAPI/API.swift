@@ -91,6 +91,8 @@ package struct API: Sendable {
             .completeConflictProof,
             .resolveConflict,
             .declineConflict,
+            .decision,
+            .decisions,
             .policy,
             .replacePolicy,
             .openAPI,

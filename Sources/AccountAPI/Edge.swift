@@ -73,7 +73,10 @@ struct Edge: Responder {
 
     private func allow(_ origin: String?, in response: inout ServerResponse) {
         response.headers.add(name: "Access-Control-Allow-Origin", value: origin ?? "*")
-        response.headers.add(name: "Access-Control-Expose-Headers", value: "ETag, Retry-After, WWW-Authenticate")
+        response.headers.add(
+            name: "Access-Control-Expose-Headers",
+            value: "Concord-Decision, ETag, Retry-After, WWW-Authenticate"
+        )
         response.headers.add(name: "Vary", value: "Origin")
     }
 

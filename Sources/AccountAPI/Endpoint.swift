@@ -46,6 +46,7 @@ struct Endpoint: Sendable {
             body: ByteBuffer(bytes: answer.body)
         )
         if let version = answer.version { response.headers.add(name: "ETag", value: "\"\(version)\"") }
+        if let decision = answer.decision { response.headers.add(name: "Concord-Decision", value: decision.text) }
         if let location = answer.location { response.headers.add(name: "Location", value: location) }
         let caching = answer.maxAgeSeconds.map { "public, max-age=\($0)" } ?? "no-store"
         response.headers.add(name: "Cache-Control", value: caching)

@@ -129,6 +129,57 @@ enum OpenAPI {
                 }
               }
             },
+            "/concord/v1/decisions": {
+              "get": {
+                "operationId": "listDecisions",
+                "summary": "What was decided about an account, the newest first.",
+                "security": [{"operator": []}],
+                "parameters": [
+                  {"name": "localId", "in": "query", "required": true, "schema": {"type": "string"}},
+                  {
+                    "name": "pageSize",
+                    "in": "query",
+                    "schema": {"type": "integer", "minimum": 1, "maximum": 100, "default": 50}
+                  },
+                  {
+                    "name": "pageToken",
+                    "in": "query",
+                    "description": "nextPageToken of the page before.",
+                    "schema": {"type": "string"}
+                  }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "The decisions.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Decisions"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/decisions/{decision}": {
+              "get": {
+                "operationId": "readDecision",
+                "summary": "Why it was decided so, for operators; for clients, with their API key, what they could see then.",
+                "security": [{"operator": []}, {"apiKey": []}],
+                "parameters": [
+                  {
+                    "name": "decision",
+                    "in": "path",
+                    "required": true,
+                    "description": "The name of a decision, from Concord-Decision in the answer that followed from it.",
+                    "schema": {"type": "string", "format": "uuid"}
+                  }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "The decision.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Decision"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
             "/concord/v1/policy": {
               "get": {
                 "operationId": "readPolicy",
@@ -176,6 +227,7 @@ enum OpenAPI {
           },
           "components": {
             "securitySchemes": {
+              "apiKey": {"type": "apiKey", "in": "query", "name": "key", "description": "An API key of the project."},
               "operator": {
                 "type": "http",
                 "scheme": "bearer",
@@ -288,6 +340,51 @@ enum OpenAPI {
                     "items": {"$ref": "#/components/schemas/EmailTrustRule"}
                   },
                   "conflictProofs": {"type": "array", "items": {"$ref": "#/components/schemas/ConflictProofRule"}}
+                }
+              },
+              "Decisions": {
+                "type": "object",
+                "required": ["decisions"],
+                "additionalProperties": false,
+                "properties": {
+                  "decisions": {"type": "array", "items": {"$ref": "#/components/schemas/Decision"}},
+                  "nextPageToken": {"type": "string"}
+                }
+              },
+              "Decision": {
+                "type": "object",
+                "description": "outcome for clients; the rest for operators.",
+                "required": ["decisionId", "decisionTime"],
+                "additionalProperties": false,
+                "properties": {
+                  "decisionId": {"type": "string"},
+                  "decisionTime": {"type": "string", "format": "date-time"},
+                  "outcome": {"type": "string", "enum": ["signed-in", "conflict", "refused", "changed"]},
+                  "localId": {"type": "string", "description": "The account it is about."},
+                  "kind": {"type": "string", "description": "What came of it."},
+                  "rule": {"type": "string", "description": "The rule that fired (docs/decisions.md)."},
+                  "policyVersion": {"type": "integer", "minimum": 0},
+                  "questions": {"type": "array", "items": {"$ref": "#/components/schemas/Question"}}
+                }
+              },
+              "Question": {
+                "type": "object",
+                "description": "What the rules were asked. Addresses, numbers and subjects have other names: a1@, s1.",
+                "required": ["rule", "answer", "facts", "policy", "alternatives"],
+                "additionalProperties": false,
+                "properties": {
+                  "rule": {"type": "string"},
+                  "answer": {"type": "object"},
+                  "facts": {"type": "object"},
+                  "policy": {"type": "object"},
+                  "alternatives": {
+                    "type": "object",
+                    "description": "The rule that would have fired with one fact otherwise, by the name of the fact."
+                  },
+                  "ruleToday": {
+                    "type": "string",
+                    "description": "The rule that the same facts meet under the policy in force."
+                  }
                 }
               },
               "EmailTrustRule": {

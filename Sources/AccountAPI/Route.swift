@@ -174,6 +174,8 @@ struct APIResponse: Sendable {
     /// The version of the resource in the answer; sent as its entity tag.
     var version: Int64?
     var contentType = "application/json; charset=UTF-8"
+    /// Names the decision that the answer follows from; sent as `Concord-Decision`.
+    var decision: DecisionID?
     /// Where the client is sent on to, with 303 (See Other).
     var location: String?
     /// Seconds a public answer may be cached; `nil` forbids caching.
@@ -187,5 +189,12 @@ struct APIResponse: Sendable {
     /// An answer that is one object.
     static func object(maxAgeSeconds: Int? = nil, _ write: (inout JSONWriter) -> Void) -> APIResponse {
         APIResponse(json: JSONWriter.object(write), maxAgeSeconds: maxAgeSeconds)
+    }
+
+    /// An answer that is one object and follows from a decision.
+    static func object(after decision: DecisionID?, _ write: (inout JSONWriter) -> Void) -> APIResponse {
+        var response = APIResponse.object(write)
+        response.decision = decision
+        return response
     }
 }

@@ -96,7 +96,7 @@ extension AccountOperations {
         _ attempt: UpdateAttempt
     ) async throws -> Outcome<Updated>? {
         guard let user = try await store.user(id, tenant: tenant) else { return .denied(.refusal(.userNotFound)) }
-        let verdict = decideUpdateByAdmin(
+        let question = UpdateQuestion.updateByAdmin(
             account: user.account,
             update: update,
             emailOwner: try await owner(of: update.email.map(Identifier.email), tenant: tenant),
@@ -104,14 +104,13 @@ extension AccountOperations {
             identityOwner: try await owner(of: update.identity.map(Identifier.federated), tenant: tenant)
         )
         var plan = UpdatePlan(user.account)
-        if let refusal = plan.add(verdict) { return .denied(.refusal(refusal)) }
-        let unlinking = decideUnlink(
-            policy: policy,
-            account: plan.account,
-            removal: request.removal,
-            request: .administrator
-        )
-        if let refusal = plan.add(unlinking) { return .denied(.refusal(refusal)) }
+        let policy = policy
+        plan.ask(question, policy)
+        plan.ask(.unlink(account: plan.account, removal: request.removal, request: .administrator), policy)
+        if let refusal = plan.refusal {
+            try await keepRefusal(plan, of: user)
+            return .denied(.refusal(refusal.decision))
+        }
         var changed = user.applying(plan.change, attempt.context)
         request.edit(&changed, linkedBefore: user.linkedProviders, at: attempt.now)
         var companions: [AccountWrite.Companion] = []
@@ -122,7 +121,7 @@ extension AccountOperations {
             changed,
             previous: user,
             plan: plan,
-            otherwise: verdict.rule,
+            otherwise: .x6,
             attempt,
             companions: companions
         )

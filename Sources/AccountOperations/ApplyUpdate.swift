@@ -16,32 +16,48 @@ struct UpdatePlan: Sendable {
     private(set) var issuesTokens = false
     /// The rules that changed something, in order.
     private(set) var rules: [Rule] = []
+    /// What refuses the whole update.
+    private(set) var refusal: Verdict<Refusal>?
+    /// What the rules were asked about methods, to be kept with what comes of it.
+    private(set) var decisions: [DecisionRecord] = []
 
     init(_ account: Account) {
         self.account = account
     }
 
-    /// Adds a verdict.
-    /// - Returns: the refusal, when it is one: the whole update is refused then.
-    mutating func add(_ verdict: Verdict<UpdateDecision>) -> Refusal? {
+    /// Adds a verdict; nothing once one has refused.
+    mutating func add(_ verdict: Verdict<UpdateDecision>) {
+        guard refusal == nil else { return }
         switch verdict.decision {
-        case .refuse(let refusal): return refusal
-        case .unchanged: return nil
+        case .refuse(let reason): refusal = Verdict(verdict.rule, reason)
+        case .unchanged: break
         case .apply(_, let next, let issues):
             merge(next, verdict.rule)
             issuesTokens = issuesTokens || issues
-            return nil
         }
     }
 
-    /// Adds a verdict that links a password to the account of the session, which ends in tokens.
-    mutating func add(linking verdict: Verdict<SignInDecision>) throws -> Refusal? {
+    /// Adds what the rules answer to a question about methods, which is kept unless nothing was asked to change.
+    mutating func ask(_ question: UpdateQuestion, _ policy: LinkPolicy) {
+        guard refusal == nil else { return }
+        let verdict = question.verdict(policy)
+        if case .unchanged = verdict.decision {
+        } else {
+            decisions.append(DecisionRecord(.update(question), under: policy))
+        }
+        add(verdict)
+    }
+
+    /// Adds what the rules answer to a link of a password to the account of the session, which ends in tokens.
+    mutating func ask(linking question: SignInQuestion, _ policy: LinkPolicy) throws {
+        guard refusal == nil else { return }
+        decisions.append(DecisionRecord(.signIn(question), under: policy))
+        let verdict = question.verdict(policy)
         switch verdict.decision {
-        case .refuse(let refusal): return refusal
+        case .refuse(let reason): refusal = Verdict(verdict.rule, reason)
         case .signIn(_, let next, _):
             merge(next, verdict.rule)
             issuesTokens = true
-            return nil
         case .createUser, .secondFactorRequired, .conflict: throw UnexpectedDecision(verdict.rule)
         }
     }
@@ -81,20 +97,34 @@ struct UpdateAttempt: Sendable {
         self.eventID = effects.newEventID()
     }
 
-    /// The event of an update that `rules` decided; the first of them is the event's own.
-    func event(_ kind: AccountEvent.Kind, _ rules: [Rule], otherwise rule: Rule) -> AccountEvent {
+    /// The event of an update as planned; its rule is the first that changed something.
+    func event(_ plan: UpdatePlan, otherwise rule: Rule) -> AccountEvent {
         AccountEvent(
             id: eventID,
             occurredAt: now,
-            kind: kind,
-            rule: rules.first ?? rule,
-            details: rules.count > 1
-                ? .object(["rules": .array(rules.map { .string($0.rawValue) })]) : nil
+            kind: .init(updateWith: plan.change),
+            rule: plan.rules.first ?? rule,
+            details: plan.rules.count > 1
+                ? .object(["rules": .array(plan.rules.map { .string($0.rawValue) })]) : nil,
+            decisions: plan.decisions
         )
     }
 }
 
 extension AccountOperations {
+    /// Keeps the "no" of a plan that was refused because of the account's methods.
+    func keepRefusal(_ plan: UpdatePlan, of user: UserRecord) async throws {
+        guard let refusal = plan.refusal, !plan.decisions.isEmpty else { return }
+        let event = AccountEvent(
+            id: effects.newEventID(),
+            occurredAt: effects.now(),
+            kind: .refused,
+            rule: refusal.rule,
+            decisions: plan.decisions
+        )
+        try await store.keep(event, of: user.id, tenant: user.tenant)
+    }
+
     /// Writes `user`, which a plan made of `previous`, and opens the session the plan asks for.
     /// - Returns: `nil` when the facts moved.
     func apply(
@@ -114,7 +144,7 @@ extension AccountOperations {
             user: user,
             passwordHash: plan.change.password == .set ? attempt.passwordHash : nil,
             session: session?.record(for: user, at: attempt.now),
-            event: attempt.event(.init(updateWith: plan.change), plan.rules, otherwise: rule),
+            event: attempt.event(plan, otherwise: rule),
             companions: try self.companions(
                 of: plan.change,
                 from: previous,

@@ -11,6 +11,8 @@ package struct SignedIn: Sendable {
     package let emailWasRecycled: Bool
     /// The provider that was linked by this sign-in.
     package let linkedProvider: ProviderID?
+    /// Names the decision to an operator.
+    package let decision: DecisionID
 }
 
 /// What every attempt to complete one sign-in shares: everything random and the time, made before the first.
@@ -25,6 +27,10 @@ struct SignInAttempt: Sendable {
     var companions: [AccountWrite.Companion] = []
     /// What tells the owner of a replaced address; `nil` where the decision replaces none.
     var recovery: EmailRecovery?
+    /// What the rules were asked, to be kept with what comes of it.
+    var decisions: [DecisionRecord] = []
+    /// Whether a "no" is kept as well: where whoever asks has shown something.
+    var keepsRefusals = false
     private let eventID: AccountEvent.ID
     private let newUserID: UserID?
     private let newEpoch: Int64
@@ -50,13 +56,22 @@ struct SignInAttempt: Sendable {
         self.newEpoch = effects.newSessionEpoch()
     }
 
+    /// Names what comes of the attempt to an operator.
+    var decision: DecisionID { DecisionID(eventID) }
+
+    /// What the rules answer; kept with what comes of it.
+    mutating func ask(_ question: SignInQuestion, _ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        decisions.append(DecisionRecord(.signIn(question), under: policy))
+        return question.verdict(policy)
+    }
+
     func newUser(_ rule: Rule) throws -> UserRecord {
         guard let newUserID else { throw UnexpectedDecision(rule) }
         return UserRecord(tenant: tenant, id: newUserID, sessionEpoch: newEpoch, createdAt: now)
     }
 
     func event(_ kind: AccountEvent.Kind, _ rule: Rule) -> AccountEvent {
-        AccountEvent(id: eventID, occurredAt: now, kind: kind, rule: rule)
+        AccountEvent(id: eventID, occurredAt: now, kind: kind, rule: rule, decisions: decisions)
     }
 }
 
@@ -80,7 +95,11 @@ extension AccountOperations {
         var linkedProvider: ProviderID?
         var companions = attempt.companions
         switch verdict.decision {
-        case .refuse(let refusal): return .denied(.refusal(refusal))
+        case .refuse(let refusal):
+            if attempt.keepsRefusals, let user = loaded.lazy.compactMap(\.self).first {
+                try await store.keep(attempt.event(.refused, verdict.rule), of: user.id, tenant: user.tenant)
+            }
+            return .denied(.refusal(refusal))
         case .conflict, .secondFactorRequired: throw UnexpectedDecision(verdict.rule)
         case .createUser(let change):
             previous = nil
@@ -122,7 +141,8 @@ extension AccountOperations {
                 tokens: try issueTokens(for: user, session: attempt.session, at: attempt.now),
                 isNewUser: previous == nil,
                 emailWasRecycled: isRecycled,
-                linkedProvider: linkedProvider
+                linkedProvider: linkedProvider,
+                decision: attempt.decision
             )
         )
     }

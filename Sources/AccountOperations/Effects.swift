@@ -49,11 +49,11 @@ package struct Effects: Sendable {
         return String(decoding: id, as: UTF8.self)
     }
 
-    /// A version 4 UUID (RFC 9562 §5.4).
+    /// A version 7 UUID (RFC 9562 §5.7): the time in milliseconds, then 74 random bits. Later ones are greater.
     func newEventID() -> PostgresUUID {
-        let words = [randomBytes(8), randomBytes(8)].map { $0.reduce(0 as UInt64) { $0 << 8 | UInt64($1) } }
+        let words = [randomBytes(2), randomBytes(8)].map { $0.reduce(0 as UInt64) { $0 << 8 | UInt64($1) } }
         return PostgresUUID(
-            high: words[0] & 0xFFFF_FFFF_FFFF_0FFF | 0x4000,
+            high: UInt64(bitPattern: now().millisecondsSinceEpoch) << 16 | words[0] & 0x0FFF | 0x7000,
             low: words[1] & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
         )
     }

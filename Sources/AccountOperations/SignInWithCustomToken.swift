@@ -11,16 +11,18 @@ extension AccountOperations {
         case .success(let verified): token = verified
         }
         guard token.tenant == tenant else { return .denied(.tenantMismatch) }
-        let attempt = SignInAttempt(
+        var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
             session: NewSession(effects: effects, signInProvider: "custom", claims: token.claims),
             methodProof: .session,
             newUserID: token.user
         )
-        return try await decideAndApply {
+        attempt.keepsRefusals = true
+        return try await decideAndApply { [attempt] in
+            var attempt = attempt
             let existing = try await store.user(token.user, tenant: tenant)
-            let verdict = decideSignInWithCustomToken(existing: existing?.account)
+            let verdict = attempt.ask(.customToken(existing: existing?.account), policy)
             return try await complete(verdict, loaded: [existing], attempt)
         }
     }

@@ -27,6 +27,8 @@ package struct SignInWithIdp: Sendable {
     package struct Result: Sendable {
         package let credential: VerifiedCredential
         package let ending: Ending
+        /// Names the decision to an operator; `nil` where none is kept: a "no" about nobody's account.
+        package let decision: DecisionID?
     }
 
     package enum Ending: Sendable {
@@ -99,6 +101,7 @@ extension AccountOperations {
             methodProof: .providerCredential
         )
         attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
+        attempt.keepsRefusals = true
         let provenBy = caller?.token.secondFactor == nil ? nil : caller?.user.id
 
         return try await decideAndApply {
@@ -114,15 +117,14 @@ extension AccountOperations {
                 attempt.companions.append(.resolve(conflict, at: attempt.now))
             }
             let found = try await matchingAccounts(for: incoming, target: caller?.user.id, tenant: tenant)
-            let verdict: Verdict<SignInDecision>
+            let question: SignInQuestion
             if let caller {
                 let target: UserRecord
                 switch caller.stillHolds(found.target) {
                 case .denied(let denial): return .denied(denial)
                 case .success(let user): target = user
                 }
-                verdict = decideLinkWithIdp(
-                    policy: policy,
+                question = .linkIdp(
                     target: target.account,
                     accounts: found.accounts,
                     credential: incoming,
@@ -130,8 +132,7 @@ extension AccountOperations {
                     secondFactorProvenBy: provenBy
                 )
             } else {
-                verdict = decideSignInWithIdp(
-                    policy: policy,
+                question = .idp(
                     accounts: found.accounts,
                     credential: incoming,
                     isProviderEnabled: isEnabled(provider),
@@ -139,12 +140,18 @@ extension AccountOperations {
                     secondFactorProvenBy: nil
                 )
             }
+            let verdict = attempt.ask(question, policy)
             guard
                 let ending = try await end(verdict, credential, found: found, attempt: attempt, tenant: tenant)
             else { return nil }
             switch ending {
             case .denied(let denial): return .denied(denial)
-            case .success(let ending): return .success(SignInWithIdp.Result(credential: credential, ending: ending))
+            case .success(let ending):
+                var decision: DecisionID? = attempt.decision
+                if case .refused(_, pendingToken: nil) = ending, found.loaded.allSatisfy({ $0 == nil }) {
+                    decision = nil
+                }
+                return .success(SignInWithIdp.Result(credential: credential, ending: ending, decision: decision))
             }
         }
     }
@@ -162,9 +169,8 @@ extension AccountOperations {
             let handle = try await keep(
                 credential,
                 because: conflict,
-                rule: verdict.rule,
-                tenant: tenant,
-                now: attempt.now
+                event: attempt.event(.conflictOpened, verdict.rule),
+                tenant: tenant
             )
             guard let handle else { return nil }
             switch conflict {
@@ -178,6 +184,7 @@ extension AccountOperations {
                 return .success(.refused(.emailExists, pendingToken: handle))
             }
         case .refuse(let refusal) where refusal == .federatedIdentityAlreadyLinked || refusal == .userNotFound:
+            guard case .denied = try await complete(verdict, loaded: found.loaded, attempt) else { return nil }
             return .success(.refused(refusal, pendingToken: nil))
         case .refuse, .createUser, .signIn, .secondFactorRequired:
             switch try await complete(verdict, loaded: found.loaded, attempt) {

@@ -29,6 +29,7 @@ extension AccountOperations {
                 methodProof: .session
             )
             attempt.companions = judged.companions
+            attempt.decisions = [judged.decision]
             let verdict = try await adding(pendingToken, to: judged.verdict, of: judged.user, &attempt)
             return try await complete(verdict, loaded: [judged.user], attempt)
         }

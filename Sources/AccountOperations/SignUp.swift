@@ -45,7 +45,8 @@ extension AccountOperations {
             methodProof: .signUp
         )
         return try await decideAndApply {
-            let verdict = decideSignUp(policy: policy, request: .anonymous, emailOwner: nil, displayName: displayName)
+            var attempt = attempt
+            let verdict = attempt.ask(.signUp(.anonymous, emailOwner: nil, displayName: displayName), policy)
             return try await complete(verdict, loaded: [], attempt)
         }
     }
@@ -72,13 +73,10 @@ extension AccountOperations {
             passwordHash: hash
         )
         return try await decideAndApply {
+            var attempt = attempt
             let owner = try await store.user(owning: .email(email), tenant: tenant)
-            let verdict = decideSignUp(
-                policy: policy,
-                request: request,
-                emailOwner: owner?.account,
-                displayName: displayName
-            )
+            let question = SignInQuestion.signUp(request, emailOwner: owner?.account, displayName: displayName)
+            let verdict = attempt.ask(question, policy)
             return try await complete(verdict, loaded: [], attempt)
         }
     }
@@ -114,23 +112,23 @@ extension AccountOperations {
             passwordHash: hash
         )
         attempt.recovery = EmailRecovery(effects: effects, locale: locale)
+        attempt.keepsRefusals = true
         return try await decideAndApply { [attempt] in
+            var attempt = attempt
             let target: UserRecord
             switch caller.stillHolds(try await store.user(caller.user.id, tenant: tenant)) {
             case .denied(let denial): return .denied(denial)
             case .success(let user): target = user
             }
             let owner = try await store.user(owning: .email(email), tenant: tenant)
-            let verdict = decideSignUp(
-                policy: policy,
-                request: .linkPassword(
-                    email,
-                    to: target.account,
-                    isSessionRecent: caller.isRecent(for: .changePassword, policy: policy, now: attempt.now)
-                ),
-                emailOwner: owner?.account,
-                displayName: displayName
+            let policy = policy
+            let request = SignUpRequest.linkPassword(
+                email,
+                to: target.account,
+                isSessionRecent: caller.isRecent(for: .changePassword, policy: policy, now: attempt.now)
             )
+            let question = SignInQuestion.signUp(request, emailOwner: owner?.account, displayName: displayName)
+            let verdict = attempt.ask(question, policy)
             return try await complete(verdict, loaded: [target], attempt)
         }
     }

@@ -38,7 +38,10 @@ extension AccountOperations {
         let owner = try await self.owner(of: email, tenant: tenant)
         let start = effects.now()
         let outlook = try plan(request, caller.user, email: email, owner: owner?.account, caller: caller, at: start)
-        if case .denied(let denial) = outlook { return .denied(denial) }
+        if let refusal = outlook.refusal {
+            try await keepRefusal(outlook, of: caller.user)
+            return .denied(.refusal(refusal.decision))
+        }
         if let password = request.password, let objection = objection(toNew: password) { return .denied(objection) }
 
         var hash: String?
@@ -61,10 +64,10 @@ extension AccountOperations {
             // What ended the session since it was looked at also ends what the session asked for.
             guard user.sessionEpoch == caller.token.sessionEpoch else { return .denied(.refusal(.tokenExpired)) }
             let owner = try await self.owner(of: email, tenant: tenant)
-            let planned = try plan(request, user, email: email, owner: owner?.account, caller: caller, at: attempt.now)
-            guard case .success(let plan) = planned else {
-                guard case .denied(let denial) = planned else { return nil }
-                return .denied(denial)
+            let plan = try plan(request, user, email: email, owner: owner?.account, caller: caller, at: attempt.now)
+            if let refusal = plan.refusal {
+                try await keepRefusal(plan, of: user)
+                return .denied(.refusal(refusal.decision))
             }
             let changed = user.applying(plan.change, attempt.context)
             let updated = try await apply(changed, previous: user, plan: plan, otherwise: .f2, attempt)
@@ -85,26 +88,24 @@ extension AccountOperations {
         owner: Account?,
         caller: AuthenticatedSession,
         at now: Timestamp
-    ) throws -> Outcome<UpdatePlan> {
+    ) throws -> UpdatePlan {
         let policy = policy
         func isRecent(for operation: SensitiveOperation) -> Bool {
             reauthentication(policy: policy, operation: operation, account: user.account)
                 .isMet(authTime: caller.token.authTime, now: now)
         }
         var plan = UpdatePlan(user.account)
-        var refusal: Refusal?
         if let email, request.password != nil, user.email == nil || user.email?.address == email {
             // Address and password for an account that has no other address: a sign-up in place (`spec/02` §5).
-            refusal = try plan.add(
-                linking: decideSignUp(
-                    policy: policy,
-                    request: .linkPassword(email, to: plan.account, isSessionRecent: isRecent(for: .changePassword)),
-                    emailOwner: owner
-                )
+            let link = SignUpRequest.linkPassword(
+                email,
+                to: plan.account,
+                isSessionRecent: isRecent(for: .changePassword)
             )
+            try plan.ask(linking: .signUp(link, emailOwner: owner, displayName: nil), policy)
         } else {
             if let email {
-                refusal = plan.add(
+                plan.add(
                     decideChangeEmail(
                         policy: policy,
                         account: plan.account,
@@ -114,8 +115,8 @@ extension AccountOperations {
                     )
                 )
             }
-            if refusal == nil, request.password != nil {
-                refusal = plan.add(
+            if request.password != nil {
+                plan.add(
                     decideChangePassword(
                         policy: policy,
                         account: plan.account,
@@ -124,26 +125,21 @@ extension AccountOperations {
                 )
             }
         }
-        if refusal == nil {
-            refusal = plan.add(
-                decideEditProfile(
-                    account: plan.account,
-                    current: user.profile,
-                    edited: request.profile.applied(to: user.profile)
-                )
+        plan.add(
+            decideEditProfile(
+                account: plan.account,
+                current: user.profile,
+                edited: request.profile.applied(to: user.profile)
             )
-        }
-        if refusal == nil {
-            refusal = plan.add(
-                decideUnlink(
-                    policy: policy,
-                    account: plan.account,
-                    removal: request.removal,
-                    request: .client(isSessionRecent: isRecent(for: .changeEmail))
-                )
-            )
-        }
-        if let refusal { return .denied(.refusal(refusal)) }
-        return .success(plan)
+        )
+        plan.ask(
+            .unlink(
+                account: plan.account,
+                removal: request.removal,
+                request: .client(isSessionRecent: isRecent(for: .changeEmail))
+            ),
+            policy
+        )
+        return plan
     }
 }

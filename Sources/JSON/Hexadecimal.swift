@@ -11,6 +11,18 @@ package enum Hexadecimal {
         return String(decoding: output, as: UTF8.self)
     }
 
+    /// `nil` unless `digits` are pairs of digits, in either case.
+    package static func decode(_ digits: [UInt8]) -> [UInt8]? {
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(of: digits[index]), let low = value(of: digits[index + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
     /// What one digit in either case stands for; `nil` for any other character.
     static func value(of digit: UInt8) -> UInt8? {
         switch digit {

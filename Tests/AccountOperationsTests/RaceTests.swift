@@ -2,6 +2,7 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import AccountTestSupport
+import Postgres
 import Testing
 
 /// Many callers at once, half of them through each of two processes; afterwards the tables must agree.
@@ -103,7 +104,8 @@ struct RaceTests {
             }
             let counts = try await first.database.accountRowCounts()
             #expect(counts["users"] == 2 && counts["identifiers"] == 1 && counts["password_credentials"] == 1)
-            #expect(counts["account_events"] == 3)
+            let changes = try await first.database.count("SELECT count(*) FROM account_events WHERE kind <> 'refused'")
+            #expect(changes == 3)
             #expect(try await first.database.inconsistencies() == [])
         }
     }

@@ -216,10 +216,13 @@ struct EffectsTests {
         #expect(used.count == 62 && used.allSatisfy { $0.isLetter || $0.isNumber })
     }
 
-    @Test func `event ids are version 4 UUIDs, and epochs fit a JSON number`() {
+    @Test func `event ids are version 7 UUIDs, which rise with the time, and epochs fit a JSON number`() {
+        var earlier: UInt64 = 0
         for _ in 0..<1000 {
             let id = Effects.system.newEventID()
-            #expect(id.high >> 12 & 0xF == 4 && id.low >> 62 == 2)
+            #expect(id.high >> 12 & 0xF == 7 && id.low >> 62 == 2)
+            #expect(id.high >> 16 >= earlier)
+            earlier = id.high >> 16
             #expect((0..<(1 << 52)).contains(Effects.system.newSessionEpoch()))
         }
     }

@@ -36,7 +36,8 @@ private let statements: [Statement] = {
         id: PostgresUUID(high: 1, low: 2),
         occurredAt: origin,
         kind: .signedIn,
-        rule: .s6
+        rule: .s6,
+        decisions: [DecisionRecord(.signIn(.customToken(existing: nil)), under: LinkPolicy())]
     )
     let mailbox = address("user7@example.com")
     let email = Identifier.email(mailbox)
@@ -325,6 +326,11 @@ private let statements: [Statement] = {
             .sql,
             isHot: false
         ),
+        Statement(
+            name: "StoredEventRow.of",
+            sql: StoredEventRow.of(fixed, tenant: tenant, before: nil, rowsMax: 50).sql
+        ),
+        Statement(name: "StoredEventRow.withID", sql: StoredEventRow.withID(event.id).sql, isHot: false),
         Statement(name: "UserRow.setLastLogin", sql: UserRow.setLastLogin(origin, of: fixed, tenant: tenant)),
         Statement(name: "UserRow.lock", sql: UserRow.lock(fixed, tenant: tenant, version: 1)),
         Statement(

@@ -1,3 +1,5 @@
+import AccountStore
+import JSON
 import Postgres
 
 extension TestDatabase {
@@ -95,7 +97,36 @@ extension TestDatabase {
                         AND created.kind = 'user-created')
             ) AS problems ORDER BY problem
             """
-        return try await rows(query).compactMap { $0 }
+        return try await rows(query).compactMap { $0 } + decisionsAnsweredOtherwise()
+    }
+
+    /// The stored decisions that the rules, asked again, answer in another way than is written.
+    private func decisionsAnsweredOtherwise() async throws -> [String] {
+        let stored: [String?] = try await rows(
+            """
+            SELECT policy_version || ' ' || decision::text
+            FROM account_events, jsonb_array_elements(decisions) AS decision LIMIT 2000
+            """
+        )
+        return stored.compactMap { text -> String? in
+            guard let parts = text?.split(separator: " ", maxSplits: 1), parts.count == 2,
+                let version = Int64(parts[0]), let value = try? JSONValue(parsing: Array(parts[1].utf8)),
+                let decision = DecisionRecord(stored: value, policyVersion: version)
+            else { return "decision that cannot be read: \(text ?? "")" }
+            let (rule, answer) = decision.replayed
+            return rule == decision.rule && answer == decision.answer ? nil : "decision not repeated: \(parts[1])"
+        }
+    }
+
+    /// Events of sign-ins, links and settled conflicts that do not say why.
+    package func unexplainedEvents() async throws -> [String] {
+        try await rows(
+            """
+            SELECT kind || ' ' || rule || ' ' || user_id FROM account_events
+            WHERE decisions IS NULL
+                AND kind IN ('signed-in', 'method-linked', 'account-taken-over', 'conflict-opened', 'refused')
+            """ as Query<String?>
+        ).compactMap { $0 }
     }
 
     /// How many rows each table has, by name: to see that nothing was written.

@@ -96,7 +96,7 @@ extension Route {
                 expectedVersion: request.expectedVersion.version()
             )
             .value(request)
-        return .object { writer in
+        return .object(after: signedIn.decision) { writer in
             writer.field("localId", signedIn.user.id.rawValue)
             writer.tokens(signedIn.tokens)
         }

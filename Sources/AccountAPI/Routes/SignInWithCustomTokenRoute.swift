@@ -12,7 +12,7 @@ extension Route {
     ) { request in
         guard let token = try request.body.nonEmptyString("token") else { throw APIError.code(.missingCustomToken) }
         let result = try await request.operations.signInWithCustomToken(token, tenant: request.tenant).value()
-        return .object { writer in
+        return .object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#VerifyCustomTokenResponse")
             writer.field("isNewUser", result.isNewUser)
             writer.tokens(result.tokens)

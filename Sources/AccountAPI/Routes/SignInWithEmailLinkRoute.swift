@@ -21,7 +21,7 @@ extension Route {
         let result = try await request.operations
             .signInWithEmailLink(signIn, tenant: request.tenant, locale: request.locale)
             .value()
-        return .object { writer in
+        return .object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#EmailLinkSigninResponse")
             writer.field("email", result.user.email?.address.lowercased)
             writer.field("localId", result.user.id.rawValue)

@@ -18,7 +18,7 @@ extension Route {
         let returnsCredential = try request.body.bool("returnIdpCredential") ?? false
         let returnsRefreshToken = try request.body.bool("returnRefreshToken") ?? false
         if case .refused(let refusal, _) = result.ending, !returnsCredential { throw refusal.apiError }
-        return .object { writer in
+        return .object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#VerifyAssertionResponse")
             writer.credential(result.credential, returnsRefreshToken: returnsRefreshToken)
             switch result.ending {

@@ -26,7 +26,7 @@ extension Route {
                 tenant: request.tenant
             )
             .value()
-        return .object { writer in
+        return .object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#VerifyPasswordResponse")
             writer.field("registered", true)
             writer.field("localId", result.user.id.rawValue)

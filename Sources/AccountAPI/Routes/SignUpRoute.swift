@@ -24,7 +24,7 @@ extension Route {
                 locale: request.locale
             )
             .value()
-        return .object { writer in
+        return .object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#SignupNewUserResponse")
             writer.field("localId", result.user.id.rawValue)
             writer.field("email", result.user.email?.address.lowercased)

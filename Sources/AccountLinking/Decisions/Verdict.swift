@@ -11,8 +11,8 @@ package struct Verdict<Decision: Sendable & Hashable>: Sendable, Hashable {
     }
 }
 
-/// Why policy says no. There is no way round a refusal; a `Conflict` has one.
-package enum Refusal: Sendable, Hashable, CaseIterable {
+/// Why policy says no. There is no way round a refusal; a `Conflict` has one. The names are kept with decisions.
+package enum Refusal: String, Sendable, Hashable, CaseIterable {
     case operationNotAllowed
     case signUpDisabled
     case anonymousSignUpDisabled

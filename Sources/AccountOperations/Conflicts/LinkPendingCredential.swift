@@ -23,14 +23,14 @@ extension AccountOperations {
         else { return verdict }
         let credential = pending.credential.incoming
         let found = try await matchingAccounts(for: credential, target: nil, tenant: user.tenant)
-        let link = decideLinkWithIdp(
-            policy: policy,
+        let question = SignInQuestion.linkIdp(
             target: user.account,
             accounts: found.accounts,
             credential: credential,
             isProviderEnabled: isEnabled(credential.identity.provider),
             secondFactorProvenBy: nil
         )
+        let link = attempt.ask(question, policy)
         guard case .signIn(id, let addition, emailWasRecycled: _) = link.decision else { return verdict }
         change.linkedIdentity = addition.linkedIdentity
         if change.email == .keep { change.email = addition.email }

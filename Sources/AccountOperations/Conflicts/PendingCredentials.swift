@@ -66,13 +66,13 @@ extension AccountOperations {
     func keep(
         _ credential: VerifiedCredential,
         because conflict: Conflict,
-        rule: Rule,
-        tenant: TenantID,
-        now: Timestamp
+        event: AccountEvent,
+        tenant: TenantID
     ) async throws -> String? {
         let identity = credential.incoming.identity
         let digest = Self.digest(of: credential.incoming)
         let user = conflict.account
+        let now = event.occurredAt
         let sealed = try sealer.seal(
             Array(credential.stored.text.utf8),
             context: Self.credentialContext(user, tenant, digest)
@@ -90,7 +90,7 @@ extension AccountOperations {
                 openedAt: now,
                 expiresAt: now.adding(seconds: project.settings.conflictLifetimeSeconds)
             ),
-            event: AccountEvent(id: effects.newEventID(), occurredAt: now, kind: .conflictOpened, rule: rule)
+            event: event
         )
         guard let id else { return nil }
         return try ConflictHandle(tenant: tenant, user: user, conflict: id, identity: identity).sealed(by: sealer)

@@ -16,10 +16,11 @@ extension AccountOperations {
         expectedVersion: Int64?
     ) async throws -> Outcome<SignedIn> {
         let now = effects.now()
+        let eventID = effects.newEventID()
         return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
             let credential = try open(loaded.conflict).credential
-            let verdict = decideResolveConflict(
-                policy: policy,
+            let policy = policy
+            let question = ResolutionQuestion(
                 conflict: loaded.conflict.facts,
                 handleTenant: tenant,
                 isProver: loaded.conflict.isProven(by: proofToken),
@@ -29,8 +30,21 @@ extension AccountOperations {
                 isProviderEnabled: isEnabled(loaded.conflict.provider),
                 now: now
             )
+            let verdict = question.verdict(policy)
+            let decision = DecisionRecord(.resolution(question), under: policy)
             switch verdict.decision {
             case .refuse(let refusal):
+                // A stranger with the handle alone has shown nothing.
+                if question.isProver {
+                    let event = AccountEvent(
+                        id: eventID,
+                        occurredAt: now,
+                        kind: .refused,
+                        rule: verdict.rule,
+                        decisions: [decision]
+                    )
+                    try await store.keep(event, of: loaded.conflict.user, tenant: tenant)
+                }
                 return .denied(.conflict(refusal))
             case .resolve(let user, let change):
                 var attempt = SignInAttempt(
@@ -44,6 +58,7 @@ extension AccountOperations {
                     methodProof: .providerCredential
                 )
                 attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
+                attempt.decisions = [decision]
                 attempt.companions = [.resolve(loaded.conflict, at: attempt.now)]
                 return try await complete(
                     Verdict(verdict.rule, .signIn(user, change, emailWasRecycled: false)),

@@ -45,6 +45,7 @@ extension AccountOperations {
         _ use: EmailCodeUse,
         passwordHash: String? = nil,
         recovery: EmailRecovery? = nil,
+        decisions: [DecisionRecord] = [],
         companions: [AccountWrite.Companion] = []
     ) async throws -> UserRecord? {
         let changed = user.applying(change, ChangeContext(now: use.now, methodProof: .message))
@@ -52,7 +53,13 @@ extension AccountOperations {
             previous: user,
             user: changed,
             passwordHash: passwordHash,
-            event: AccountEvent(id: use.id, occurredAt: use.now, kind: .init(updateWith: change), rule: rule),
+            event: AccountEvent(
+                id: use.id,
+                occurredAt: use.now,
+                kind: .init(updateWith: change),
+                rule: rule,
+                decisions: decisions
+            ),
             companions: try [.useUp(code, by: use.id, at: use.now)]
                 + self.companions(of: change, from: user, to: changed, recovery: recovery, at: use.now) + companions
         )

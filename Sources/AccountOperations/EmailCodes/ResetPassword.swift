@@ -29,7 +29,11 @@ extension AccountOperations {
             case .denied(let denial): return .denied(denial)
             case .success(let found): code = found
             }
-            let (user, verdict) = try await judge(code)
+            let policy = policy
+            var user: UserRecord?
+            if let id = code.user { user = try await store.user(id, tenant: code.tenant) }
+            let question = UpdateQuestion.resetPassword(account: user?.account, address: code.email)
+            let verdict = question.verdict(policy)
             switch verdict.decision {
             case .refuse(let refusal): return .denied(.refusal(refusal))
             case .unchanged: throw UnexpectedDecision(verdict.rule)
@@ -49,6 +53,7 @@ extension AccountOperations {
                     using: code,
                     use,
                     passwordHash: hash,
+                    decisions: [DecisionRecord(.update(question), under: policy)],
                     companions: [void]
                 )
                 return changed == nil ? nil : .success(code)

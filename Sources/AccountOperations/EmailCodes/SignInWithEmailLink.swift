@@ -56,8 +56,10 @@ extension AccountOperations {
             methodProof: .message
         )
         attempt.recovery = EmailRecovery(effects: effects, locale: locale)
+        attempt.keepsRefusals = true
 
-        return try await decideAndApply {
+        return try await decideAndApply { [attempt] in
+            var attempt = attempt
             let code: EmailCodeRecord
             switch try await usableEmailCode(use, as: [.emailSignIn]) {
             case .denied(let denial): return .denied(denial)
@@ -74,18 +76,17 @@ extension AccountOperations {
                 }
             }
             let owner = try await store.user(owning: .email(code.email), tenant: tenant)
-            let verdict = decideSignInWithEmailLink(
-                policy: policy,
+            let question = SignInQuestion.emailLink(
                 email: code.email,
                 owner: owner?.account,
                 target: target?.account,
                 isSessionRecent: caller?.isRecent(for: .changeEmail, policy: policy, now: use.now) ?? false,
                 secondFactorProvenBy: caller.flatMap { $0.token.secondFactor == nil ? nil : $0.user.id }
             )
+            let verdict = attempt.ask(question, policy)
             if case .refuse = verdict.decision {
                 guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
             }
-            var attempt = attempt
             attempt.companions = [.useUp(code, by: use.id, at: use.now)]
             let whole = try await adding(request.pendingToken, to: verdict, of: target ?? owner, &attempt)
             return try await complete(whole, loaded: [target, owner], attempt)

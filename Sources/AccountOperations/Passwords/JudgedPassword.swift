@@ -5,6 +5,7 @@ import AccountStore
 struct JudgedPassword: Sendable {
     let user: UserRecord?
     let verdict: Verdict<SignInDecision>
+    let decision: DecisionRecord
     /// What has to be written with whatever the verdict allows: it undoes the write if the address was locked meanwhile,
     /// and forgets the wrong passwords before this one.
     let companions: [AccountWrite.Companion]
@@ -22,19 +23,25 @@ extension AccountOperations {
         // A locked address costs no hash: a flood of guesses is also a flood of work.
         let matches =
             facts.attempts.isLocked ? false : try await passwords.verify(password, against: facts.passwordHash)
-        let verdict = decideSignInWithPassword(
-            policy: policy,
+        let question = SignInQuestion.password(
             owner: facts.user?.account,
             isLocked: facts.attempts.isLocked,
             passwordMatches: matches,
             secondFactorProvenBy: nil
         )
+        let policy = policy
+        let verdict = question.verdict(policy)
         let now = effects.now()
         if case .refuse(let refusal) = verdict.decision, refusal.saysPasswordIsWrong {
             guard try await store.countWrongPassword(for: email, tenant: tenant, at: now) else { return nil }
         }
         var companions = [AccountWrite.Companion.requireUnlocked(email, tenant: tenant, at: now)]
         if facts.attempts.failures > 0 { companions.append(.forgetWrongPasswords(for: email, tenant: tenant)) }
-        return JudgedPassword(user: facts.user, verdict: verdict, companions: companions)
+        return JudgedPassword(
+            user: facts.user,
+            verdict: verdict,
+            decision: DecisionRecord(.signIn(question), under: policy),
+            companions: companions
+        )
     }
 }

@@ -2,10 +2,12 @@ package import AccountLinking
 package import JSON
 package import Postgres
 
-/// One applied decision, written in the transaction that applied it. Holds no credential, address or number.
+/// What came of a decision, written in the transaction that applied it. Holds no credential, address or number.
 package struct AccountEvent: Sendable {
     /// What happened, in the past tense; a closed set.
     package enum Kind: String, Sendable, CaseIterable {
+        /// A "no" to somebody who had shown something: a provider's credential, a mailed link, a session, a proof.
+        case refused
         case userCreated = "user-created"
         case signedIn = "signed-in"
         case methodLinked = "method-linked"
@@ -29,13 +31,23 @@ package struct AccountEvent: Sendable {
     package var kind: Kind
     package var rule: Rule
     package var details: JSONValue?
+    /// What the rules were asked, all under one version of the policy; empty where nothing is kept of it.
+    package var decisions: [DecisionRecord]
 
-    package init(id: ID, occurredAt: Timestamp, kind: Kind, rule: Rule, details: JSONValue? = nil) {
+    package init(
+        id: ID,
+        occurredAt: Timestamp,
+        kind: Kind,
+        rule: Rule,
+        details: JSONValue? = nil,
+        decisions: [DecisionRecord] = []
+    ) {
         self.id = id
         self.occurredAt = occurredAt
         self.kind = kind
         self.rule = rule
         self.details = details
+        self.decisions = decisions
     }
 }
 
@@ -48,10 +60,19 @@ struct AccountEventRow: RowDecodable {
 
     static func insert(_ event: AccountEvent, of user: UserID, tenant: TenantID) -> SQL {
         """
-        INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule, details)
+        INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule, details, policy_version,
+            decisions)
         VALUES (\(tenant.rawValue), \(user.rawValue), \(event.id), \(event.occurredAt.stored), \(event.kind.rawValue),
-            \(event.rule.rawValue), \(event.details.map { JSONText($0.text) }))
+            \(event.rule.rawValue), \(event.details.map { JSONText($0.text) }),
+            \(event.decisions.first?.policy.version), \(decisionsText(event)))
         """
+    }
+
+    private static func decisionsText(_ event: AccountEvent) -> JSONText? {
+        guard !event.decisions.isEmpty else { return nil }
+        var writer = JSONWriter()
+        writer.array(event.decisions) { writer, decision in decision.write(to: &writer) }
+        return JSONText(writer.text)
     }
 
     static func withID(_ id: PostgresUUID, of user: UserID, tenant: TenantID) -> Query<AccountEventRow> {
@@ -61,5 +82,102 @@ struct AccountEventRow: RowDecodable {
             WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND event_id = \(id)
             """
         )
+    }
+}
+
+/// An event as it is read back, to be explained.
+package struct StoredEvent: Sendable, Hashable {
+    package let tenant: TenantID
+    package let user: UserID
+    package let id: AccountEvent.ID
+    package let occurredAt: Timestamp
+    /// A name of `AccountEvent.Kind`, or one that only another version knows.
+    package let kind: String
+    package let rule: String
+    package let policyVersion: Int64?
+    /// What is kept of the questions, whether or not this version can read it.
+    package let decisions: [JSONValue]
+
+    /// The questions, as far as this version knows them.
+    package var records: [DecisionRecord] {
+        guard let policyVersion else { return [] }
+        return decisions.compactMap { DecisionRecord(stored: $0, policyVersion: policyVersion) }
+    }
+}
+
+struct StoredEventRow: RowDecodable {
+    let event: StoredEvent
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        let tenant = TenantID(try row.next(String.self))
+        let user = try row.parsed("account_events.user_id", UserID.init)
+        let id = try row.next(PostgresUUID.self)
+        let occurredAt = try row.timestamp()
+        let kind = try row.next(String.self)
+        let rule = try row.next(String.self)
+        let policyVersion = try row.next(Int64?.self)
+        event = StoredEvent(
+            tenant: tenant,
+            user: user,
+            id: id,
+            occurredAt: occurredAt,
+            kind: kind,
+            rule: rule,
+            policyVersion: policyVersion,
+            decisions: try row.optionalJSON("account_events.decisions")?.array ?? []
+        )
+    }
+
+    static func withID(_ id: PostgresUUID) -> Query<StoredEventRow> {
+        Query(
+            """
+            SELECT tenant_id, user_id, event_id, occurred_at, kind, rule, policy_version, decisions
+            FROM account_events WHERE event_id = \(id) LIMIT 1
+            """
+        )
+    }
+
+    /// The newest first; with `before`, those that are older than that one.
+    static func of(
+        _ user: UserID,
+        tenant: TenantID,
+        before: PostgresUUID?,
+        rowsMax: Int64
+    ) -> Query<StoredEventRow> {
+        Query(
+            """
+            SELECT tenant_id, user_id, event_id, occurred_at, kind, rule, policy_version, decisions
+            FROM account_events
+            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)
+                AND event_id < \(before ?? PostgresUUID(high: .max, low: .max))
+            ORDER BY event_id DESC LIMIT \(rowsMax)
+            """
+        )
+    }
+}
+
+extension AccountStore {
+    /// An event by its id alone; `nil` when there is none. One round trip.
+    package func event(_ id: AccountEvent.ID) async throws(PostgresError) -> StoredEvent? {
+        try await client.read(StoredEventRow.withID(id)).first?.event
+    }
+
+    /// What happened to an account, the newest first, at most `countMax` of it; with `before`, what is older than that
+    /// event. Also of an account that is gone. One round trip.
+    package func events(
+        of user: UserID,
+        tenant: TenantID,
+        before: AccountEvent.ID?,
+        countMax: Int
+    ) async throws(PostgresError) -> [StoredEvent] {
+        try await client.read(StoredEventRow.of(user, tenant: tenant, before: before, rowsMax: Int64(countMax)))
+            .map(\.event)
+    }
+
+    /// Keeps an event that changed nothing: a "no".
+    package func keep(_ event: AccountEvent, of user: UserID, tenant: TenantID) async throws(PostgresError) {
+        var batch = WriteBatch("event")
+        batch.append(AccountEventRow.insert(event, of: user, tenant: tenant))
+        _ = try await client.write(batch)
     }
 }

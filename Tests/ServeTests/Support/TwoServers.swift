@@ -77,6 +77,7 @@ struct TwoServers: Sendable {
             Issue.record("\(answer.status) \(answer.text)", sourceLocation: sourceLocation)
         }
         #expect(try await database.inconsistencies() == [], sourceLocation: sourceLocation)
+        #expect(try await database.unexplainedEvents() == [], sourceLocation: sourceLocation)
     }
 
     /// A session that raced with whatever ended it has the epoch of before, which nothing accepts.

@@ -1,0 +1,79 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// `GET /concord/v1/decisions/{id}`: why it was decided so. Operators are told everything that is kept; whoever else
+    /// has the name of a decision, what they could see when it was taken.
+    static let decision = Route(
+        .get,
+        "/concord/v1/decisions/{decision}",
+        service: .concord,
+        access: .client
+    ) { request in
+        let id = request.captures["decision"].flatMap { DecisionID($0) }
+        switch request.caller {
+        case .administrator:
+            guard let id, let decision = try await request.operations.decision(id) else {
+                throw Problem(.noSuchRoute, "There is no such decision.")
+            }
+            return .object { writer in writer.fields(of: decision) }
+        case .client:
+            guard let id, let summary = try await request.operations.decisionSummary(id) else {
+                throw Problem(.noSuchRoute, "There is no such decision.")
+            }
+            return .object { writer in
+                writer.field("decisionId", summary.id.text)
+                writer.field("decisionTime", RFC3339.text(summary.occurredAt))
+                writer.field("outcome", summary.outcome.rawValue)
+            }
+        }
+    }
+
+    /// `GET /concord/v1/decisions?localId=`: what was decided about an account, the newest first.
+    static let decisions = Route(
+        .get,
+        "/concord/v1/decisions",
+        service: .concord,
+        access: .administrator
+    ) { request in
+        guard let user = request.query["localId"].flatMap(UserID.init) else {
+            throw Problem(.malformedRequest, "localId is needed.")
+        }
+        guard let size = Int(request.query["pageSize"] ?? "50"), (1...100).contains(size) else {
+            throw Problem(.malformedRequest, "pageSize must be a number from 1 to 100.")
+        }
+        var before: DecisionID?
+        if let token = request.query["pageToken"] {
+            guard let id = DecisionID(token) else { throw Problem(.malformedRequest, "pageToken is not one of these.") }
+            before = id
+        }
+        let decisions = try await request.operations
+            .decisions(about: user, tenant: request.tenant, before: before, countMax: size)
+        return .object { writer in
+            writer.field("decisions", array: decisions) { writer, decision in
+                writer.object { writer in writer.fields(of: decision) }
+            }
+            if decisions.count == size { writer.field("nextPageToken", decisions.last?.id.text) }
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func fields(of decision: ExplainedDecision) {
+        field("decisionId", decision.id.text)
+        field("decisionTime", RFC3339.text(decision.occurredAt))
+        field("localId", decision.user.rawValue)
+        field("kind", decision.kind)
+        field("rule", decision.rule)
+        field("policyVersion", decision.policyVersion)
+        field("questions", array: zip(decision.questions, decision.rulesToday)) { writer, question in
+            let (kept, today) = question
+            writer.object { writer in
+                for name in ["rule", "answer", "facts", "policy", "alternatives"] { writer.field(name, kept[name]) }
+                writer.field("ruleToday", today?.rawValue)
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+/// What the rules are asked when somebody signs in or links, with every fact they look at.
+///
+/// A question is a value, so that it can be kept beside its answer, asked again, and asked with one fact otherwise.
+package enum SignInQuestion: Sendable, Hashable {
+    case idp(
+        accounts: MatchingAccounts,
+        credential: IncomingCredential,
+        isProviderEnabled: Bool,
+        createsUsers: Bool,
+        secondFactorProvenBy: UserID?
+    )
+    case linkIdp(
+        target: Account,
+        accounts: MatchingAccounts,
+        credential: IncomingCredential,
+        isProviderEnabled: Bool,
+        secondFactorProvenBy: UserID?
+    )
+    case emailLink(
+        email: EmailAddress,
+        owner: Account?,
+        target: Account?,
+        isSessionRecent: Bool,
+        secondFactorProvenBy: UserID?
+    )
+    case password(owner: Account?, isLocked: Bool, passwordMatches: Bool, secondFactorProvenBy: UserID?)
+    case signUp(SignUpRequest, emailOwner: Account?, displayName: String?)
+    case customToken(existing: Account?)
+
+    package func verdict(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        switch self {
+        case .idp(let accounts, let credential, let isProviderEnabled, let createsUsers, let prover):
+            decideSignInWithIdp(
+                policy: policy,
+                accounts: accounts,
+                credential: credential,
+                isProviderEnabled: isProviderEnabled,
+                createsUsers: createsUsers,
+                secondFactorProvenBy: prover
+            )
+        case .linkIdp(let target, let accounts, let credential, let isProviderEnabled, let prover):
+            decideLinkWithIdp(
+                policy: policy,
+                target: target,
+                accounts: accounts,
+                credential: credential,
+                isProviderEnabled: isProviderEnabled,
+                secondFactorProvenBy: prover
+            )
+        case .emailLink(let email, let owner, let target, let isSessionRecent, let prover):
+            decideSignInWithEmailLink(
+                policy: policy,
+                email: email,
+                owner: owner,
+                target: target,
+                isSessionRecent: isSessionRecent,
+                secondFactorProvenBy: prover
+            )
+        case .password(let owner, let isLocked, let passwordMatches, let prover):
+            decideSignInWithPassword(
+                policy: policy,
+                owner: owner,
+                isLocked: isLocked,
+                passwordMatches: passwordMatches,
+                secondFactorProvenBy: prover
+            )
+        case .signUp(let request, let emailOwner, let displayName):
+            decideSignUp(policy: policy, request: request, emailOwner: emailOwner, displayName: displayName)
+        case .customToken(let existing):
+            decideSignInWithCustomToken(existing: existing)
+        }
+    }
+}
+
+/// What the rules are asked when methods are taken off an account, or an administrator changes it.
+package enum UpdateQuestion: Sendable, Hashable {
+    case unlink(account: Account, removal: Removal, request: RequestOrigin)
+    case resetPassword(account: Account?, address: EmailAddress)
+    case updateByAdmin(
+        account: Account?,
+        update: AdminUpdate,
+        emailOwner: Account?,
+        phoneOwner: Account?,
+        identityOwner: Account?
+    )
+
+    package func verdict(_ policy: LinkPolicy) -> Verdict<UpdateDecision> {
+        switch self {
+        case .unlink(let account, let removal, let request):
+            decideUnlink(policy: policy, account: account, removal: removal, request: request)
+        case .resetPassword(let account, let address):
+            decideResetPassword(policy: policy, account: account, address: address)
+        case .updateByAdmin(let account, let update, let emailOwner, let phoneOwner, let identityOwner):
+            decideUpdateByAdmin(
+                account: account,
+                update: update,
+                emailOwner: emailOwner,
+                phoneOwner: phoneOwner,
+                identityOwner: identityOwner
+            )
+        }
+    }
+}
+
+/// What the rules are asked when a conflict is to be settled.
+package struct ResolutionQuestion: Sendable, Hashable {
+    package var conflict: ConflictFacts
+    package var handleTenant: TenantID
+    package var isProver: Bool
+    package var target: Account?
+    package var identityOwner: UserID?
+    package var credential: IncomingCredential
+    package var isProviderEnabled: Bool
+    package var now: Timestamp
+
+    package init(
+        conflict: ConflictFacts,
+        handleTenant: TenantID,
+        isProver: Bool,
+        target: Account?,
+        identityOwner: UserID?,
+        credential: IncomingCredential,
+        isProviderEnabled: Bool,
+        now: Timestamp
+    ) {
+        self.conflict = conflict
+        self.handleTenant = handleTenant
+        self.isProver = isProver
+        self.target = target
+        self.identityOwner = identityOwner
+        self.credential = credential
+        self.isProviderEnabled = isProviderEnabled
+        self.now = now
+    }
+
+    package func verdict(_ policy: LinkPolicy) -> Verdict<ResolutionDecision> {
+        decideResolveConflict(
+            policy: policy,
+            conflict: conflict,
+            handleTenant: handleTenant,
+            isProver: isProver,
+            target: target,
+            identityOwner: identityOwner,
+            credential: credential,
+            isProviderEnabled: isProviderEnabled,
+            now: now
+        )
+    }
+}
+
+/// Any question whose answer is kept: every sign-in, link, unlink and settled conflict.
+package enum Question: Sendable, Hashable {
+    case signIn(SignInQuestion)
+    case update(UpdateQuestion)
+    case resolution(ResolutionQuestion)
+
+    package func rule(_ policy: LinkPolicy) -> Rule {
+        switch self {
+        case .signIn(let question): question.verdict(policy).rule
+        case .update(let question): question.verdict(policy).rule
+        case .resolution(let question): question.verdict(policy).rule
+        }
+    }
+}

@@ -1,0 +1,124 @@
+package import AccountLinking
+package import JSON
+
+/// A question the rules were asked, as it is kept beside what came of it: every fact they looked at, what they answered,
+/// and what they would have answered had one fact been otherwise. It names nobody (`Pseudonyms`).
+package struct DecisionRecord: Sendable, Hashable {
+    package let question: Question
+    /// The policy the question was asked under, as far as the question looks at it; its version is the event's.
+    package let policy: LinkPolicy
+    package let rule: Rule
+    package let answer: JSONValue
+    package let alternatives: [Alternative]
+
+    /// What is kept of `question`, asked under `policy`.
+    package init(_ question: Question, under policy: LinkPolicy) {
+        let question = question.renamed(by: Pseudonyms())
+        self.question = question
+        self.policy = policy.seen(by: question)
+        self.rule = question.rule(policy)
+        self.answer = question.answer(policy)
+        self.alternatives = question.alternatives(policy)
+    }
+
+    /// What the rules of this program answer to the question now. As long as nobody changes a rule, what they answered
+    /// then.
+    package var replayed: (rule: Rule, answer: JSONValue) { (question.rule(policy), question.answer(policy)) }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("rule", rule.rawValue)
+            writer.field("answer", answer)
+            writer.field("facts", object: { writer in question.write(to: &writer) })
+            writer.field("policy", object: { writer in policy.write(to: &writer, question) })
+            writer.field(
+                "alternatives",
+                object: { writer in
+                    for alternative in alternatives {
+                        writer.field(alternative.fact.rawValue, alternative.rule.rawValue)
+                    }
+                }
+            )
+        }
+    }
+
+    /// The inverse of `write`; `nil` for what this version does not know.
+    package init?(stored value: JSONValue, policyVersion: Int64) {
+        guard let question = value["facts"].flatMap(Question.init(stored:)),
+            let rule = value["rule"]?.string.flatMap(Rule.init(rawValue:)), let answer = value["answer"],
+            let policy = value["policy"].flatMap({ LinkPolicy(stored: $0, version: policyVersion) })
+        else { return nil }
+        self.question = question
+        self.rule = rule
+        self.answer = answer
+        self.policy = policy
+        self.alternatives = (value["alternatives"]?.object ?? [:]).compactMap { name, rule in
+            guard let fact = DecidingFact(rawValue: name), let rule = rule.string.flatMap(Rule.init(rawValue:)) else {
+                return nil
+            }
+            return Alternative(fact: fact, rule: rule)
+        }.sorted { $0.fact.rawValue < $1.fact.rawValue }
+    }
+}
+
+extension LinkPolicy {
+    /// The switches that rules look at, by the names they are kept under.
+    private static let switches: [(name: String, path: any WritableKeyPath<LinkPolicy, Bool> & Sendable)] = [
+        ("oneAccountPerEmail", \.isOneAccountPerEmail),
+        ("protectsEmailEnumeration", \.protectsEmailEnumeration),
+        ("passwordSignIn", \.allowsPasswordSignIn),
+        ("emailLinkSignIn", \.allowsEmailLinkSignIn),
+        ("anonymousSignUp", \.allowsAnonymousSignUp),
+        ("clientSignUp", \.allowsClientSignUp),
+        ("secondFactors", \.requiresEnrolledSecondFactors),
+        ("resetUnlinksProviders", \.passwordResetUnlinksProviders),
+        ("keepsLastMethod", \.keepsLastSignInMethod),
+    ]
+
+    /// This policy with the tables brought down to what they say about `question`.
+    fileprivate func seen(by question: Question) -> LinkPolicy {
+        var policy = LinkPolicy()
+        policy.version = version
+        for (_, path) in Self.switches { policy[keyPath: path] = self[keyPath: path] }
+        if let trust = question.credential.flatMap(emailTrust) {
+            policy.emailTrust = EmailTrust([.init(.init(.any), trust)])
+        }
+        if let proofs = question.proofs(self) { policy.conflictProofRules = [.init(.init(), proofs)] }
+        return policy
+    }
+
+    fileprivate func write(to writer: inout JSONWriter, _ question: Question) {
+        for (name, path) in Self.switches { writer.field(name, self[keyPath: path]) }
+        writer.field("emailTrust", question.credential.flatMap(emailTrust)?.rawValue)
+        if let proofs = question.proofs(self) { writer.field("conflictProofs", proofs.map(\.rawValue).sorted()) }
+    }
+
+    fileprivate init?(stored value: JSONValue, version: Int64) {
+        self.init()
+        self.version = version
+        for (name, path) in Self.switches {
+            guard let isOn = value[name]?.bool else { return nil }
+            self[keyPath: path] = isOn
+        }
+        if let name = value["emailTrust"]?.string {
+            guard let trust = EmailTrustClass(rawValue: name) else { return nil }
+            emailTrust = EmailTrust([.init(.init(.any), trust)])
+        }
+        if let names = value["conflictProofs"]?.array {
+            let proofs = names.compactMap { $0.string.flatMap(ConflictProofKind.init(rawValue:)) }
+            guard proofs.count == names.count else { return nil }
+            conflictProofRules = [.init(.init(), Set(proofs))]
+        }
+    }
+}
+
+extension Question {
+    /// What the policy lets settle the conflict that is asked about; `nil` where none is.
+    fileprivate func proofs(_ policy: LinkPolicy) -> Set<ConflictProofKind>? {
+        guard case .resolution(let question) = self else { return nil }
+        return policy.conflictProofs(
+            methods: question.target?.signInMethods ?? [],
+            bringing: question.credential.identity.provider
+        )
+    }
+}

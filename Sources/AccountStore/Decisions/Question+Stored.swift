@@ -1,0 +1,379 @@
+import AccountLinking
+import JSON
+
+// Questions as they are kept, both ways. What is written once is never renamed: a decision of last year is asked again.
+
+extension Question {
+    /// The question's name and its facts.
+    func write(to writer: inout JSONWriter) {
+        switch self {
+        case .signIn(.idp(let accounts, let credential, let isProviderEnabled, let createsUsers, let prover)):
+            writer.field("question", "signInWithIdp")
+            writer.field("identityOwner", accounts.identityOwner)
+            writer.field("emailOwner", accounts.emailOwner)
+            writer.field("credential", credential)
+            writer.field("providerEnabled", isProviderEnabled)
+            writer.field("createsUsers", createsUsers)
+            writer.field("secondFactorProvenBy", prover?.rawValue)
+        case .signIn(.linkIdp(let target, let accounts, let credential, let isProviderEnabled, let prover)):
+            writer.field("question", "linkWithIdp")
+            writer.field("target", target)
+            writer.field("identityOwner", accounts.identityOwner)
+            writer.field("emailOwner", accounts.emailOwner)
+            writer.field("credential", credential)
+            writer.field("providerEnabled", isProviderEnabled)
+            writer.field("secondFactorProvenBy", prover?.rawValue)
+        case .signIn(.emailLink(let email, let owner, let target, let isSessionRecent, let prover)):
+            writer.field("question", "signInWithEmailLink")
+            writer.field("email", email.canonical)
+            writer.field("owner", owner)
+            writer.field("target", target)
+            writer.field("sessionRecent", isSessionRecent)
+            writer.field("secondFactorProvenBy", prover?.rawValue)
+        case .signIn(.password(let owner, let isLocked, let passwordMatches, let prover)):
+            writer.field("question", "signInWithPassword")
+            writer.field("owner", owner)
+            writer.field("locked", isLocked)
+            writer.field("passwordMatches", passwordMatches)
+            writer.field("secondFactorProvenBy", prover?.rawValue)
+        case .signIn(.signUp(let request, let emailOwner, let displayName)):
+            switch request {
+            case .anonymous:
+                writer.field("question", "signUpAnonymously")
+            case .password(let email):
+                writer.field("question", "signUp")
+                writer.field("email", email.canonical)
+            case .linkPassword(let email, let target, let isSessionRecent):
+                writer.field("question", "linkPassword")
+                writer.field("email", email.canonical)
+                writer.field("target", target)
+                writer.field("sessionRecent", isSessionRecent)
+            }
+            writer.field("emailOwner", emailOwner)
+            if displayName != nil { writer.field("named", true) }
+        case .signIn(.customToken(let existing)):
+            writer.field("question", "signInWithCustomToken")
+            writer.field("existing", existing)
+        case .update(.unlink(let account, let removal, let request)):
+            writer.field("question", "unlink")
+            writer.field("account", account)
+            writer.field("providers", removal.providers.sorted().map(\.rawValue))
+            if removal.email { writer.field("removesEmail", true) }
+            if removal.password { writer.field("removesPassword", true) }
+            switch request {
+            case .administrator: writer.field("administrator", true)
+            case .client(let isSessionRecent): writer.field("sessionRecent", isSessionRecent)
+            }
+        case .update(.resetPassword(let account, let address)):
+            writer.field("question", "resetPassword")
+            writer.field("account", account)
+            writer.field("email", address.canonical)
+        case .update(.updateByAdmin(let account, let update, let emailOwner, let phoneOwner, let identityOwner)):
+            writer.field("question", "updateByAdmin")
+            writer.field("account", account)
+            writer.field("email", update.email?.canonical)
+            writer.field("emailVerified", update.isEmailVerified)
+            if update.setsPassword { writer.field("setsPassword", true) }
+            writer.field("phone", update.phoneNumber?.rawValue)
+            writer.field("disabled", update.isDisabled)
+            writer.field("provider", update.identity?.provider.rawValue)
+            writer.field("subject", update.identity?.subject)
+            if update.revokesSessions { writer.field("revokesSessions", true) }
+            writer.field("emailOwner", emailOwner)
+            writer.field("phoneOwner", phoneOwner)
+            writer.field("identityOwner", identityOwner)
+        case .resolution(let question):
+            writer.field("question", "resolveConflict")
+            writer.field("conflict", object: { writer in writer.fields(of: question.conflict) })
+            writer.field("handleTenant", question.handleTenant.rawValue)
+            writer.field("prover", question.isProver)
+            writer.field("target", question.target)
+            writer.field("identityOwner", question.identityOwner?.rawValue)
+            writer.field("credential", question.credential)
+            writer.field("providerEnabled", question.isProviderEnabled)
+            writer.field("now", question.now.microsecondsSinceEpoch)
+        }
+    }
+
+    /// The inverse of `write`; `nil` for what this version does not know.
+    init?(stored value: JSONValue) {
+        guard let name = value["question"]?.string else { return nil }
+        func isTrue(_ name: String) -> Bool { value[name] == .bool(true) }
+        let prover = value["secondFactorProvenBy"]?.string.flatMap(UserID.init)
+        let accounts = MatchingAccounts(
+            identityOwner: value["identityOwner"].flatMap(Account.init(stored:)),
+            emailOwner: value["emailOwner"].flatMap(Account.init(stored:))
+        )
+        let email = value["email"]?.string.flatMap(EmailAddress.init)
+        let credential = value["credential"].flatMap(IncomingCredential.init(stored:))
+        func account(_ name: String) -> Account? { value[name].flatMap(Account.init(stored:)) }
+
+        switch name {
+        case "signInWithIdp":
+            guard let credential else { return nil }
+            self = .signIn(
+                .idp(
+                    accounts: accounts,
+                    credential: credential,
+                    isProviderEnabled: isTrue("providerEnabled"),
+                    createsUsers: isTrue("createsUsers"),
+                    secondFactorProvenBy: prover
+                )
+            )
+        case "linkWithIdp":
+            guard let credential, let target = account("target") else { return nil }
+            self = .signIn(
+                .linkIdp(
+                    target: target,
+                    accounts: accounts,
+                    credential: credential,
+                    isProviderEnabled: isTrue("providerEnabled"),
+                    secondFactorProvenBy: prover
+                )
+            )
+        case "signInWithEmailLink":
+            guard let email else { return nil }
+            self = .signIn(
+                .emailLink(
+                    email: email,
+                    owner: account("owner"),
+                    target: account("target"),
+                    isSessionRecent: isTrue("sessionRecent"),
+                    secondFactorProvenBy: prover
+                )
+            )
+        case "signInWithPassword":
+            self = .signIn(
+                .password(
+                    owner: account("owner"),
+                    isLocked: isTrue("locked"),
+                    passwordMatches: isTrue("passwordMatches"),
+                    secondFactorProvenBy: prover
+                )
+            )
+        case "signUpAnonymously", "signUp", "linkPassword":
+            let request: SignUpRequest
+            switch (name, email, account("target")) {
+            case ("signUpAnonymously", _, _): request = .anonymous
+            case ("signUp", let email?, _): request = .password(email)
+            case ("linkPassword", let email?, let target?):
+                request = .linkPassword(email, to: target, isSessionRecent: isTrue("sessionRecent"))
+            default: return nil
+            }
+            self = .signIn(
+                .signUp(request, emailOwner: accounts.emailOwner, displayName: isTrue("named") ? "name" : nil)
+            )
+        case "signInWithCustomToken":
+            self = .signIn(.customToken(existing: account("existing")))
+        case "unlink":
+            guard let account = account("account") else { return nil }
+            let removal = Removal(
+                providers: Set(value["providers"]?.array?.compactMap { $0.string.flatMap(ProviderID.init) } ?? []),
+                email: isTrue("removesEmail"),
+                password: isTrue("removesPassword")
+            )
+            let request: RequestOrigin =
+                isTrue("administrator") ? .administrator : .client(isSessionRecent: isTrue("sessionRecent"))
+            self = .update(.unlink(account: account, removal: removal, request: request))
+        case "resetPassword":
+            guard let email else { return nil }
+            self = .update(.resetPassword(account: account("account"), address: email))
+        case "updateByAdmin":
+            let update = AdminUpdate(
+                email: email,
+                isEmailVerified: value["emailVerified"]?.bool,
+                setsPassword: isTrue("setsPassword"),
+                phoneNumber: value["phone"]?.string.flatMap { PhoneNumber($0) },
+                isDisabled: value["disabled"]?.bool,
+                identity: ProviderIdentity(provider: value["provider"], subject: value["subject"]),
+                revokesSessions: isTrue("revokesSessions")
+            )
+            self = .update(
+                .updateByAdmin(
+                    account: account("account"),
+                    update: update,
+                    emailOwner: accounts.emailOwner,
+                    phoneOwner: account("phoneOwner"),
+                    identityOwner: accounts.identityOwner
+                )
+            )
+        case "resolveConflict":
+            guard let credential, let conflict = value["conflict"].flatMap(ConflictFacts.init(stored:)),
+                let now = value["now"]?.integer
+            else { return nil }
+            self = .resolution(
+                ResolutionQuestion(
+                    conflict: conflict,
+                    handleTenant: TenantID(value["handleTenant"]?.string ?? ""),
+                    isProver: isTrue("prover"),
+                    target: account("target"),
+                    identityOwner: value["identityOwner"]?.string.flatMap(UserID.init),
+                    credential: credential,
+                    isProviderEnabled: isTrue("providerEnabled"),
+                    now: Timestamp(microsecondsSinceEpoch: now)
+                )
+            )
+        default: return nil
+        }
+    }
+}
+
+// MARK: What questions are made of
+
+extension JSONWriter {
+    fileprivate mutating func field(_ name: String, _ account: Account?) {
+        guard let account else { return }
+        field(
+            name,
+            object: { writer in
+                writer.field("id", account.id.rawValue)
+                writer.field("version", account.version)
+                writer.field("sessionEpoch", account.sessionEpoch)
+                if account.isDisabled { writer.field("disabled", true) }
+                writer.field("email", account.email?.address.canonical)
+                writer.field("emailProof", account.email?.proof?.name)
+                if account.hasInitialEmail { writer.field("initialEmail", true) }
+                if account.hasPassword { writer.field("password", true) }
+                if account.hasEmailLink { writer.field("emailLink", true) }
+                writer.field("phone", account.phoneNumber?.rawValue)
+                if !account.linkedProviders.isEmpty {
+                    writer.field(
+                        "providers",
+                        object: { writer in
+                            for (provider, subject) in account.linkedProviders.sorted(by: { $0.key < $1.key }) {
+                                writer.field(provider.rawValue, subject)
+                            }
+                        }
+                    )
+                }
+                if account.hasSecondFactor { writer.field("secondFactor", true) }
+                if account.usesCustomTokens { writer.field("customTokens", true) }
+            }
+        )
+    }
+
+    fileprivate mutating func field(_ name: String, _ credential: IncomingCredential) {
+        field(
+            name,
+            object: { writer in
+                writer.field("provider", credential.identity.provider.rawValue)
+                writer.field("subject", credential.identity.subject)
+                writer.field("issuer", credential.issuer)
+                if case .present(let address, let flaggedVerified, let hostedDomain) = credential.email {
+                    writer.field("email", address.canonical)
+                    writer.field("flaggedVerified", flaggedVerified)
+                    writer.field("hostedDomain", hostedDomain)
+                }
+            }
+        )
+    }
+
+    fileprivate mutating func fields(of conflict: ConflictFacts) {
+        field("state", conflict.state.rawValue)
+        field("expiresAt", conflict.expiresAt.microsecondsSinceEpoch)
+        field("tenant", conflict.tenant.rawValue)
+        field("account", conflict.account.rawValue)
+        guard let proof = conflict.proof else { return }
+        field(
+            "proof",
+            object: { writer in
+                writer.field("kind", proof.binding.kind.rawValue)
+                writer.field("sessionEpoch", proof.binding.sessionEpoch)
+                writer.field("policyVersion", proof.binding.policyVersion)
+                writer.field("email", proof.binding.address?.canonical)
+                writer.field("attempts", Int64(proof.attempts))
+                writer.field("expiresAt", proof.expiresAt.microsecondsSinceEpoch)
+            }
+        )
+    }
+}
+
+extension Account {
+    fileprivate init?(stored value: JSONValue) {
+        guard let id = value["id"]?.string.flatMap(UserID.init), let version = value["version"]?.integer,
+            let epoch = value["sessionEpoch"]?.integer
+        else { return nil }
+        func isTrue(_ name: String) -> Bool { value[name] == .bool(true) }
+        var providers: [ProviderID: String] = [:]
+        for (name, subject) in value["providers"]?.object ?? [:] {
+            guard let provider = ProviderID(name), let subject = subject.string else { return nil }
+            providers[provider] = subject
+        }
+        self.init(
+            id: id,
+            version: version,
+            sessionEpoch: epoch,
+            isDisabled: isTrue("disabled"),
+            email: value["email"]?.string.flatMap(EmailAddress.init).map {
+                AccountEmail(address: $0, proof: value["emailProof"]?.string.flatMap(EmailProof.init(name:)))
+            },
+            hasInitialEmail: isTrue("initialEmail"),
+            hasPassword: isTrue("password"),
+            hasEmailLink: isTrue("emailLink"),
+            phoneNumber: value["phone"]?.string.flatMap { PhoneNumber($0) },
+            linkedProviders: providers,
+            hasSecondFactor: isTrue("secondFactor"),
+            usesCustomTokens: isTrue("customTokens")
+        )
+    }
+}
+
+extension ProviderIdentity {
+    fileprivate init?(provider: JSONValue?, subject: JSONValue?) {
+        guard let provider = provider?.string.flatMap(ProviderID.init), let subject = subject?.string else {
+            return nil
+        }
+        self.init(provider: provider, subject: subject)
+    }
+}
+
+extension IncomingCredential {
+    fileprivate init?(stored value: JSONValue) {
+        guard let identity = ProviderIdentity(provider: value["provider"], subject: value["subject"]) else {
+            return nil
+        }
+        let email = value["email"]?.string.flatMap(EmailAddress.init).map { address in
+            EmailAssertion.present(
+                address,
+                flaggedVerified: value["flaggedVerified"] == .bool(true),
+                hostedDomain: value["hostedDomain"]?.string
+            )
+        }
+        self.init(identity: identity, issuer: value["issuer"]?.string, email: email ?? .absent, profile: Profile())
+    }
+}
+
+extension ConflictFacts {
+    fileprivate init?(stored value: JSONValue) {
+        guard let state = value["state"]?.string.flatMap(State.init(rawValue:)),
+            let expiresAt = value["expiresAt"]?.integer, let tenant = value["tenant"]?.string,
+            let account = value["account"]?.string.flatMap(UserID.init)
+        else { return nil }
+        self.init(
+            state: state,
+            expiresAt: Timestamp(microsecondsSinceEpoch: expiresAt),
+            tenant: TenantID(tenant),
+            account: account,
+            proof: value["proof"].flatMap(ConflictProofFacts.init(stored:))
+        )
+    }
+}
+
+extension ConflictProofFacts {
+    fileprivate init?(stored value: JSONValue) {
+        guard let kind = value["kind"]?.string.flatMap(ConflictProofKind.init(rawValue:)),
+            let epoch = value["sessionEpoch"]?.integer, let policyVersion = value["policyVersion"]?.integer,
+            let attempts = value["attempts"]?.integer, let expiresAt = value["expiresAt"]?.integer
+        else { return nil }
+        self.init(
+            binding: ProofBinding(
+                kind: kind,
+                sessionEpoch: epoch,
+                policyVersion: policyVersion,
+                address: value["email"]?.string.flatMap(EmailAddress.init)
+            ),
+            attempts: Int(attempts),
+            expiresAt: Timestamp(microsecondsSinceEpoch: expiresAt)
+        )
+    }
+}

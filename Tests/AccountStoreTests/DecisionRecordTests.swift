@@ -1,0 +1,359 @@
+import AccountLinking
+import AccountStore
+import AccountTestSupport
+import JSON
+import Postgres
+import Testing
+
+/// Decisions as they are kept: asked again they are answered the same, and they name nobody.
+@Suite(.store) struct DecisionRecordTests {
+    @Test func `ten thousand stored decisions, asked again, are answered as they were`() async throws {
+        let scene = try StoreScene.shared
+        var chance = Chance(seed: 20_261_121)
+        let user = userID("asked-\(nextNumber())")
+        var rules: Set<Rule> = []
+        var asked: [Question] = []
+        for batch in 0..<100 {
+            var decisions: [DecisionRecord] = []
+            for _ in 0..<100 {
+                let policy = chance.policy(version: Int64(batch + 1))
+                let question = chance.question()
+                let record = DecisionRecord(question, under: policy)
+                #expect(record.rule == question.rule(policy), "other names make another answer: \(question)")
+                rules.insert(record.rule)
+                asked.append(question)
+                decisions.append(record)
+            }
+            let event = AccountEvent(
+                id: PostgresUUID(high: UInt64(batch), low: UInt64(nextNumber())),
+                occurredAt: origin,
+                kind: .signedIn,
+                rule: .i2,
+                decisions: decisions
+            )
+            try await scene.store.keep(event, of: user, tenant: .project)
+        }
+
+        var stored: [DecisionRecord] = []
+        var before: AccountEvent.ID?
+        while true {
+            let events = try await scene.store.events(of: user, tenant: .project, before: before, countMax: 7)
+            guard let last = events.last else { break }
+            stored += events.flatMap(\.records)
+            before = last.id
+        }
+        #expect(stored.count == 10_000)
+        for decision in stored {
+            let (rule, answer) = decision.replayed
+            #expect(rule == decision.rule && answer == decision.answer, "\(decision)")
+        }
+        // Every sign-in, link, unlink and settlement rule that a chance of this size meets.
+        #expect(rules.count > 70, "\(rules.map(\.rawValue).sorted())")
+    }
+
+    @Test func `what is kept reads back as it was, and names nobody`() throws {
+        var chance = Chance(seed: 7)
+        for _ in 0..<2000 {
+            let policy = chance.policy(version: 3)
+            let record = DecisionRecord(chance.question(), under: policy)
+            var writer = JSONWriter()
+            record.write(to: &writer)
+            let text = writer.text
+            for secret in Chance.secrets {
+                #expect(!text.contains(secret), "\(secret) stands in \(text)")
+            }
+            let read = try #require(DecisionRecord(stored: JSONValue(parsing: writer.bytes), policyVersion: 3))
+            #expect(read.question == record.question && read.rule == record.rule && read.answer == record.answer)
+            #expect(Set(read.alternatives) == Set(record.alternatives))
+            #expect(read.policy == record.policy)
+        }
+    }
+
+    @Test func `each alternative names a rule that is not the one that fired`() {
+        var chance = Chance(seed: 11)
+        var facts: Set<DecidingFact> = []
+        for _ in 0..<5000 {
+            let record = DecisionRecord(chance.question(), under: chance.policy(version: 1))
+            #expect(record.alternatives.allSatisfy { $0.rule != record.rule })
+            facts.formUnion(record.alternatives.map(\.fact))
+        }
+        #expect(facts == Set(DecidingFact.allCases))
+    }
+
+    @Test func `why a conflict and no link: the provider's word, or the account that is not proven`() throws {
+        let owner = Account.of("o", email: address("o@example.com"), proof: .emailCode)
+        let credential = IncomingCredential.of(identity(.gitHub, "1"), address("o@example.com"))
+        let question = Question.signIn(
+            .idp(
+                accounts: MatchingAccounts(identityOwner: nil, emailOwner: owner),
+                credential: credential,
+                isProviderEnabled: true,
+                createsUsers: true,
+                secondFactorProvenBy: nil
+            )
+        )
+        let record = DecisionRecord(question, under: LinkPolicy())
+        #expect(record.rule == .i11)
+        #expect(record.alternatives.contains(Alternative(fact: .emailTrusted, rule: .i7)))
+        #expect(record.alternatives.contains(Alternative(fact: .identityLinked, rule: .i2)))
+        #expect(record.alternatives.contains(Alternative(fact: .emailTaken, rule: .i5)))
+    }
+
+    @Test func `what another version kept is not read`() throws {
+        var writer = JSONWriter()
+        DecisionRecord(.signIn(.customToken(existing: nil)), under: LinkPolicy()).write(to: &writer)
+        let good = try JSONValue(parsing: writer.bytes)
+        #expect(DecisionRecord(stored: good, policyVersion: 1) != nil)
+        for name in ["facts", "rule", "answer", "policy"] {
+            var members = try #require(good.object)
+            members[name] = .string("of tomorrow")
+            if name == "answer" { members[name] = nil }
+            #expect(DecisionRecord(stored: .object(members), policyVersion: 1) == nil, "\(name)")
+        }
+    }
+}
+
+extension Account {
+    fileprivate static func of(_ id: String, email: EmailAddress?, proof: EmailProof?) -> Account {
+        Account(
+            id: userID(id),
+            version: 1,
+            sessionEpoch: 4,
+            email: email.map { AccountEmail(address: $0, proof: proof) }
+        )
+    }
+}
+
+extension IncomingCredential {
+    fileprivate static func of(_ identity: ProviderIdentity, _ email: EmailAddress?) -> Self {
+        IncomingCredential(
+            identity: identity,
+            issuer: nil,
+            email: email.map { .present($0, flaggedVerified: true, hostedDomain: nil) } ?? .absent,
+            profile: Profile(displayName: "Ann Example")
+        )
+    }
+}
+
+/// Questions and policies by chance, the same for the same seed.
+private struct Chance {
+    private var state: UInt64
+
+    private static let work = ProviderID("oidc.work") ?? .google
+
+    /// What no kept decision may hold.
+    static let secrets = ["ann", "bob", "Ann", "+4412", "subject-"]
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    /// SplitMix64.
+    private mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+
+    private mutating func pick<Element>(_ options: [Element]) -> Element {
+        options[Int(next() % UInt64(options.count))]
+    }
+
+    private mutating func isLucky(oneIn chances: UInt64 = 2) -> Bool { next() % chances == 0 }
+
+    private mutating func perhaps<Value>(_ value: (inout Chance) -> Value) -> Value? {
+        isLucky() ? value(&self) : nil
+    }
+
+    private mutating func email() -> EmailAddress {
+        address(pick(["ann@example.com", "ann@gmail.com", "bob@example.com", "Ann@bücher.example"]))
+    }
+
+    private mutating func proof() -> EmailProof? {
+        pick([nil, .emailCode, .emailLink, .passwordReset, .provider(.google), .administrator])
+    }
+
+    private mutating func account(_ id: String) -> Account {
+        var account = Account.of(id, email: perhaps { $0.email() }, proof: proof())
+        account.version = Int64(next() % 9)
+        account.isDisabled = isLucky(oneIn: 8)
+        account.hasInitialEmail = isLucky()
+        account.hasPassword = isLucky()
+        account.hasEmailLink = isLucky()
+        account.phoneNumber = perhaps { _ in PhoneNumber("+441234567890") }.flatMap(\.self)
+        for provider in [ProviderID.google, .gitHub, .facebook] where isLucky(oneIn: 3) {
+            account.linkedProviders[provider] = "subject-\(pick([1, 2]))"
+        }
+        account.hasSecondFactor = isLucky(oneIn: 6)
+        account.usesCustomTokens = isLucky()
+        return account
+    }
+
+    private mutating func credential() -> IncomingCredential {
+        let provider = pick([ProviderID.google, .gitHub, .facebook, .apple, .playGames, Self.work])
+        var credential = IncomingCredential.of(
+            identity(provider, "subject-\(pick([1, 2]))"),
+            perhaps { $0.email() }
+        )
+        credential.issuer = pick([nil, "https://id.example"])
+        if case .present(let address, _, _) = credential.email {
+            credential.email = .present(
+                address,
+                flaggedVerified: isLucky(),
+                hostedDomain: pick([nil, "example.com"])
+            )
+        }
+        return credential
+    }
+
+    private mutating func accounts() -> MatchingAccounts {
+        MatchingAccounts(identityOwner: perhaps { $0.account("F") }, emailOwner: perhaps { $0.account("M") })
+    }
+
+    private mutating func prover() -> UserID? { pick([nil, nil, userID("F"), userID("T")]) }
+
+    mutating func policy(version: Int64) -> LinkPolicy {
+        var policy = LinkPolicy()
+        policy.version = version
+        policy.isOneAccountPerEmail = !isLucky(oneIn: 4)
+        policy.protectsEmailEnumeration = isLucky()
+        policy.allowsPasswordSignIn = !isLucky(oneIn: 8)
+        policy.allowsEmailLinkSignIn = !isLucky(oneIn: 8)
+        policy.allowsAnonymousSignUp = isLucky()
+        policy.allowsClientSignUp = !isLucky(oneIn: 4)
+        policy.requiresEnrolledSecondFactors = isLucky(oneIn: 3)
+        policy.passwordResetUnlinksProviders = isLucky()
+        policy.keepsLastSignInMethod = isLucky()
+        policy.emailTrust = pick([
+            .declared, .asserted, .declared.adding([.init(.init(.only(.gitHub)), .authoritative)]),
+        ])
+        policy.conflictProofRules = pick([[], [.init(.init(provider: .gitHub), [.session])], [.init(.init(), [])]])
+        return policy
+    }
+
+    mutating func question() -> Question {
+        switch next() % 10 {
+        case 0, 1:
+            return .signIn(
+                .idp(
+                    accounts: accounts(),
+                    credential: credential(),
+                    isProviderEnabled: !isLucky(oneIn: 8),
+                    createsUsers: !isLucky(oneIn: 6),
+                    secondFactorProvenBy: prover()
+                )
+            )
+        case 2:
+            return .signIn(
+                .linkIdp(
+                    target: account("T"),
+                    accounts: accounts(),
+                    credential: credential(),
+                    isProviderEnabled: !isLucky(oneIn: 8),
+                    secondFactorProvenBy: prover()
+                )
+            )
+        case 3:
+            return .signIn(
+                .emailLink(
+                    email: email(),
+                    owner: perhaps { $0.account($0.pick(["M", "T"])) },
+                    target: perhaps { $0.account("T") },
+                    isSessionRecent: isLucky(),
+                    secondFactorProvenBy: prover()
+                )
+            )
+        case 4:
+            return .signIn(
+                .password(
+                    owner: perhaps { $0.account("M") },
+                    isLocked: isLucky(oneIn: 4),
+                    passwordMatches: isLucky(),
+                    secondFactorProvenBy: prover()
+                )
+            )
+        case 5:
+            let request: SignUpRequest =
+                switch next() % 3 {
+                case 0: .anonymous
+                case 1: .password(email())
+                default: .linkPassword(email(), to: account("T"), isSessionRecent: !isLucky(oneIn: 4))
+                }
+            return .signIn(
+                .signUp(
+                    request,
+                    emailOwner: perhaps { $0.account($0.pick(["M", "T"])) },
+                    displayName: pick([nil, "Ann Example"])
+                )
+            )
+        case 6:
+            return isLucky()
+                ? .signIn(.customToken(existing: perhaps { $0.account("T") }))
+                : .update(.resetPassword(account: perhaps { $0.account("T") }, address: email()))
+        case 7:
+            let removal = Removal(
+                providers: Set([ProviderID.google, .password, .phone].filter { _ in isLucky() }),
+                email: isLucky(oneIn: 3),
+                password: isLucky(oneIn: 3)
+            )
+            return .update(
+                .unlink(
+                    account: account("T"),
+                    removal: removal,
+                    request: isLucky(oneIn: 4) ? .administrator : .client(isSessionRecent: isLucky())
+                )
+            )
+        case 8:
+            let update = AdminUpdate(
+                email: perhaps { $0.email() },
+                isEmailVerified: pick([nil, true, false]),
+                setsPassword: isLucky(),
+                phoneNumber: pick([nil, PhoneNumber("+441234567891")]),
+                isDisabled: pick([nil, true, false]),
+                identity: pick([nil, identity(.google, "subject-3")]),
+                revokesSessions: isLucky(oneIn: 3)
+            )
+            return .update(
+                .updateByAdmin(
+                    account: perhaps { $0.account("T") },
+                    update: update,
+                    emailOwner: isLucky(oneIn: 4) ? account("M") : nil,
+                    phoneOwner: isLucky(oneIn: 4) ? account("N") : nil,
+                    identityOwner: isLucky(oneIn: 4) ? account("F") : nil
+                )
+            )
+        default:
+            return .resolution(resolution())
+        }
+    }
+
+    private mutating func resolution() -> ResolutionQuestion {
+        let target = account("T")
+        let kind = pick(ConflictProofKind.allCases)
+        let version = Int64(1 + next() % 100)
+        let proof = ConflictProofFacts(
+            binding: ProofBinding(kind, of: target, policyVersion: version),
+            attempts: Int(next() % 6),
+            expiresAt: origin.adding(seconds: pick([-1, 60]))
+        )
+        let conflict = ConflictFacts(
+            state: pick([.proven, .proven, .proven, .open, .resolved]),
+            expiresAt: origin.adding(seconds: isLucky(oneIn: 8) ? -1 : 600),
+            tenant: .project,
+            account: target.id,
+            proof: isLucky(oneIn: 8) ? nil : proof
+        )
+        return ResolutionQuestion(
+            conflict: conflict,
+            handleTenant: isLucky(oneIn: 8) ? TenantID("other") : .project,
+            isProver: !isLucky(oneIn: 4),
+            target: isLucky(oneIn: 8) ? nil : target,
+            identityOwner: pick([nil, nil, target.id, userID("F")]),
+            credential: credential(),
+            isProviderEnabled: !isLucky(oneIn: 8),
+            now: origin
+        )
+    }
+}
