@@ -113,11 +113,14 @@ let package = Package(
             name: "AccountAPI",
             dependencies: [
                 "AccountLinking", "AccountOperations", "HTTPServer", "IdentityProviders", "JSON",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
+            // The page for people: the program is deployed alone, so its files are inside it (ADR 0022).
+            resources: [.embedInCode("Pages")],
             swiftSettings: strict
         ),
         .executableTarget(

@@ -113,6 +113,9 @@ package struct API: Sendable {
                 }
             }
         }
+        for file in PageFile.all {
+            table.add(.get, file.path) { request in file.response(to: request.http) }
+        }
         table.add(.get, "/healthz") { _ in .text("ok\n", status: .ok) }
         table.add(.get, "/readyz") { _ in
             if let reason = await service.reasonNotReady() {

@@ -1,0 +1,411 @@
+// The page on which people settle a conflict. It talks to Concord's own API (docs/openapi.json) and to nobody else.
+//
+// What is secret comes behind the `#` of the address and is kept in the state of this tab's history entry, which a
+// reload brings back and which no history list, no other tab and no server sees (ADR 0022):
+//
+// - handle: names the conflict;
+// - linkSecret: came with a mailed link; proves the conflict once its reader has agreed;
+// - proofToken: was handed out for the proof; settles the conflict.
+//
+// The tokens of the session that settling begins are not looked at: people go back to the app and sign in.
+
+const { languages, names, strings } = await (await fetch(new URL("strings.json", import.meta.url))).json();
+const api = new URL("concord/v1/conflict", document.baseURI).href;
+
+const callTimeout = 15_000;
+// Milliseconds between two looks at what another device may have done; each wait is longer than the one before.
+const wait = { first: 2_000, growth: 1.3, longest: 20_000 };
+// More than a conflict's hour holds.
+const looksMax = 300;
+
+const endings = ["resolved", "declined", "stopped"];
+// After these nothing can be done here; each has a sentence that says where to go on.
+const stoppers = [
+  "no-handle", "conflict-unknown", "conflict-expired", "conflict-superseded", "identity-in-use",
+  "provider-already-linked", "provider-disabled", "refused", "second-factor-required", "user-disabled",
+];
+// After these the proof is worth nothing.
+const proofEnders = ["proof-expired", "proof-required", "proof-stale"];
+
+let kept = history.state ?? {};
+let language = kept.language ?? preferredLanguage(navigator.languages);
+// The conflict as last read, and its entity tag; null before.
+let conflict = null;
+let version = null;
+// Why the conflict cannot be read or cannot go on: the type of a problem.
+let reason = null;
+// The names of the strings that say what went wrong and what went on.
+let problem = null;
+let status = null;
+// The step on the screen.
+let shown = null;
+let isBusy = false;
+// Counts what the person does: an answer to an older look is no news.
+let turn = 0;
+let looks = 0;
+let delay = wait.first;
+let timer = null;
+
+const byId = (id) => document.getElementById(id);
+
+// Secrets
+
+function keep(changes) {
+  kept = { ...kept, ...changes };
+  history.replaceState(kept, "", location.pathname);
+}
+
+function forgetProof() {
+  keep({ linkSecret: undefined, proofToken: undefined });
+}
+
+// `#handle=…&proof=…` of a mailed link, or `#HANDLE` of an app. Leaves nothing of it in the address.
+function takeFragment() {
+  const fragment = location.hash.slice(1);
+  if (!fragment) return;
+  const fields = new URLSearchParams(fragment.includes("=") ? fragment : { handle: fragment });
+  keep({ handle: fields.get("handle"), linkSecret: fields.get("proof"), proofToken: undefined });
+}
+
+// The API
+
+class Problem extends Error {
+  constructor(type) {
+    super(type);
+    this.type = type;
+  }
+}
+
+// The answer and its entity tag. Throws a Problem; `offline` where no answer comes.
+async function call(method, path = "", body = undefined) {
+  if (!kept.handle) throw new Problem("no-handle");
+  // What cannot stand in a field was never a handle.
+  if (!/^[\w-]+$/.test(kept.handle)) throw new Problem("conflict-unknown");
+  const headers = { "Accept-Language": language, Authorization: `Bearer ${kept.handle}` };
+  if (kept.proofToken) headers["Concord-Proof"] = kept.proofToken;
+  if (body) headers["Content-Type"] = "application/json";
+  if (body && version) headers["If-Match"] = version;
+  let response;
+  let answer;
+  try {
+    response = await fetch(api + path, {
+      method,
+      headers,
+      body: body && JSON.stringify(body),
+      cache: "no-store",
+      credentials: "omit",
+      signal: AbortSignal.timeout(callTimeout),
+    });
+    answer = await response.text();
+  } catch {
+    throw new Problem("offline");
+  }
+  return { content: content(answer, response), version: response.headers.get("ETag") };
+}
+
+// What stands between may answer with a page of its own, whatever the status.
+function content(answer, response) {
+  let parsed;
+  try {
+    parsed = JSON.parse(answer);
+  } catch {
+    throw new Problem("unavailable");
+  }
+  if (response.ok) return parsed;
+  const type = String(parsed.type).replace("urn:concord:problem:", "");
+  throw new Problem(`problem.${type}` in strings.en ? type : "internal-error");
+}
+
+function take({ content, version: tag }) {
+  conflict = content.conflict ?? content;
+  version = tag;
+  reason = ["expired", "superseded"].includes(conflict.state) ? `conflict-${conflict.state}` : null;
+  if (content.proofToken) keep({ linkSecret: undefined, proofToken: content.proofToken });
+  if (!["open", "proven"].includes(conflict.state)) forgetProof();
+}
+
+async function read() {
+  take(await call("GET"));
+}
+
+// What people do
+
+const actions = {
+  async send() {
+    take(await call("POST", "/proof", { kind: "mailbox" }));
+    forgetProof();
+    if (shown !== "code") return;
+    byId("code-field").value = "";
+    status = "status.sent";
+  },
+
+  async check() {
+    const code = digits(byId("code-field").value);
+    if (code.length !== 8) throw new Problem("code-incomplete");
+    take(await call("POST", "/proof:complete", { code }));
+  },
+
+  async confirm() {
+    take(await call("POST", "/proof:complete", { linkSecret: kept.linkSecret }));
+  },
+
+  async link() {
+    await call("POST", ":resolve", { proofToken: kept.proofToken });
+    await read();
+  },
+
+  async decline() {
+    take(await call("POST", ":decline", {}));
+  },
+
+  retry: read,
+};
+
+// As keyboards of all our languages write them; what people put between them does not count.
+function digits(text) {
+  return text.normalize("NFKC").replace(/[๐-๙]/g, (digit) => digit.charCodeAt(0) - 0x0e50).replace(/\D/g, "");
+}
+
+async function act(name) {
+  if (isBusy) return;
+  turn += 1;
+  problem = null;
+  status = "status.busy";
+  setBusy(true);
+  fill();
+  status = null;
+  try {
+    await actions[name]();
+  } catch (error) {
+    await recover(error, name);
+  }
+  setBusy(false);
+  show();
+  watch(wait.first);
+}
+
+// Not `disabled`, which would throw the focus away.
+function setBusy(busy) {
+  isBusy = busy;
+  document.querySelector("main").setAttribute("aria-busy", busy);
+  for (const button of byId("step").querySelectorAll("button")) button.setAttribute("aria-disabled", busy);
+}
+
+// What is shown next is how things stand now, whatever went wrong: an answer may have been lost on its way back.
+async function recover(error, action) {
+  const type = typeOf(error);
+  const special = `problem.${type}.${action}`;
+  problem = special in strings.en ? special : `problem.${type}`;
+  if (type === "code-incomplete") return;
+  if (proofEnders.includes(type) || special === "problem.wrong-proof.confirm") forgetProof();
+  if (stoppers.includes(type)) {
+    reason = type;
+    return;
+  }
+  try {
+    await read();
+    if (special === "problem.wrong-proof.check" && !conflict.proof?.attemptsLeft) problem = "problem.too-many-attempts";
+  } catch (another) {
+    if (!conflict || stoppers.includes(typeOf(another))) reason = typeOf(another);
+  }
+}
+
+// A fault of the page's own is shown as one, and does not leave anybody waiting.
+function typeOf(error) {
+  if (error instanceof Problem) return error.type;
+  console.error(error);
+  return "internal-error";
+}
+
+// What is seen
+
+function step() {
+  if (stoppers.includes(reason)) return "stopped";
+  if (!conflict) return "away";
+  const { state, proof, signInMethods } = conflict;
+  if (state === "proven") {
+    if (signInMethods) return "proven";
+    return proof && !kept.proofToken ? "elsewhere" : "start";
+  }
+  if (state !== "open") return state;
+  if (!proof?.attemptsLeft) return "start";
+  return kept.linkSecret ? "consent" : "code";
+}
+
+function show() {
+  const next = step();
+  if (next === "start" && (kept.linkSecret || kept.proofToken)) {
+    problem ??= "problem.proof-expired";
+    forgetProof();
+  }
+  if (next === "away" || endings.includes(next)) problem = null;
+  const isFirst = shown === null;
+  const isNew = next !== shown;
+  shown = next;
+  if (isNew) byId("step").replaceChildren(build(next));
+  fill();
+  // Who cannot see that the page has changed is led to where it did.
+  if (isNew && !isFirst) document.querySelector("h1").focus();
+  markField(["problem.code-incomplete", "problem.wrong-proof.check"].includes(problem));
+  if (problem) byId("problem").scrollIntoView({ block: "nearest" });
+}
+
+function markField(isWrong) {
+  const field = byId("code-field");
+  field?.setAttribute("aria-invalid", isWrong);
+  if (isWrong) field?.focus();
+}
+
+function build(name) {
+  const view = byId(name).content.cloneNode(true);
+  view.querySelector("[data-facts]")?.replaceWith(byId("facts").content.cloneNode(true));
+  for (const part of view.querySelectorAll("[data-if]")) if (!conflict[part.dataset.if]) part.remove();
+  for (const button of view.querySelectorAll("button[data-action]")) {
+    button.addEventListener("click", () => act(button.dataset.action));
+  }
+  view.querySelector("form")?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    act(event.target.dataset.action);
+  });
+  return view;
+}
+
+// Says everything in the language that was chosen.
+function fill() {
+  document.documentElement.lang = language;
+  for (const part of byId("step").querySelectorAll("[data-text]")) part.textContent = text(part.dataset.text);
+  byId("step").querySelector("[data-methods]")?.replaceChildren(...methodItems());
+  byId("problem").textContent = problem ? text(problem) : "";
+  byId("status").textContent = status ? text(status) : "";
+  document.title = `${document.querySelector("h1").textContent} · ${location.host}`;
+  byId("languages").setAttribute("aria-label", text("languages"));
+  for (const button of byId("languages").children) {
+    button.setAttribute("aria-pressed", button.lang === language);
+  }
+}
+
+function methodItems() {
+  const { providerId, signInMethods } = conflict;
+  return [...new Set([...signInMethods, providerId])].map((method) => {
+    const item = document.createElement("li");
+    item.append(nameOf(method));
+    if (!signInMethods.includes(method)) {
+      const mark = document.createElement("span");
+      mark.textContent = text("proven.new");
+      item.append(" ", mark);
+    }
+    return item;
+  });
+}
+
+// The string called `name`, with its places filled; names may have places too. What is only a place is no name.
+function text(name) {
+  const places = {
+    attempts: () => conflict.proof?.attemptsLeft ?? 0,
+    email: () => conflict.email,
+    kind: () => conflict.kind,
+    provider: () => nameOf(conflict.providerId),
+    reason: () => reason,
+    time: () => time(conflict.openTime, { dateStyle: "medium", timeStyle: "short" }),
+    until: () => time(conflict.proof.expireTime, { timeStyle: "short" }),
+  };
+  const filled = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => places[place]());
+  return name.startsWith("{") ? filled(name) : filled(strings[language][filled(name)]);
+}
+
+// What people call a way to sign in. What a project has registered itself has no name but its id.
+function nameOf(method) {
+  return strings[language][`method.${method}`] ?? names[method] ?? method.replace(/^(oidc|saml)\./, "");
+}
+
+function time(instant, style) {
+  return new Intl.DateTimeFormat(language, style).format(new Date(instant));
+}
+
+// Other devices
+
+// Looks again after a while, until the conflict has come to an end.
+function watch(after) {
+  clearTimeout(timer);
+  delay = Math.min(after, wait.longest);
+  if (!endings.includes(shown) && looks < looksMax) timer = setTimeout(look, delay);
+}
+
+async function look() {
+  // Nobody is there to see it; `visibilitychange` goes on.
+  if (isBusy || document.hidden) return;
+  looks += 1;
+  const asked = turn;
+  try {
+    const answer = await call("GET");
+    if (asked === turn) notice(() => take(answer));
+  } catch (error) {
+    const type = typeOf(error);
+    if (asked === turn && stoppers.includes(type)) notice(() => (reason = type));
+  }
+  if (asked === turn) watch(Math.max(delay, wait.first) * wait.growth);
+}
+
+function notice(change) {
+  change();
+  if (step() === shown) return;
+  problem = null;
+  status = null;
+  show();
+}
+
+// Languages
+
+// The first that somebody wants and that there is. Any kind of Chinese is closer than English.
+function preferredLanguage(wanted) {
+  const primary = (tag) => tag.toLowerCase().split("-")[0];
+  const known = Object.keys(languages);
+  return wanted.flatMap((tag) => known.filter((one) => primary(one) === primary(tag)))[0] ?? "en";
+}
+
+function offerLanguages() {
+  for (const [tag, name] of Object.entries(languages)) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.lang = tag;
+    button.textContent = name;
+    button.addEventListener("click", () => {
+      language = tag;
+      keep({ language });
+      fill();
+    });
+    byId("languages").append(button);
+  }
+}
+
+// The beginning
+
+async function begin() {
+  takeFragment();
+  turn += 1;
+  looks = 0;
+  conflict = version = reason = problem = status = null;
+  try {
+    await read();
+  } catch (error) {
+    reason = typeOf(error);
+  }
+  show();
+  watch(wait.first);
+}
+
+byId("host").textContent = location.host;
+offerLanguages();
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) watch(0);
+});
+// Another link was followed in this tab, or the way back was taken to one before.
+addEventListener("hashchange", () => {
+  if (location.hash) begin();
+});
+addEventListener("popstate", ({ state }) => {
+  if (!state) return;
+  kept = state;
+  begin();
+});
+await begin();
