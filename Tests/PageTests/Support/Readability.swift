@@ -1,0 +1,46 @@
+import JSON
+
+extension Browser {
+    /// What keeps somebody from reading the page or from using it: WCAG 2.2's 1.4.3 (contrast), 1.4.10 (reflow), 2.5.5
+    /// (targets), 3.1.1 (language), a heading that is not one, and a string that was not filled in.
+    func defects() async throws -> [String] {
+        try await value(Self.measurement).array?.compactMap(\.string) ?? ["nothing was measured"]
+    }
+
+    private static let measurement = #"""
+        (() => {
+          const defects = [];
+          const width = document.documentElement.clientWidth;
+          const numbers = (color) => color.match(/[\d.]+/g).map(Number);
+          const luminance = (color) => numbers(color).slice(0, 3)
+            .map((value) => value / 255)
+            .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
+            .reduce((sum, value, index) => sum + value * [0.2126, 0.7152, 0.0722][index], 0);
+          const isClear = (color) => numbers(color)[3] === 0;
+          const backdrop = (element) => {
+            const color = getComputedStyle(element).backgroundColor;
+            return isClear(color) && element.parentElement ? backdrop(element.parentElement) : color;
+          };
+          const contrast = (one, other) => {
+            const [light, dark] = [luminance(one), luminance(other)].sort((a, b) => b - a);
+            return (light + 0.05) / (dark + 0.05);
+          };
+          if (document.documentElement.scrollWidth > width) defects.push("the page scrolls sideways");
+          if (document.querySelectorAll("h1").length !== 1) defects.push("not one heading");
+          if (!document.title.startsWith(document.querySelector("h1").textContent)) defects.push("title");
+          for (const element of document.querySelectorAll("body *")) {
+            if (!element.checkVisibility({ visibilityProperty: true })) continue;
+            const box = element.getBoundingClientRect();
+            const name = `${element.tagName} ${element.textContent.trim().slice(0, 30)}`;
+            if (element.matches("button, input, a") && (box.width < 44 || box.height < 44)) defects.push(`small: ${name}`);
+            const text = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join("");
+            if (!text.trim() && !element.matches("input")) continue;
+            if (box.left < 0 || box.right > width) defects.push(`cut off: ${name}`);
+            if (/[{}]|undefined|null/.test(text)) defects.push(`not filled in: ${name}`);
+            const ratio = contrast(getComputedStyle(element).color, backdrop(element));
+            if (ratio < 4.5) defects.push(`contrast ${ratio.toFixed(2)}: ${name}`);
+          }
+          return defects;
+        })()
+        """#
+}

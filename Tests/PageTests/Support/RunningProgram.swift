@@ -1,0 +1,60 @@
+import AccountTestSupport
+import Glibc
+import Subprocess
+import SystemPackage
+import Testing
+
+/// A program beside the tests that says, in a line of its output, that it is ready.
+enum RunningProgram {
+    /// Starts it, runs `body` with what `recognize` finds in its output, and ends it and all it started, however the
+    /// body ends.
+    static func run<Found: Sendable, Output: Sendable>(
+        _ executable: Executable,
+        _ arguments: [String],
+        recognizing recognize: @escaping @Sendable (String) -> Found?,
+        _ body: @Sendable (Found) async throws -> Output
+    ) async throws -> Output {
+        var options = PlatformOptions()
+        options.createSession = true
+        return try await Subprocess.run(
+            executable,
+            arguments: Arguments(arguments),
+            workingDirectory: FilePath(AccountTestSupport.Repository.root),
+            platformOptions: options,
+            input: .none,
+            output: .sequence,
+            error: .discarded
+        ) { execution in
+            let (founds, found) = AsyncStream.makeStream(of: Found.self)
+            let lines = execution.standardOutput.strings()
+            return try await withThrowingTaskGroup(of: Void.self) { group in
+                // Read to the end: a program whose output nobody takes stands still.
+                group.addTask {
+                    for try await line in lines { recognize(line).map { _ = found.yield($0) } }
+                    found.finish()
+                }
+                let outcome: Result<Output, any Error>
+                do {
+                    guard let first = await founds.first(where: { _ in true }) else { throw NeverReady() }
+                    outcome = .success(try await body(first))
+                } catch {
+                    outcome = .failure(error)
+                }
+                let end = TeardownStep.gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: .seconds(20))
+                await execution.teardown(using: [end])
+                try await group.waitForAll()
+                return try outcome.get()
+            }
+        }.closureResult
+    }
+
+    struct NeverReady: Error {}
+
+    /// Where the build put the programs: beside this one.
+    static func built(_ name: String) throws -> Executable {
+        let program = try #require(realpath("/proc/self/exe", nil))
+        defer { free(program) }
+        let folder = String(cString: program).split(separator: "/").dropLast().joined(separator: "/")
+        return .path(FilePath("/\(folder)/\(name)"))
+    }
+}
