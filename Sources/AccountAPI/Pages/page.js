@@ -225,7 +225,7 @@ function step() {
   const { state, proof, signInMethods } = conflict;
   if (state === "proven") {
     if (signInMethods) return "proven";
-    return proof && !kept.proofToken ? "elsewhere" : "start";
+    return proof ? "elsewhere" : "start";
   }
   if (state !== "open") return state;
   if (!proof?.attemptsLeft) return "start";
@@ -234,7 +234,7 @@ function step() {
 
 function show() {
   const next = step();
-  if (next === "start" && (kept.linkSecret || kept.proofToken)) {
+  if (next === "start" && kept.linkSecret || ["start", "elsewhere"].includes(next) && kept.proofToken) {
     problem ??= "problem.proof-expired";
     forgetProof();
   }

@@ -80,6 +80,10 @@ struct Browser: Sendable {
         try await command(.POST, "/refresh", [:])
     }
 
+    func back() async throws {
+        try await command(.POST, "/back", [:])
+    }
+
     /// The value of the expression `script` in the page.
     func value(_ script: String) async throws -> JSONValue {
         try await command(.POST, "/execute/sync", ["script": .string("return (\(script))"), "args": []])
