@@ -16,4 +16,18 @@ struct PublicURLTests {
             }
         }
     }
+
+    @Test func `the page that mails about conflicts lead to is there`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url) { server async throws in
+                for method in [HTTPMethod.GET, .HEAD] {
+                    let answer = try await server.send(method, "/conflict", key: nil)
+                    #expect(answer.status == 200)
+                    #expect(answer.headers.first(name: "Content-Type") == "text/html; charset=utf-8")
+                    #expect(answer.text.isEmpty == (method == .HEAD))
+                }
+            }
+        }
+    }
 }
