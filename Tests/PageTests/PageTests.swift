@@ -314,6 +314,33 @@ import Testing
         }
     }
 
+    @Test func `an answer that is lost on its way is asked for again, not the deed`() async throws {
+        let conflict = try await Self.server.openConflict("lost@example.com")
+        try await conflict.askForMail()
+        try await Browser.run { browser in
+            try await browser.open(try await conflict.mail().link)
+            try await browser.wait(for: "Connect GitHub to your account?")
+            try await browser.press("Yes, this was me")
+            try await browser.wait(for: "Connect GitHub")
+            try await browser.run(
+                """
+                const send = window.fetch;
+                window.deeds = 0;
+                window.fetch = async (address, request) => {
+                  const answer = await send(address, request);
+                  if (request.method !== "POST") return answer;
+                  window.deeds += 1;
+                  throw new TypeError("the connection is gone");
+                }
+                """
+            )
+            try await browser.press("Connect GitHub")
+            try await browser.wait(for: "GitHub is connected")
+            #expect(try await browser.value("window.deeds") == 1)
+            #expect(try await browser.text("#problem") == "")
+        }
+    }
+
     @Test func `a page that cannot read its conflict goes on by itself once it can`() async throws {
         let first = try await Self.server.openConflict("before@example.com")
         let second = try await Self.server.openConflict("away@example.com")

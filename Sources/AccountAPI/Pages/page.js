@@ -372,7 +372,7 @@ function offerLanguages() {
     button.addEventListener("click", () => {
       language = tag;
       keep({ language });
-      fill();
+      if (shown) fill();
     });
     byId("languages").append(button);
   }
@@ -384,12 +384,16 @@ async function begin() {
   takeFragment();
   turn += 1;
   looks = 0;
-  conflict = version = reason = problem = status = null;
+  version = problem = status = null;
+  setBusy(true);
   try {
     await read();
   } catch (error) {
+    conflict = null;
     reason = typeOf(error);
   }
+  setBusy(false);
+  shown = null;
   show();
   watch(wait.first);
 }
