@@ -91,6 +91,7 @@ package struct API: Sendable {
             .completeConflictProof,
             .resolveConflict,
             .declineConflict,
+            .reauthenticationPolicy,
             .openAPI,
             // The next one goes here.
         ] + Route.providerConfigs + Route.projectConfig

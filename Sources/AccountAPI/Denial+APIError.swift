@@ -19,6 +19,7 @@ extension Denial {
         case .invalidIDToken: .code(.invalidIDToken)
         case .invalidRefreshToken: .code(.invalidRefreshToken)
         case .invalidPendingToken, .conflict, .versionMismatch: .code(.invalidPendingToken)
+        case .reauthenticationRequired: .code(.credentialTooOldLoginAgain)
         case .invalidCredential(let reason): reason.apiError
         case .emailCode(let denial): denial.apiError
         case .tenantMismatch: .code(.tenantIDMismatch)

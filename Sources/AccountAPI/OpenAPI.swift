@@ -128,6 +128,20 @@ enum OpenAPI {
                   "default": {"$ref": "#/components/responses/Problem"}
                 }
               }
+            },
+            "/concord/v1/reauthentication-policy": {
+              "get": {
+                "operationId": "readReauthenticationPolicy",
+                "summary": "How recent a sign-in each sensitive operation wants, here and on the compatible routes.",
+                "security": [],
+                "responses": {
+                  "200": {
+                    "description": "The policy.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ReauthenticationPolicy"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
             }
           },
           "components": {
@@ -228,6 +242,40 @@ enum OpenAPI {
                   "expiresIn": {"type": "string", "description": "Seconds until the ID token expires, in decimal."}
                 }
               },
+              "ReauthenticationPolicy": {
+                "type": "object",
+                "required": ["operations"],
+                "additionalProperties": false,
+                "properties": {
+                  "operations": {
+                    "type": "array",
+                    "items": {
+                      "type": "object",
+                      "required": ["operation", "maxAge", "exemptions"],
+                      "additionalProperties": false,
+                      "properties": {
+                        "operation": {
+                          "type": "string",
+                          "enum": [
+                            "delete-account", "change-email", "change-password", "enroll-second-factor",
+                            "withdraw-second-factor", "request-email-change", "prove-conflict"
+                          ]
+                        },
+                        "maxAge": {
+                          "type": "integer",
+                          "minimum": 0,
+                          "description": "How many seconds old the sign-in of the session may be; 0: the very second."
+                        },
+                        "exemptions": {
+                          "type": "array",
+                          "description": "Kinds of accounts that are asked for nothing.",
+                          "items": {"type": "string", "enum": ["anonymous"]}
+                        }
+                      }
+                    }
+                  }
+                }
+              },
               "Problem": {
                 "type": "object",
                 "required": ["type", "title", "status"],
@@ -267,6 +315,11 @@ enum OpenAPI {
                     "type": "integer",
                     "minimum": 0,
                     "description": "How many seconds old a sign-in may be (RFC 9470)."
+                  },
+                  "methods": {
+                    "type": "array",
+                    "description": "With maxAge: how this user can sign in anew; custom is a custom token of the app's backend.",
+                    "items": {"type": "string"}
                   }
                 }
               }

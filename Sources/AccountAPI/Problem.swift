@@ -65,13 +65,18 @@ struct Problem: Error, Sendable {
     let type: ProblemType
     /// About this occurrence; for developers, and never quoting what was sent.
     var detail: String?
-    /// Seconds after which a sign-in is too old (RFC 9470 §3); only with `insufficientUserAuthentication`.
-    var maxAgeSeconds: Int64?
+    /// What the session has to do first; with `insufficientUserAuthentication`, and only there.
+    var reauthentication: ReauthenticationChallenge?
 
-    init(_ type: ProblemType, _ detail: String? = nil, maxAgeSeconds: Int64? = nil) {
+    init(_ type: ProblemType, _ detail: String? = nil) {
         self.type = type
         self.detail = detail
-        self.maxAgeSeconds = maxAgeSeconds
+    }
+
+    /// The sign-in of the session is too old for what it asks.
+    init(_ challenge: ReauthenticationChallenge) {
+        self.init(.insufficientUserAuthentication)
+        reauthentication = challenge
     }
 
     /// What every path of Concord's own begins with.
@@ -85,7 +90,10 @@ struct Problem: Error, Sendable {
             writer.field("title", type.title)
             writer.field("status", Int64(type.status.code))
             writer.field("detail", detail)
-            writer.field("maxAge", maxAgeSeconds)
+            if let reauthentication {
+                writer.field("maxAge", reauthentication.maximumAgeSeconds)
+                writer.field("methods", reauthentication.methods.map(\.name))
+            }
         }
     }
 
@@ -93,7 +101,8 @@ struct Problem: Error, Sendable {
     var challenge: String? {
         switch type {
         case .insufficientUserAuthentication:
-            "Bearer error=\"insufficient_user_authentication\", max_age=\"\(maxAgeSeconds ?? 0)\""
+            "Bearer error=\"insufficient_user_authentication\""
+                + (reauthentication.map { ", max_age=\"\($0.maximumAgeSeconds)\"" } ?? "")
         case .invalidSession: "Bearer error=\"invalid_token\""
         default: nil
         }
@@ -109,13 +118,10 @@ extension Problem {
 
 extension Outcome {
     /// The result, or the problem that answers the denial.
-    ///
-    /// `maxAgeSeconds`: how recent a sign-in the project wants.
-    func valueOrProblem(maxAgeSeconds: Int64) throws(Problem) -> Value {
+    func valueOrProblem() throws(Problem) -> Value {
         switch self {
         case .success(let value): return value
-        case .denied(.refusal(.credentialTooOld)), .denied(.conflict(.refused(.credentialTooOld))):
-            throw Problem(.insufficientUserAuthentication, maxAgeSeconds: maxAgeSeconds)
+        case .denied(.reauthenticationRequired(let challenge)): throw Problem(challenge)
         case .denied(.conflict(let refusal)): throw refusal.problem
         case .denied(.versionMismatch): throw Problem(.versionMismatch)
         case .denied(let denial): throw Problem(denial.apiError)

@@ -62,6 +62,8 @@ package enum Denial: Error, Sendable, Hashable {
     case conflict(ConflictRefusal)
     /// The caller has seen another version of what is to be changed.
     case versionMismatch
+    /// The sign-in of the session is too old for what is asked, on Concord's own routes.
+    case reauthenticationRequired(ReauthenticationChallenge)
     case emailCode(EmailCodeDenial)
     /// The provider's credential proves nothing.
     case invalidCredential(InvalidCredential)

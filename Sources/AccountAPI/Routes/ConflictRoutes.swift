@@ -12,7 +12,7 @@ extension Route {
     static let conflict = Route(.get, "/concord/v1/conflict", service: .concord, access: .anyone) { request in
         let view = try await request.operations
             .conflict(request.conflictHandle(), proofToken: request.proofToken, tenant: request.tenant)
-            .value(request)
+            .valueOrProblem()
         return .conflict(view)
     }
 
@@ -35,7 +35,7 @@ extension Route {
                     locale: request.locale,
                     requestedFrom: request.clientAddress
                 )
-                .value(request)
+                .valueOrProblem()
             var answer = APIResponse.conflict(view)
             answer.isAccepted = true
             return answer
@@ -50,7 +50,7 @@ extension Route {
                     tenant: request.tenant,
                     expectedVersion: expectedVersion
                 )
-                .value(request)
+                .valueOrProblem()
             return .proven(proven)
         case nil:
             throw Problem(.malformedRequest, "kind must be mailbox or session.")
@@ -77,7 +77,7 @@ extension Route {
                 tenant: request.tenant,
                 expectedVersion: request.expectedVersion.version()
             )
-            .value(request)
+            .valueOrProblem()
         return .proven(proven)
     }
 
@@ -95,7 +95,7 @@ extension Route {
                 tenant: request.tenant,
                 expectedVersion: request.expectedVersion.version()
             )
-            .value(request)
+            .valueOrProblem()
         return .object { writer in
             writer.field("localId", signedIn.user.id.rawValue)
             writer.tokens(signedIn.tokens)
@@ -115,7 +115,7 @@ extension Route {
                 tenant: request.tenant,
                 expectedVersion: request.expectedVersion.version()
             )
-            .value(request)
+            .valueOrProblem()
         return .conflict(view)
     }
 }
@@ -126,13 +126,6 @@ extension APIRequest {
             throw Problem(.conflictUnknown, "The handle of a conflict is needed: Authorization: Bearer HANDLE")
         }
         return bearerToken
-    }
-}
-
-extension Outcome {
-    /// The result, or the problem that answers the denial.
-    fileprivate func value(_ request: APIRequest) throws(Problem) -> Value {
-        try valueOrProblem(maxAgeSeconds: request.operations.project.settings.policy.recentSignInSeconds)
     }
 }
 

@@ -215,15 +215,21 @@ extension AccountOperations {
         let now = effects.now()
         let token = Base64URL.encode(effects.randomBytes(32))
         let eventID = effects.newEventID()
+        let challenge = challenge(session, for: .proveConflict, now: now)
         return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
             let verdict = decideProveBySession(
                 conflict: loaded.conflict.facts,
                 handleTenant: tenant,
                 session: session.user.id,
-                isSessionRecent: session.isRecent(for: .proveConflict, policy: policy, now: now),
+                isSessionRecent: challenge == nil,
                 now: now
             )
-            if case .refuse(let refusal) = verdict.decision { return .denied(.conflict(refusal)) }
+            if case .refuse(let refusal) = verdict.decision {
+                if refusal == .refused(.credentialTooOld), let challenge {
+                    return .denied(.reauthenticationRequired(challenge))
+                }
+                return .denied(.conflict(refusal))
+            }
             let user: UserRecord
             switch session.stillHolds(loaded.user) {
             case .denied(let denial): return .denied(denial)
