@@ -92,6 +92,9 @@ package struct API: Sendable {
             .resolveConflict,
             .declineConflict,
             .reauthenticationPolicy,
+            .accountMethods,
+            .removeAccountMethod,
+            .disableProvider,
             .openAPI,
             // The next one goes here.
         ] + Route.providerConfigs + Route.projectConfig

@@ -292,7 +292,8 @@ extension APIError {
         case .insufficientUserAuthentication, .invalidSession: .unauthorized
         case .proofRequired, .wrongProof, .userDisabled, .providerDisabled, .secondFactorRequired: .forbidden
         case .conflictUnknown, .noSuchRoute: .notFound
-        case .conflictClosed, .identityInUse, .proofStale, .providerAlreadyLinked: .conflict
+        case .conflictClosed, .identityInUse, .lastSignInMethod, .proofStale, .providerAlreadyLinked, .usersLockedOut:
+            .conflict
         case .conflictExpired, .proofExpired: .gone
         case .versionMismatch: .preconditionFailed
         case .requestTooLarge: .contentTooLarge
@@ -313,6 +314,10 @@ extension ProblemType {
             self = .userDisabled
         case .tooManyAttemptsTryLater:
             self = .tooManyAttempts
+        case .lastSignInMethod:
+            self = .lastSignInMethod
+        case .configurationNotFound:
+            self = .noSuchRoute
         case .some:
             self = .refused
         case nil:

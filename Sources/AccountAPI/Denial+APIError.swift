@@ -20,6 +20,8 @@ extension Denial {
         case .invalidRefreshToken: .code(.invalidRefreshToken)
         case .invalidPendingToken, .conflict, .versionMismatch: .code(.invalidPendingToken)
         case .reauthenticationRequired: .code(.credentialTooOldLoginAgain)
+        case .providerNotRegistered: .code(.configurationNotFound)
+        case .usersLockedOut: .code(.lastSignInMethod)
         case .invalidCredential(let reason): reason.apiError
         case .emailCode(let denial): denial.apiError
         case .tenantMismatch: .code(.tenantIDMismatch)

@@ -12,7 +12,7 @@ enum OpenAPI {
           "info": {
             "title": "Concord",
             "version": "1",
-            "summary": "Conflicts of sign-in methods, from the refusal to the linked account.",
+            "summary": "Conflicts of sign-in methods, from the refusal to the linked account; the methods of one's own account.",
             "description": "A conflict opens when somebody signs in with a provider's credential that may not be applied to the account it concerns. It is named by its handle, the pendingToken of the compatible API, which is a secret and is presented like one. Failures are problem documents (RFC 9457)."
           },
           "security": [{"handle": []}],
@@ -142,10 +142,81 @@ enum OpenAPI {
                   "default": {"$ref": "#/components/responses/Problem"}
                 }
               }
+            },
+            "/concord/v1/account/methods": {
+              "get": {
+                "operationId": "readAccountMethods",
+                "summary": "Every sign-in method of the session's account, how it was proven, and whether it works now.",
+                "security": [{"session": []}],
+                "responses": {
+                  "200": {"$ref": "#/components/responses/AccountMethods"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/account/methods/{method}": {
+              "delete": {
+                "operationId": "removeAccountMethod",
+                "summary": "Takes a method off the session's account. The last one that works stays. Wants a recent sign-in.",
+                "security": [{"session": []}],
+                "parameters": [
+                  {
+                    "name": "method",
+                    "in": "path",
+                    "required": true,
+                    "description": "password, emailLink, phone, or the id of a provider.",
+                    "schema": {"type": "string"}
+                  },
+                  {"$ref": "#/components/parameters/IfMatch"}
+                ],
+                "responses": {
+                  "200": {"$ref": "#/components/responses/AccountMethods"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/providers/{provider}:disable": {
+              "post": {
+                "operationId": "disableProvider",
+                "summary": "Switches a registered provider off, unless that locks users out.",
+                "security": [{"administrator": []}],
+                "parameters": [
+                  {"name": "provider", "in": "path", "required": true, "schema": {"type": "string"}}
+                ],
+                "requestBody": {
+                  "content": {
+                    "application/json": {
+                      "schema": {
+                        "type": "object",
+                        "properties": {
+                          "force": {"type": "boolean", "description": "Whether it is switched off all the same."}
+                        }
+                      }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {
+                    "description": "The provider is off.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DisabledProvider"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
             }
           },
           "components": {
             "securitySchemes": {
+              "session": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "The ID token of a session."
+              },
+              "administrator": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "The access token of a service account."
+              },
               "handle": {
                 "type": "http",
                 "scheme": "bearer",
@@ -156,7 +227,7 @@ enum OpenAPI {
               "IfMatch": {
                 "name": "If-Match",
                 "in": "header",
-                "description": "The entity tag of the conflict as it was read; the request is refused when it has changed since.",
+                "description": "The entity tag of what is to be changed, as it was read; the request is refused when it has changed since.",
                 "schema": {"type": "string"}
               }
             },
@@ -165,6 +236,11 @@ enum OpenAPI {
                 "description": "The conflict.",
                 "headers": {"ETag": {"description": "The conflict's version.", "schema": {"type": "string"}}},
                 "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Conflict"}}}
+              },
+              "AccountMethods": {
+                "description": "The sign-in methods of the account.",
+                "headers": {"ETag": {"description": "The account's version.", "schema": {"type": "string"}}},
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/AccountMethods"}}}
               },
               "ProvenConflict": {
                 "description": "The conflict is proven.",
@@ -242,6 +318,49 @@ enum OpenAPI {
                   "expiresIn": {"type": "string", "description": "Seconds until the ID token expires, in decimal."}
                 }
               },
+              "AccountMethods": {
+                "type": "object",
+                "required": ["methods"],
+                "additionalProperties": false,
+                "properties": {
+                  "methods": {
+                    "type": "array",
+                    "items": {
+                      "type": "object",
+                      "required": ["method", "works"],
+                      "additionalProperties": false,
+                      "properties": {
+                        "method": {"type": "string", "description": "password, emailLink, phone, or the id of a provider."},
+                        "works": {"type": "boolean", "description": "Whether it lets the user in now."},
+                        "obstacle": {
+                          "type": "string",
+                          "description": "Why it does not.",
+                          "enum": ["account-disabled", "no-address", "not-available", "not-enabled"]
+                        },
+                        "proof": {
+                          "type": "string",
+                          "description": "What stood behind it when it was added.",
+                          "enum": [
+                            "sign-up", "session", "message", "provider-credential", "administrator", "imported"
+                          ]
+                        },
+                        "proveTime": {"type": "string", "format": "date-time"}
+                      }
+                    }
+                  }
+                }
+              },
+              "DisabledProvider": {
+                "type": "object",
+                "required": ["providerId", "enabled", "lockedOutUsers", "isExact"],
+                "additionalProperties": false,
+                "properties": {
+                  "providerId": {"type": "string"},
+                  "enabled": {"type": "boolean"},
+                  "lockedOutUsers": {"type": "integer", "minimum": 0, "description": "Users to whom no method is left."},
+                  "isExact": {"type": "boolean", "description": "Whether every user of the provider was looked at."}
+                }
+              },
               "ReauthenticationPolicy": {
                 "type": "object",
                 "required": ["operations"],
@@ -258,7 +377,7 @@ enum OpenAPI {
                           "type": "string",
                           "enum": [
                             "delete-account", "change-email", "change-password", "enroll-second-factor",
-                            "withdraw-second-factor", "request-email-change", "prove-conflict"
+                            "withdraw-second-factor", "request-email-change", "prove-conflict", "remove-method"
                           ]
                         },
                         "maxAge": {
@@ -292,6 +411,7 @@ enum OpenAPI {
                       "urn:concord:problem:insufficient-user-authentication",
                       "urn:concord:problem:internal-error",
                       "urn:concord:problem:invalid-session",
+                      "urn:concord:problem:last-sign-in-method",
                       "urn:concord:problem:malformed-request",
                       "urn:concord:problem:not-found",
                       "urn:concord:problem:precondition-failed",
@@ -305,6 +425,7 @@ enum OpenAPI {
                       "urn:concord:problem:too-many-attempts",
                       "urn:concord:problem:unavailable",
                       "urn:concord:problem:user-disabled",
+                      "urn:concord:problem:users-locked-out",
                       "urn:concord:problem:wrong-proof"
                     ]
                   },
@@ -320,7 +441,13 @@ enum OpenAPI {
                     "type": "array",
                     "description": "With maxAge: how this user can sign in anew; custom is a custom token of the app's backend.",
                     "items": {"type": "string"}
-                  }
+                  },
+                  "lockedOutUsers": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "description": "Users to whom no method would be left, as far as was looked."
+                  },
+                  "isExact": {"type": "boolean", "description": "With lockedOutUsers: whether that is all of them."}
                 }
               }
             }

@@ -14,6 +14,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case insufficientUserAuthentication = "insufficient-user-authentication"
     case internalError = "internal-error"
     case invalidSession = "invalid-session"
+    case lastSignInMethod = "last-sign-in-method"
     case malformedRequest = "malformed-request"
     case noSuchRoute = "not-found"
     case versionMismatch = "precondition-failed"
@@ -27,6 +28,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case tooManyAttempts = "too-many-attempts"
     case unavailable = "unavailable"
     case userDisabled = "user-disabled"
+    case usersLockedOut = "users-locked-out"
     case wrongProof = "wrong-proof"
 
     /// For people, and the same for every occurrence.
@@ -40,9 +42,10 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .insufficientUserAuthentication: "The sign-in is not recent enough"
         case .internalError: "Something is wrong with the service"
         case .invalidSession: "The session is not valid"
+        case .lastSignInMethod: "No other sign-in method of the account works"
         case .malformedRequest: "The request cannot be understood"
         case .noSuchRoute: "There is nothing at this address"
-        case .versionMismatch: "The conflict has changed since it was read"
+        case .versionMismatch: "What is to be changed has changed since it was read"
         case .proofExpired: "The proof's time is over"
         case .proofRequired: "The owner of the account has to be shown"
         case .proofStale: "The account or the policy has changed since the proof was asked for"
@@ -53,6 +56,7 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .tooManyAttempts: "Too many attempts"
         case .unavailable: "The service is away for a moment"
         case .userDisabled: "The account is disabled"
+        case .usersLockedOut: "Users have no other sign-in method that works"
         case .wrongProof: "The proof is wrong"
         }
     }
@@ -67,6 +71,8 @@ struct Problem: Error, Sendable {
     var detail: String?
     /// What the session has to do first; with `insufficientUserAuthentication`, and only there.
     var reauthentication: ReauthenticationChallenge?
+    /// Whom the request would lock out; with `usersLockedOut`, and only there.
+    var lockedOut: LockedOutUsers?
 
     init(_ type: ProblemType, _ detail: String? = nil) {
         self.type = type
@@ -77,6 +83,11 @@ struct Problem: Error, Sendable {
     init(_ challenge: ReauthenticationChallenge) {
         self.init(.insufficientUserAuthentication)
         reauthentication = challenge
+    }
+
+    init(_ lockedOut: LockedOutUsers) {
+        self.init(.usersLockedOut, "With force it is done all the same.")
+        self.lockedOut = lockedOut
     }
 
     /// What every path of Concord's own begins with.
@@ -94,6 +105,7 @@ struct Problem: Error, Sendable {
                 writer.field("maxAge", reauthentication.maximumAgeSeconds)
                 writer.field("methods", reauthentication.methods.map(\.name))
             }
+            if let lockedOut { writer.fields(of: lockedOut) }
         }
     }
 
@@ -122,6 +134,7 @@ extension Outcome {
         switch self {
         case .success(let value): return value
         case .denied(.reauthenticationRequired(let challenge)): throw Problem(challenge)
+        case .denied(.usersLockedOut(let users)): throw Problem(users)
         case .denied(.conflict(let refusal)): throw refusal.problem
         case .denied(.versionMismatch): throw Problem(.versionMismatch)
         case .denied(let denial): throw Problem(denial.apiError)

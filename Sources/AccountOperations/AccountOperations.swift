@@ -64,6 +64,9 @@ package enum Denial: Error, Sendable, Hashable {
     case versionMismatch
     /// The sign-in of the session is too old for what is asked, on Concord's own routes.
     case reauthenticationRequired(ReauthenticationChallenge)
+    case providerNotRegistered
+    /// No other method that works would be left to these.
+    case usersLockedOut(LockedOutUsers)
     case emailCode(EmailCodeDenial)
     /// The provider's credential proves nothing.
     case invalidCredential(InvalidCredential)

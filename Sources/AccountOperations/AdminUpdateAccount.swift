@@ -107,6 +107,7 @@ extension AccountOperations {
         if let refusal = plan.add(verdict) { return .denied(.refusal(refusal)) }
         let unlinking = decideUnlink(
             policy: policy,
+            enabledProviders: enabledProviders(of: plan.account),
             account: plan.account,
             removal: request.removal,
             request: .administrator

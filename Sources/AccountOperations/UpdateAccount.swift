@@ -137,6 +137,7 @@ extension AccountOperations {
             refusal = plan.add(
                 decideUnlink(
                     policy: policy,
+                    enabledProviders: enabledProviders(of: plan.account),
                     account: plan.account,
                     removal: request.removal,
                     request: .client(isSessionRecent: isRecent(for: .changeEmail))

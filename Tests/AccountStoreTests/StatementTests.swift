@@ -121,6 +121,10 @@ private let statements: [Statement] = {
             sql: IdentifierRow.anyFederated(of: .google, tenant: tenant).sql,
             isHot: false
         ),
+        Statement(
+            name: "IdentifierRow.federated",
+            sql: IdentifierRow.federated(after: .beginning(of: .google), countMax: 10, tenant: tenant).sql
+        ),
         Statement(name: "IdentifierRow.claim", sql: IdentifierRow.claim(email, for: fixed, tenant: tenant)),
         Statement(name: "IdentifierRow.owner", sql: IdentifierRow.owner(of: email, tenant: tenant).sql),
         Statement(

@@ -1,6 +1,7 @@
 /// What only somebody who signed in a moment ago may do (`spec/04` §6).
 ///
-/// Profile edits, unlinking, linking a provider or a number, lookups, refreshes and session cookies are not sensitive.
+/// Profile edits, unlinking on the compatible routes, linking a provider or a number, lookups, refreshes and session
+/// cookies are not sensitive.
 /// Raw values are names on the wire.
 package enum SensitiveOperation: String, Sendable, Hashable, CaseIterable {
     case deleteAccount = "delete-account"
@@ -14,6 +15,8 @@ package enum SensitiveOperation: String, Sendable, Hashable, CaseIterable {
     case requestEmailChange = "request-email-change"
     /// Showing by a session that a conflict is about one's own account.
     case proveConflict = "prove-conflict"
+    /// Taking a sign-in method off the account, on Concord's own routes.
+    case removeMethod = "remove-method"
 }
 
 /// How recent a sign-in must be.
@@ -40,7 +43,7 @@ extension LinkPolicy {
     package func reauthentication(for operation: SensitiveOperation) -> ReauthenticationRequirement {
         switch operation {
         case .deleteAccount, .changeEmail, .changePassword, .enrollSecondFactor, .withdrawSecondFactor,
-            .requestEmailChange, .proveConflict:
+            .requestEmailChange, .proveConflict, .removeMethod:
             .required(maximumAgeSeconds: recentSignInSeconds)
         }
     }
