@@ -297,6 +297,7 @@ extension APIError {
         case .conflictExpired, .proofExpired: .gone
         case .versionMismatch: .preconditionFailed
         case .requestTooLarge: .contentTooLarge
+        case .idempotencyKeyReused: .unprocessableContent
         case .tooManyAttempts: .tooManyRequests
         case .internalError: .internalServerError
         case .unavailable: .serviceUnavailable

@@ -39,7 +39,10 @@ enum OpenAPI {
               "post": {
                 "operationId": "startConflictProof",
                 "summary": "Mails a link and a code to the owner of the account, or takes a session of the account as the proof.",
-                "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "requestBody": {
                   "required": true,
                   "content": {
@@ -69,7 +72,10 @@ enum OpenAPI {
               "post": {
                 "operationId": "completeConflictProof",
                 "summary": "Takes what was mailed: the code, or the secret of the link.",
-                "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "requestBody": {
                   "required": true,
                   "content": {
@@ -95,7 +101,10 @@ enum OpenAPI {
               "post": {
                 "operationId": "resolveConflict",
                 "summary": "Links the credential and signs the owner in, in one step.",
-                "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "requestBody": {
                   "required": true,
                   "content": {
@@ -121,7 +130,10 @@ enum OpenAPI {
               "post": {
                 "operationId": "declineConflict",
                 "summary": "Turns the conflict down: nobody can use its credential any more.",
-                "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
                 "responses": {
                   "200": {"$ref": "#/components/responses/Conflict"},
@@ -167,7 +179,8 @@ enum OpenAPI {
                     "description": "password, emailLink, phone, or the id of a provider.",
                     "schema": {"type": "string"}
                   },
-                  {"$ref": "#/components/parameters/IfMatch"}
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
                 ],
                 "responses": {
                   "200": {"$ref": "#/components/responses/AccountMethods"},
@@ -181,7 +194,8 @@ enum OpenAPI {
                 "summary": "Switches a registered provider off, unless that locks users out.",
                 "security": [{"administrator": []}],
                 "parameters": [
-                  {"name": "provider", "in": "path", "required": true, "schema": {"type": "string"}}
+                  {"name": "provider", "in": "path", "required": true, "schema": {"type": "string"}},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
                 ],
                 "requestBody": {
                   "content": {
@@ -224,6 +238,12 @@ enum OpenAPI {
               }
             },
             "parameters": {
+              "IdempotencyKey": {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "description": "Chosen by the client: 1 to 255 visible ASCII characters. A request that was applied and is sent again with it within a day is answered as it was, and not applied again. What is refused is not kept.",
+                "schema": {"type": "string", "minLength": 1, "maxLength": 255}
+              },
               "IfMatch": {
                 "name": "If-Match",
                 "in": "header",
@@ -407,6 +427,7 @@ enum OpenAPI {
                       "urn:concord:problem:conflict-expired",
                       "urn:concord:problem:conflict-unknown",
                       "urn:concord:problem:content-too-large",
+                      "urn:concord:problem:idempotency-key-reused",
                       "urn:concord:problem:identity-in-use",
                       "urn:concord:problem:insufficient-user-authentication",
                       "urn:concord:problem:internal-error",

@@ -10,6 +10,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case conflictExpired = "conflict-expired"
     case conflictUnknown = "conflict-unknown"
     case requestTooLarge = "content-too-large"
+    case idempotencyKeyReused = "idempotency-key-reused"
     case identityInUse = "identity-in-use"
     case insufficientUserAuthentication = "insufficient-user-authentication"
     case internalError = "internal-error"
@@ -38,6 +39,7 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .conflictExpired: "The conflict's time is over"
         case .conflictUnknown: "There is no such conflict"
         case .requestTooLarge: "The request is too large"
+        case .idempotencyKeyReused: "Something else was asked under this Idempotency-Key"
         case .identityInUse: "Another account owns the identity"
         case .insufficientUserAuthentication: "The sign-in is not recent enough"
         case .internalError: "Something is wrong with the service"
@@ -135,6 +137,7 @@ extension Outcome {
         case .success(let value): return value
         case .denied(.reauthenticationRequired(let challenge)): throw Problem(challenge)
         case .denied(.usersLockedOut(let users)): throw Problem(users)
+        case .denied(.idempotencyKeyReused): throw Problem(.idempotencyKeyReused)
         case .denied(.conflict(let refusal)): throw refusal.problem
         case .denied(.versionMismatch): throw Problem(.versionMismatch)
         case .denied(let denial): throw Problem(denial.apiError)

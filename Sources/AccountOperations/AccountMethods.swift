@@ -28,13 +28,15 @@ extension AccountOperations {
     /// Of many callers at once that take the last two, one is refused: the account's version guards the write, and the
     /// refused one is decided on what the other left.
     ///
-    /// `expectedVersion`: the version the caller has seen; `nil` accepts any.
+    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. `once`: where the caller may repeat the
+    /// request.
     /// - Throws: `Contention`, or what the database could not do.
     package func removeMethod(
         _ method: SignInMethod,
         idToken: String,
         tenant: TenantID,
-        expectedVersion: Int64?
+        expectedVersion: Int64?,
+        once: Once<AccountMethods>? = nil
     ) async throws -> Outcome<AccountMethods> {
         let session: AuthenticatedSession
         switch try await authenticate(idToken: idToken, tenant: tenant) {
@@ -48,6 +50,13 @@ extension AccountOperations {
             switch session.stillHolds(try await store.user(session.user.id, tenant: tenant)) {
             case .denied(let denial): return .denied(denial)
             case .success(let current): user = current
+            }
+            if let once {
+                // After the account: who sees it as a repeated request left it sees the answer too.
+                let kept = try await store.keptAnswer(once.key(of: user.id, tenant: tenant), at: attempt.now)
+                if let denial = try denial(of: once, answered: kept, of: user.id, tenant: tenant) {
+                    return .denied(denial)
+                }
             }
             if let expectedVersion, expectedVersion != user.version { return .denied(.versionMismatch) }
             let verdict = decideRemoveMethod(
@@ -64,8 +73,16 @@ extension AccountOperations {
             }
             if plan.change.isEmpty { return .success(methods(of: user, version: user.version)) }
             let changed = user.applying(plan.change, attempt.context)
-            let applied = try await apply(changed, previous: user, plan: plan, otherwise: verdict.rule, attempt)
-            return applied.map { _ in .success(methods(of: changed, version: user.version + 1)) }
+            let left = methods(of: changed, version: user.version + 1)
+            let applied = try await apply(
+                changed,
+                previous: user,
+                plan: plan,
+                otherwise: verdict.rule,
+                attempt,
+                companions: keeping(left, for: once, of: user.id, tenant: tenant, at: attempt.now)
+            )
+            return applied.map { _ in .success(left) }
         }
     }
 

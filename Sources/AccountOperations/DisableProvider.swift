@@ -20,17 +20,38 @@ extension AccountOperations {
     /// to see what is at stake, not a guard: a user who unlinks another method at the same moment is not in it.
     ///
     /// - `force`: whether it is switched off all the same.
+    /// - `once`: where the caller may repeat the request.
     /// - Returns: how many users are locked out.
     /// - Throws: what the database could not do.
-    package func disableProvider(_ provider: ProviderID, force: Bool) async throws -> Outcome<LockedOutUsers> {
+    package func disableProvider(
+        _ provider: ProviderID,
+        force: Bool,
+        once: Once<LockedOutUsers>? = nil
+    ) async throws -> Outcome<LockedOutUsers> {
+        let now = effects.now()
+        let tenant = TenantID.project
+        let key = once?.key(of: nil, tenant: tenant)
+        if let key {
+            let kept = try await store.keptAnswer(key, at: now)
+            if let denial = try denial(of: once, answered: kept, of: nil, tenant: tenant) { return .denied(denial) }
+        }
         guard try await providerConfig(provider) != nil else { return .denied(.providerNotRegistered) }
         let lockedOut = try await usersLockedOut(without: provider)
         guard force || lockedOut == LockedOutUsers(count: 0, isExact: true) else {
             return .denied(.usersLockedOut(lockedOut))
         }
-        switch try await updateProviderConfig(provider, { $0.isEnabled = false }) {
-        case .failure: return .denied(.providerNotRegistered)
-        case .success: return .success(lockedOut)
+        let kept = try keeping(lockedOut, for: once, of: nil, tenant: tenant, at: now)
+        switch try await store.disableProvider(provider, tenant: tenant, at: now, answerTo: key, companions: kept) {
+        case .notRegistered:
+            return .denied(.providerNotRegistered)
+        case .answeredBefore(let answer):
+            guard let denial = try denial(of: once, answered: answer, of: nil, tenant: tenant) else {
+                return .success(lockedOut)
+            }
+            return .denied(denial)
+        case .disabled:
+            await project.takeNoteOfStoredChange()
+            return .success(lockedOut)
         }
     }
 

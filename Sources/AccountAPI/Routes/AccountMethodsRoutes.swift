@@ -28,15 +28,15 @@ extension Route {
         guard let method = request.captures["method"].flatMap(SignInMethod.init(name:)) else {
             throw Problem(.malformedRequest, "What the path names is no sign-in method.")
         }
-        let methods = try await request.operations
-            .removeMethod(
+        return try await request.answer(boundTo: "", as: APIResponse.methods) { once in
+            try await request.operations.removeMethod(
                 method,
                 idToken: idToken,
                 tenant: request.tenant,
-                expectedVersion: request.expectedVersion.version()
+                expectedVersion: request.expectedVersion.version(),
+                once: once
             )
-            .valueOrProblem()
-        return .methods(methods)
+        }
     }
 }
 
@@ -51,7 +51,7 @@ extension APIRequest {
 }
 
 extension APIResponse {
-    fileprivate static func methods(_ account: AccountMethods) -> APIResponse {
+    @Sendable fileprivate static func methods(_ account: AccountMethods) -> APIResponse {
         var response = APIResponse.object { writer in
             writer.field(
                 "methods",

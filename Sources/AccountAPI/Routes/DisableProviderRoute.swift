@@ -16,12 +16,17 @@ extension Route {
         guard let provider = request.captures["provider"].flatMap(ProviderID.init) else {
             throw Problem(.noSuchRoute, "No such provider is registered.")
         }
-        let lockedOut = try await request.operations.disableProvider(provider, force: force).valueOrProblem()
-        return .object { writer in
-            writer.field("providerId", provider.rawValue)
-            writer.field("enabled", false)
-            writer.fields(of: lockedOut)
-        }
+        return try await request.answer(
+            boundTo: request.bearerToken ?? "",
+            as: { lockedOut in
+                .object { writer in
+                    writer.field("providerId", provider.rawValue)
+                    writer.field("enabled", false)
+                    writer.fields(of: lockedOut)
+                }
+            },
+            { once in try await request.operations.disableProvider(provider, force: force, once: once) }
+        )
     }
 }
 
