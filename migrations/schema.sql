@@ -67,6 +67,19 @@ CREATE TABLE public.identifiers (
     CONSTRAINT identifiers_value_check CHECK (((length(value) >= 1) AND (length(value) <= 512)))
 );
 
+CREATE TABLE public.kept_answers (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    key_digest bytea NOT NULL,
+    request_digest bytea NOT NULL,
+    sealed_answer bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT kept_answers_key_digest_check CHECK ((length(key_digest) = 32)),
+    CONSTRAINT kept_answers_request_digest_check CHECK ((length(request_digest) = 32)),
+    CONSTRAINT kept_answers_sealed_answer_check CHECK ((length(sealed_answer) <= 65536)),
+    CONSTRAINT kept_answers_user_id_check CHECK ((length(user_id) <= 128))
+);
+
 CREATE TABLE public.linked_providers (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -308,6 +321,9 @@ ALTER TABLE ONLY public.conflicts
 ALTER TABLE ONLY public.identifiers
     ADD CONSTRAINT identifiers_pkey PRIMARY KEY (tenant_id, kind, value);
 
+ALTER TABLE ONLY public.kept_answers
+    ADD CONSTRAINT kept_answers_pkey PRIMARY KEY (tenant_id, user_id, key_digest);
+
 ALTER TABLE ONLY public.linked_providers
     ADD CONSTRAINT linked_providers_pkey PRIMARY KEY (tenant_id, user_id, provider_id);
 
@@ -358,6 +374,8 @@ CREATE INDEX account_events_by_id ON public.account_events USING btree (event_id
 CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
 
 CREATE UNIQUE INDEX conflicts_live ON public.conflicts USING btree (tenant_id, user_id, identity_digest) WHERE (state = ANY (ARRAY['open'::text, 'proven'::text]));
+
+CREATE INDEX kept_answers_by_expiry ON public.kept_answers USING btree (expires_at);
 
 CREATE INDEX linked_providers_by_email ON public.linked_providers USING btree (tenant_id, email_key) WHERE (email_key IS NOT NULL);
 

@@ -95,6 +95,10 @@ package struct API: Sendable {
             .decisions,
             .policy,
             .replacePolicy,
+            .reauthenticationPolicy,
+            .accountMethods,
+            .removeAccountMethod,
+            .disableProvider,
             .openAPI,
             // The next one goes here.
         ] + Route.providerConfigs + Route.projectConfig

@@ -293,10 +293,12 @@ extension APIError {
         case .proofNotOffered, .proofRequired, .wrongProof, .userDisabled, .providerDisabled, .secondFactorRequired:
             .forbidden
         case .conflictUnknown, .noSuchRoute: .notFound
-        case .conflictClosed, .identityInUse, .proofStale, .providerAlreadyLinked: .conflict
+        case .conflictClosed, .identityInUse, .lastSignInMethod, .proofStale, .providerAlreadyLinked, .usersLockedOut:
+            .conflict
         case .conflictExpired, .proofExpired: .gone
         case .versionMismatch: .preconditionFailed
         case .requestTooLarge: .contentTooLarge
+        case .idempotencyKeyReused: .unprocessableContent
         case .tooManyAttempts: .tooManyRequests
         case .internalError: .internalServerError
         case .unavailable: .serviceUnavailable
@@ -314,6 +316,10 @@ extension ProblemType {
             self = .userDisabled
         case .tooManyAttemptsTryLater:
             self = .tooManyAttempts
+        case .lastSignInMethod:
+            self = .lastSignInMethod
+        case .configurationNotFound:
+            self = .noSuchRoute
         case .some:
             self = .refused
         case nil:

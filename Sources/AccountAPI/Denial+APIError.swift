@@ -19,6 +19,11 @@ extension Denial {
         case .invalidIDToken: .code(.invalidIDToken)
         case .invalidRefreshToken: .code(.invalidRefreshToken)
         case .invalidPendingToken, .conflict, .versionMismatch: .code(.invalidPendingToken)
+        case .reauthenticationRequired: .code(.credentialTooOldLoginAgain)
+        case .answeredBefore: .unexpected
+        case .idempotencyKeyReused: .invalidArgument("the Idempotency-Key was used for another request")
+        case .providerNotRegistered: .code(.configurationNotFound)
+        case .usersLockedOut: .code(.lastSignInMethod)
         case .invalidCredential(let reason): reason.apiError
         case .emailCode(let denial): denial.apiError
         case .tenantMismatch: .code(.tenantIDMismatch)

@@ -22,6 +22,7 @@ struct Endpoint: Sendable {
         try checkProject(request.captures, query: query, body, caller: caller, operations: operations)
         let answer = try await route.handle(
             APIRequest(
+                route: "\(route.method.rawValue) \(route.path)",
                 operations: operations,
                 caller: caller,
                 tenant: .project,
@@ -36,6 +37,7 @@ struct Endpoint: Sendable {
                 bearerToken: isOwn
                     ? request.http.headers.first(name: "Authorization").flatMap(Self.bearerToken) : nil,
                 proofToken: isOwn ? request.http.headers.first(name: "Concord-Proof") : nil,
+                idempotencyKeys: isOwn ? request.http.headers["Idempotency-Key"] : [],
                 expectedVersion: isOwn ? ExpectedVersion(request.http.headers.first(name: "If-Match")) : .any,
                 clientAddress: isOwn ? request.http.clientAddress(trusted: api.trustedProxies) : nil
             )
@@ -70,6 +72,8 @@ struct Endpoint: Sendable {
             }
             return .administrator
         }
+        // An API key opens nothing of Concord's own that is an administrator's.
+        if isOwn, needsAdministrator { throw APIError.missingCredentials }
         guard let apiKey = query["key"] ?? request.http.headers.first(name: "X-Goog-Api-Key"), !apiKey.isEmpty else {
             if needsAdministrator { throw APIError.missingCredentials }
             throw APIError.missingAPIKey

@@ -12,7 +12,7 @@ enum OpenAPI {
           "info": {
             "title": "Concord",
             "version": "1",
-            "summary": "Conflicts of sign-in methods, from the refusal to the linked account.",
+            "summary": "Conflicts of sign-in methods, from the refusal to the linked account; the methods of one's own account.",
             "description": "A conflict opens when somebody signs in with a provider's credential that may not be applied to the account it concerns. It is named by its handle, the pendingToken of the compatible API, which is a secret and is presented like one. Failures are problem documents (RFC 9457)."
           },
           "security": [{"handle": []}],
@@ -39,7 +39,10 @@ enum OpenAPI {
               "post": {
                 "operationId": "startConflictProof",
                 "summary": "Mails a link and a code to the owner of the account, or takes a session of the account as the proof.",
-                "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "requestBody": {
                   "required": true,
                   "content": {
@@ -69,7 +72,10 @@ enum OpenAPI {
               "post": {
                 "operationId": "completeConflictProof",
                 "summary": "Takes what was mailed: the code, or the secret of the link.",
-                "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "requestBody": {
                   "required": true,
                   "content": {
@@ -95,7 +101,10 @@ enum OpenAPI {
               "post": {
                 "operationId": "resolveConflict",
                 "summary": "Links the credential and signs the owner in, in one step.",
-                "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "requestBody": {
                   "required": true,
                   "content": {
@@ -121,10 +130,90 @@ enum OpenAPI {
               "post": {
                 "operationId": "declineConflict",
                 "summary": "Turns the conflict down: nobody can use its credential any more.",
-                "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
                 "responses": {
                   "200": {"$ref": "#/components/responses/Conflict"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/reauthentication-policy": {
+              "get": {
+                "operationId": "readReauthenticationPolicy",
+                "summary": "How recent a sign-in each sensitive operation wants, here and on the compatible routes.",
+                "security": [],
+                "responses": {
+                  "200": {
+                    "description": "The policy.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ReauthenticationPolicy"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/account/methods": {
+              "get": {
+                "operationId": "readAccountMethods",
+                "summary": "Every sign-in method of the session's account, how it was proven, and whether it works now.",
+                "security": [{"session": []}],
+                "responses": {
+                  "200": {"$ref": "#/components/responses/AccountMethods"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/account/methods/{method}": {
+              "delete": {
+                "operationId": "removeAccountMethod",
+                "summary": "Takes a method off the session's account. The last one that works stays. Wants a recent sign-in.",
+                "security": [{"session": []}],
+                "parameters": [
+                  {
+                    "name": "method",
+                    "in": "path",
+                    "required": true,
+                    "description": "password, emailLink, phone, or the id of a provider.",
+                    "schema": {"type": "string"}
+                  },
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
+                "responses": {
+                  "200": {"$ref": "#/components/responses/AccountMethods"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/providers/{provider}:disable": {
+              "post": {
+                "operationId": "disableProvider",
+                "summary": "Switches a registered provider off, unless that locks users out.",
+                "security": [{"operator": []}],
+                "parameters": [
+                  {"name": "provider", "in": "path", "required": true, "schema": {"type": "string"}},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
+                "requestBody": {
+                  "content": {
+                    "application/json": {
+                      "schema": {
+                        "type": "object",
+                        "properties": {
+                          "force": {"type": "boolean", "description": "Whether it is switched off all the same."}
+                        }
+                      }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {
+                    "description": "The provider is off.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DisabledProvider"}}}
+                  },
                   "default": {"$ref": "#/components/responses/Problem"}
                 }
               }
@@ -227,6 +316,11 @@ enum OpenAPI {
           },
           "components": {
             "securitySchemes": {
+              "session": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "The ID token of a session."
+              },
               "apiKey": {"type": "apiKey", "in": "query", "name": "key", "description": "An API key of the project."},
               "operator": {
                 "type": "http",
@@ -240,6 +334,12 @@ enum OpenAPI {
               }
             },
             "parameters": {
+              "IdempotencyKey": {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "description": "Chosen by the client: 1 to 255 visible ASCII characters. A request that was applied and is sent again with it within a day is answered as it was, and not applied again. What is refused is not kept.",
+                "schema": {"type": "string", "minLength": 1, "maxLength": 255}
+              },
               "IfMatch": {
                 "name": "If-Match",
                 "in": "header",
@@ -252,6 +352,11 @@ enum OpenAPI {
                 "description": "The conflict.",
                 "headers": {"ETag": {"description": "The conflict's version.", "schema": {"type": "string"}}},
                 "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Conflict"}}}
+              },
+              "AccountMethods": {
+                "description": "The sign-in methods of the account.",
+                "headers": {"ETag": {"description": "The account's version.", "schema": {"type": "string"}}},
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/AccountMethods"}}}
               },
               "ProvenConflict": {
                 "description": "The conflict is proven.",
@@ -419,6 +524,83 @@ enum OpenAPI {
                   "expiresIn": {"type": "string", "description": "Seconds until the ID token expires, in decimal."}
                 }
               },
+              "AccountMethods": {
+                "type": "object",
+                "required": ["methods"],
+                "additionalProperties": false,
+                "properties": {
+                  "methods": {
+                    "type": "array",
+                    "items": {
+                      "type": "object",
+                      "required": ["method", "works"],
+                      "additionalProperties": false,
+                      "properties": {
+                        "method": {"type": "string", "description": "password, emailLink, phone, or the id of a provider."},
+                        "works": {"type": "boolean", "description": "Whether it lets the user in now."},
+                        "obstacle": {
+                          "type": "string",
+                          "description": "Why it does not.",
+                          "enum": ["account-disabled", "no-address", "not-available", "not-enabled"]
+                        },
+                        "proof": {
+                          "type": "string",
+                          "description": "What stood behind it when it was added.",
+                          "enum": [
+                            "sign-up", "session", "message", "provider-credential", "administrator", "imported"
+                          ]
+                        },
+                        "proveTime": {"type": "string", "format": "date-time"}
+                      }
+                    }
+                  }
+                }
+              },
+              "DisabledProvider": {
+                "type": "object",
+                "required": ["providerId", "enabled", "lockedOutUsers", "isExact"],
+                "additionalProperties": false,
+                "properties": {
+                  "providerId": {"type": "string"},
+                  "enabled": {"type": "boolean"},
+                  "lockedOutUsers": {"type": "integer", "minimum": 0, "description": "Users to whom no method is left."},
+                  "isExact": {"type": "boolean", "description": "Whether every user of the provider was looked at."}
+                }
+              },
+              "ReauthenticationPolicy": {
+                "type": "object",
+                "required": ["operations"],
+                "additionalProperties": false,
+                "properties": {
+                  "operations": {
+                    "type": "array",
+                    "items": {
+                      "type": "object",
+                      "required": ["operation", "maxAge", "exemptions"],
+                      "additionalProperties": false,
+                      "properties": {
+                        "operation": {
+                          "type": "string",
+                          "enum": [
+                            "delete-account", "change-email", "change-password", "enroll-second-factor",
+                            "withdraw-second-factor", "request-email-change", "prove-conflict", "remove-method"
+                          ]
+                        },
+                        "maxAge": {
+                          "type": "integer",
+                          "minimum": 0,
+                          "description": "How many seconds old the sign-in of the session may be; 0: the very second."
+                        },
+                        "exemptions": {
+                          "type": "array",
+                          "description": "Kinds of accounts that are asked for nothing.",
+                          "items": {"type": "string", "enum": ["anonymous"]}
+                        }
+                      }
+                    }
+                  }
+                }
+              },
               "Problem": {
                 "type": "object",
                 "required": ["type", "title", "status"],
@@ -431,11 +613,13 @@ enum OpenAPI {
                       "urn:concord:problem:conflict-expired",
                       "urn:concord:problem:conflict-unknown",
                       "urn:concord:problem:content-too-large",
+                      "urn:concord:problem:idempotency-key-reused",
                       "urn:concord:problem:identity-in-use",
                       "urn:concord:problem:insufficient-user-authentication",
                       "urn:concord:problem:internal-error",
                       "urn:concord:problem:invalid-policy",
                       "urn:concord:problem:invalid-session",
+                      "urn:concord:problem:last-sign-in-method",
                       "urn:concord:problem:malformed-request",
                       "urn:concord:problem:not-found",
                       "urn:concord:problem:precondition-failed",
@@ -450,6 +634,7 @@ enum OpenAPI {
                       "urn:concord:problem:too-many-attempts",
                       "urn:concord:problem:unavailable",
                       "urn:concord:problem:user-disabled",
+                      "urn:concord:problem:users-locked-out",
                       "urn:concord:problem:wrong-proof"
                     ]
                   },
@@ -461,6 +646,17 @@ enum OpenAPI {
                     "minimum": 0,
                     "description": "How many seconds old a sign-in may be (RFC 9470)."
                   },
+                  "methods": {
+                    "type": "array",
+                    "description": "With maxAge: how this user can sign in anew; custom is a custom token of the app's backend.",
+                    "items": {"type": "string"}
+                  },
+                  "lockedOutUsers": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "description": "Users to whom no method would be left, as far as was looked."
+                  },
+                  "isExact": {"type": "boolean", "description": "With lockedOutUsers: whether that is all of them."},
                   "errors": {
                     "type": "array",
                     "description": "Everything that is wrong with what was sent, where more than one thing may be.",

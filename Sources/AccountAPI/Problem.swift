@@ -10,11 +10,13 @@ enum ProblemType: String, CaseIterable, Sendable {
     case conflictExpired = "conflict-expired"
     case conflictUnknown = "conflict-unknown"
     case requestTooLarge = "content-too-large"
+    case idempotencyKeyReused = "idempotency-key-reused"
     case identityInUse = "identity-in-use"
     case insufficientUserAuthentication = "insufficient-user-authentication"
     case internalError = "internal-error"
     case invalidPolicy = "invalid-policy"
     case invalidSession = "invalid-session"
+    case lastSignInMethod = "last-sign-in-method"
     case malformedRequest = "malformed-request"
     case noSuchRoute = "not-found"
     case versionMismatch = "precondition-failed"
@@ -29,6 +31,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case tooManyAttempts = "too-many-attempts"
     case unavailable = "unavailable"
     case userDisabled = "user-disabled"
+    case usersLockedOut = "users-locked-out"
     case wrongProof = "wrong-proof"
 
     /// For people, and the same for every occurrence.
@@ -38,14 +41,16 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .conflictExpired: "The conflict's time is over"
         case .conflictUnknown: "There is no such conflict"
         case .requestTooLarge: "The request is too large"
+        case .idempotencyKeyReused: "Something else was asked under this Idempotency-Key"
         case .identityInUse: "Another account owns the identity"
         case .insufficientUserAuthentication: "The sign-in is not recent enough"
         case .internalError: "Something is wrong with the service"
         case .invalidSession: "The session is not valid"
         case .invalidPolicy: "The policy has mistakes"
+        case .lastSignInMethod: "No other sign-in method of the account works"
         case .malformedRequest: "The request cannot be understood"
         case .noSuchRoute: "There is nothing at this address"
-        case .versionMismatch: "It has changed since it was read"
+        case .versionMismatch: "What is to be changed has changed since it was read"
         case .proofExpired: "The proof's time is over"
         case .proofNotOffered: "Policy does not let such a proof settle this"
         case .proofRequired: "The owner of the account has to be shown"
@@ -57,6 +62,7 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .tooManyAttempts: "Too many attempts"
         case .unavailable: "The service is away for a moment"
         case .userDisabled: "The account is disabled"
+        case .usersLockedOut: "Users have no other sign-in method that works"
         case .wrongProof: "The proof is wrong"
         }
     }
@@ -69,15 +75,27 @@ struct Problem: Error, Sendable {
     let type: ProblemType
     /// About this occurrence; for developers, and never quoting what was sent.
     var detail: String?
-    /// Seconds after which a sign-in is too old (RFC 9470 §3); only with `insufficientUserAuthentication`.
-    var maxAgeSeconds: Int64?
+    /// What the session has to do first; with `insufficientUserAuthentication`, and only there.
+    var reauthentication: ReauthenticationChallenge?
+    /// Whom the request would lock out; with `usersLockedOut`, and only there.
+    var lockedOut: LockedOutUsers?
     /// Everything that is wrong with what was sent, where more than one thing may be.
     var errors: [String] = []
 
-    init(_ type: ProblemType, _ detail: String? = nil, maxAgeSeconds: Int64? = nil) {
+    init(_ type: ProblemType, _ detail: String? = nil) {
         self.type = type
         self.detail = detail
-        self.maxAgeSeconds = maxAgeSeconds
+    }
+
+    /// The sign-in of the session is too old for what it asks.
+    init(_ challenge: ReauthenticationChallenge) {
+        self.init(.insufficientUserAuthentication)
+        reauthentication = challenge
+    }
+
+    init(_ lockedOut: LockedOutUsers) {
+        self.init(.usersLockedOut, "With force it is done all the same.")
+        self.lockedOut = lockedOut
     }
 
     /// What every path of Concord's own begins with.
@@ -91,7 +109,11 @@ struct Problem: Error, Sendable {
             writer.field("title", type.title)
             writer.field("status", Int64(type.status.code))
             writer.field("detail", detail)
-            writer.field("maxAge", maxAgeSeconds)
+            if let reauthentication {
+                writer.field("maxAge", reauthentication.maximumAgeSeconds)
+                writer.field("methods", reauthentication.methods.map(\.name))
+            }
+            if let lockedOut { writer.fields(of: lockedOut) }
             if !errors.isEmpty { writer.field("errors", errors) }
         }
     }
@@ -100,7 +122,8 @@ struct Problem: Error, Sendable {
     var challenge: String? {
         switch type {
         case .insufficientUserAuthentication:
-            "Bearer error=\"insufficient_user_authentication\", max_age=\"\(maxAgeSeconds ?? 0)\""
+            "Bearer error=\"insufficient_user_authentication\""
+                + (reauthentication.map { ", max_age=\"\($0.maximumAgeSeconds)\"" } ?? "")
         case .invalidSession: "Bearer error=\"invalid_token\""
         default: nil
         }
@@ -116,13 +139,12 @@ extension Problem {
 
 extension Outcome {
     /// The result, or the problem that answers the denial.
-    ///
-    /// `maxAgeSeconds`: how recent a sign-in the project wants.
-    func valueOrProblem(maxAgeSeconds: Int64) throws(Problem) -> Value {
+    func valueOrProblem() throws(Problem) -> Value {
         switch self {
         case .success(let value): return value
-        case .denied(.refusal(.credentialTooOld)), .denied(.conflict(.refused(.credentialTooOld))):
-            throw Problem(.insufficientUserAuthentication, maxAgeSeconds: maxAgeSeconds)
+        case .denied(.reauthenticationRequired(let challenge)): throw Problem(challenge)
+        case .denied(.usersLockedOut(let users)): throw Problem(users)
+        case .denied(.idempotencyKeyReused): throw Problem(.idempotencyKeyReused)
         case .denied(.conflict(let refusal)): throw refusal.problem
         case .denied(.versionMismatch): throw Problem(.versionMismatch)
         case .denied(let denial): throw Problem(denial.apiError)

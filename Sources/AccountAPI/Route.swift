@@ -89,6 +89,8 @@ enum Caller: Sendable, Hashable {
 
 /// A request as handlers see it.
 struct APIRequest: Sendable {
+    /// Method and path of the route, as it is declared.
+    let route: String
     let operations: AccountOperations
     let caller: Caller
     let tenant: TenantID
@@ -108,6 +110,8 @@ struct APIRequest: Sendable {
     let bearerToken: String?
     /// The token of a proof that was given, from `Concord-Proof`.
     let proofToken: String?
+    /// The values of `Idempotency-Key`, as sent.
+    let idempotencyKeys: [String]
     /// The version the caller has seen of what it changes, from `If-Match`.
     let expectedVersion: ExpectedVersion
     /// The network address of the client, as far as proxies that are trusted say.

@@ -62,6 +62,15 @@ package enum Denial: Error, Sendable, Hashable {
     case conflict(ConflictRefusal)
     /// The caller has seen another version of what is to be changed.
     case versionMismatch
+    /// The sign-in of the session is too old for what is asked, on Concord's own routes.
+    case reauthenticationRequired(ReauthenticationChallenge)
+    /// Not again: the request was applied, and this was its answer.
+    case answeredBefore([UInt8])
+    /// Something else was asked under the same key.
+    case idempotencyKeyReused
+    case providerNotRegistered
+    /// No other method that works would be left to these.
+    case usersLockedOut(LockedOutUsers)
     case emailCode(EmailCodeDenial)
     /// The provider's credential proves nothing.
     case invalidCredential(InvalidCredential)

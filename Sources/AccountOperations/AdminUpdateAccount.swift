@@ -106,7 +106,13 @@ extension AccountOperations {
         var plan = UpdatePlan(user.account)
         let policy = policy
         plan.ask(question, policy)
-        plan.ask(.unlink(account: plan.account, removal: request.removal, request: .administrator), policy)
+        let removal = UpdateQuestion.unlink(
+            account: plan.account,
+            enabledProviders: enabledProviders(of: plan.account),
+            removal: request.removal,
+            request: .administrator
+        )
+        plan.ask(removal, policy)
         if let refusal = plan.refusal {
             try await keepRefusal(plan, of: user)
             return .denied(.refusal(refusal.decision))

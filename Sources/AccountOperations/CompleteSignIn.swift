@@ -31,6 +31,8 @@ struct SignInAttempt: Sendable {
     var decisions: [DecisionRecord] = []
     /// Whether a "no" is kept as well: where whoever asks has shown something.
     var keepsRefusals = false
+    /// Whose answer is kept with what is written; `nil` where the request may not be repeated.
+    var once: Once<SignedIn>?
     private let eventID: AccountEvent.ID
     private let newUserID: UserID?
     private let newEpoch: Int64
@@ -76,8 +78,8 @@ struct SignInAttempt: Sendable {
 }
 
 extension AccountOperations {
-    /// Applies a decision that may end in tokens: creates or changes the account, opens the session, records the event,
-    /// all in one transaction, then signs the tokens.
+    /// Applies a decision that may end in tokens: signs them, then creates or changes the account, opens the session and
+    /// records the event, all in one transaction. Tokens of a session that was not stored are shown to nobody.
     ///
     /// A conflict is for the caller to keep before it comes here; a second factor is asked for by the caller too.
     ///
@@ -125,6 +127,15 @@ extension AccountOperations {
             isRecycled = emailWasRecycled
             linkedProvider = change.linkedIdentity?.provider
         }
+        let signedIn = SignedIn(
+            user: user,
+            tokens: try issueTokens(for: user, session: attempt.session, at: attempt.now),
+            isNewUser: previous == nil,
+            emailWasRecycled: isRecycled,
+            linkedProvider: linkedProvider,
+            decision: attempt.decision
+        )
+        companions += try keeping(signedIn, for: attempt.once, of: user.id, tenant: user.tenant, at: attempt.now)
         let write = AccountWrite(
             previous: previous,
             user: user,
@@ -135,16 +146,7 @@ extension AccountOperations {
         )
         guard try await store.apply(write) == .applied else { return nil }
         if previous != nil { store.activity.note(user.id, tenant: user.tenant, at: attempt.now, isSignIn: true) }
-        return .success(
-            SignedIn(
-                user: user,
-                tokens: try issueTokens(for: user, session: attempt.session, at: attempt.now),
-                isNewUser: previous == nil,
-                emailWasRecycled: isRecycled,
-                linkedProvider: linkedProvider,
-                decision: attempt.decision
-            )
-        )
+        return .success(signedIn)
     }
 }
 

@@ -57,7 +57,7 @@ struct NewSession: Sendable {
 }
 
 extension AccountOperations {
-    /// Mints the tokens of a session that was just stored, and notes the sign-in.
+    /// Mints the tokens of a session that is being stored.
     func issueTokens(
         for user: UserRecord,
         session: NewSession,

@@ -135,6 +135,7 @@ extension AccountOperations {
         plan.ask(
             .unlink(
                 account: plan.account,
+                enabledProviders: enabledProviders(of: plan.account),
                 removal: request.removal,
                 request: .client(isSessionRecent: isRecent(for: .changeEmail))
             ),

@@ -15,6 +15,8 @@ extension AccountStore {
         case passwordAttempts
         /// Published no more.
         case signingKeys
+        /// Kept for no repeated request any more.
+        case keptAnswers
 
         fileprivate func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
             switch self {
@@ -24,6 +26,7 @@ extension AccountStore {
             case .finishedMessages: OutboxRow.deleteFinished(before: cutoff, rowsMax: rowsMax)
             case .passwordAttempts: PasswordAttemptRow.deleteForgotten(before: cutoff, rowsMax: rowsMax)
             case .signingKeys: SigningKeyRow.deleteRetired(before: cutoff, rowsMax: rowsMax)
+            case .keptAnswers: KeptAnswerRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             }
         }
     }

@@ -28,6 +28,13 @@ package struct ProviderRegistry: Sendable {
         return fakes != nil && FakeProvider.providers.contains(provider)
     }
 
+    /// Whether somebody can be signed in by `provider` now: it is enabled, and its credentials can be verified.
+    package func canSignIn(_ provider: ProviderID, configuration: ProviderConfiguration?) -> Bool {
+        isEnabled(provider, configuration: configuration)
+            && (providers.contains { $0.speaks(for: provider) }
+                || (fakes != nil && FakeProvider.providers.contains(provider)))
+    }
+
     /// Judges `credential` by the rules of its provider.
     ///
     /// - Parameters:

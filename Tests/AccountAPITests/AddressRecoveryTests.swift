@@ -109,7 +109,9 @@ struct AddressRecoveryTests {
     @Test func `P17: with addresses protected a sign-up replaces no address either`() async throws {
         try await TestAPI.with(settings: protectedSettings) { api in
             let ada = try await api.signUp("ada@example.com")
-            let rows = try await api.service.database.rowCounts()
+            var rows = try await api.service.database.rowCounts()
+            // That somebody tried is all that is kept.
+            rows["account_events", default: 0] += 1
             let body: JSONValue = [
                 "idToken": ada["idToken"] ?? .null, "email": "thief@example.com", "password": "the thief's own",
             ]

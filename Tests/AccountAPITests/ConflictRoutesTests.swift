@@ -158,6 +158,7 @@ import Testing
             )
             expectProblem(answer)
             #expect(answer.problem == .insufficientUserAuthentication && answer.json["maxAge"] == 300)
+            #expect(answer.json["methods"] == ["password"], "\(answer.text)")
             #expect(
                 answer.headers[.wwwAuthenticate]
                     == #"Bearer error="insufficient_user_authentication", max_age="300""#

@@ -76,6 +76,8 @@ struct OpenAPIDocument {
             if schema["format"] == "date-time", text.wholeMatch(of: #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#) == nil {
                 defects.append("\(place): \(text) is no instant")
             }
+        case "boolean":
+            if value.bool == nil { defects.append("\(place): no Boolean") }
         case "integer":
             guard let number = value.integer else { return ["\(place): no integer"] }
             if let least = schema["minimum"]?.integer, number < least { defects.append("\(place): \(number)") }

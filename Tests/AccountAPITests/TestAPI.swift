@@ -141,6 +141,17 @@ struct Wire: Sendable {
         try await send(.post, path, Array(body.text.utf8), key: key, bearer: bearer)
     }
 
+    /// Posts an empty object under idempotency keys as they stand, those no client library would send among them.
+    func sendRaw(_ path: String, bearer: String, keys: [String]) async throws -> Answer {
+        try await respond(
+            to: .post,
+            path,
+            Array("{}".utf8),
+            headers: [("Host", "localhost"), ("Authorization", "Bearer \(bearer)")]
+                + keys.map { ("Idempotency-Key", $0) }
+        )
+    }
+
     func send(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -154,11 +165,25 @@ struct Wire: Sendable {
         if headers[.contentType] == nil { headers[.contentType] = "application/json" }
         if let bearer { headers[.authorization] = "Bearer \(bearer)" }
         let uri = key.map { "\(path)\(path.contains("?") ? "&" : "?")key=\($0)" } ?? path
+        return try await respond(
+            to: method,
+            uri,
+            body,
+            headers: [("Host", host)] + headers.map { ($0.name.rawName, $0.value) }
+        )
+    }
+
+    private func respond(
+        to method: HTTPRequest.Method,
+        _ target: String,
+        _ body: [UInt8],
+        headers: [(String, String)]
+    ) async throws -> Answer {
         let response = await responder.respond(
             to: ServerRequest(
                 method: method,
-                target: uri,
-                headers: HTTPHeaders([("Host", host)] + headers.map { ($0.name.rawName, $0.value) }),
+                target: target,
+                headers: HTTPHeaders(headers),
                 body: body.count > Self.bodyBytesMax ? .tooLarge : .complete(ByteBuffer(bytes: body)),
                 peer: nil
             )

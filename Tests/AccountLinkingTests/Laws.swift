@@ -487,7 +487,8 @@ struct UpdateLaws {
             guard case .apply(_, let change, let issuesTokens) = point.verdict.decision else { return nil }
             switch point.kind {
             case .changeEmail, .changePassword: return issuesTokens && change.endsSessions
-            case .resetPassword, .applyEmailCode, .verifyEmail, .unlink, .updateByAdmin: return !issuesTokens
+            case .resetPassword, .applyEmailCode, .verifyEmail, .unlink, .removeMethod, .updateByAdmin:
+                return !issuesTokens
             }
         }
     }
@@ -507,6 +508,17 @@ struct UpdateLaws {
             let after = account.applying(change)
             return Set(after.signInMethods).isSubset(of: [.password, .emailLink]) && after.isEmailVerified
                 && after.hasPassword
+        }
+    }
+
+    @Test func `on Concord's own routes a method goes only where one that could work is left`() {
+        checkLaw(UpdateCase.all.filter { $0.kind == .removeMethod }) { point in
+            guard case .apply(_, let change, _) = point.verdict.decision, let account = point.account else {
+                return nil
+            }
+            let left = account.applying(change).signInMethods
+            // A password without an address is no method, and may go.
+            return left == account.signInMethods || left.contains { $0 != .phone }
         }
     }
 

@@ -123,6 +123,7 @@ struct SignUpRows {
         let account = Account.fixture("o", email: ann, proof: .emailCode, password: true, emailLink: true)
         let unlinked = decideUnlink(
             policy: LinkPolicy(),
+            enabledProviders: [],
             account: account,
             removal: Removal(providers: [.password]),
             request: .client(isSessionRecent: false)

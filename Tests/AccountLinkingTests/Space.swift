@@ -317,6 +317,7 @@ struct UpdateCase {
         case verifyEmail = "verify e-mail"
         case changePassword = "change password"
         case unlink
+        case removeMethod = "remove a method"
         case updateByAdmin = "update by administrator"
     }
 
@@ -370,6 +371,7 @@ struct UpdateCase {
             policy.keepsLastSignInMethod = choices.chooseBool()
             verdict = decideUnlink(
                 policy: policy,
+                enabledProviders: choices.choose(from: [[], [.facebook]]),
                 account: account,
                 removal: choices.choose(from: [
                     Removal(), Removal(providers: [.password]), Removal(providers: [.phone]),
@@ -377,6 +379,14 @@ struct UpdateCase {
                     Removal(email: true), Removal(password: true),
                 ]),
                 request: .client(isSessionRecent: choices.chooseBool())
+            )
+        case .removeMethod:
+            verdict = decideRemoveMethod(
+                policy: policy,
+                enabledProviders: choices.choose(from: [[], [.facebook]]),
+                account: account,
+                method: choices.choose(from: [.password, .emailLink, .phone, .provider(.facebook)]),
+                isSessionRecent: choices.chooseBool()
             )
         case .updateByAdmin:
             let update = choices.choose(from: [

@@ -410,10 +410,12 @@ struct UnlinkRows {
         _ removal: Removal,
         policy: LinkPolicy = LinkPolicy(),
         recent: Bool = true,
-        request: RequestOrigin? = nil
+        request: RequestOrigin? = nil,
+        enabled: Set<ProviderID> = [.gitHub, .google]
     ) -> Verdict<UpdateDecision> {
         decideUnlink(
             policy: policy,
+            enabledProviders: enabled,
             account: account,
             removal: removal,
             request: request ?? .client(isSessionRecent: recent)
@@ -447,9 +449,61 @@ struct UnlinkRows {
         let linked = Account.fixture("a", phone: true, providers: [.gitHub: "g"])
         #expect(decide(linked, Removal(providers: [.phone, .gitHub]), policy: keeping) == refused)
         #expect(
-            decide(linked, Removal(providers: [.gitHub]), policy: keeping)
-                == applied { $0.unlinkedProviders = [.gitHub] }
+            decide(linked, Removal(providers: [.phone]), policy: keeping) == applied { $0.phone = .remove }
         )
+    }
+
+    @Test func `K2: only what works now counts as a method that is left`() {
+        let refused = Verdict<UpdateDecision>(.k2, .refuse(.lastSignInMethod))
+        let phone = Account.fixture("a", phone: true, providers: [.gitHub: "g"])
+        #expect(decide(phone, Removal(providers: [.gitHub]), policy: keeping) == refused)
+        let two = Account.fixture("a", providers: [.gitHub: "g", .google: "h"])
+        let unlinked = applied { $0.unlinkedProviders = [.gitHub] }
+        #expect(decide(two, Removal(providers: [.gitHub]), policy: keeping) == unlinked)
+        #expect(decide(two, Removal(providers: [.gitHub]), policy: keeping, enabled: [.gitHub]) == refused)
+        let password = Account.fixture("a", email: ann, password: true, providers: [.gitHub: "g"])
+        var noPasswords = keeping
+        noPasswords.allowsPasswordSignIn = false
+        #expect(decide(password, Removal(providers: [.gitHub]), policy: keeping) == unlinked)
+        #expect(decide(password, Removal(providers: [.gitHub]), policy: noPasswords) == refused)
+        #expect(decide(password, Removal(providers: [.gitHub])) == unlinked, "the compatible routes allow it")
+        // An address is no method: where none is lost, nothing is kept.
+        #expect(decide(.fixture("a", email: ann), Removal(email: true), policy: keeping).rule == .k3)
+    }
+
+    private func remove(
+        _ method: SignInMethod,
+        from account: Account,
+        recent: Bool = true
+    ) -> Verdict<UpdateDecision> {
+        decideRemoveMethod(
+            policy: LinkPolicy(),
+            enabledProviders: [.gitHub],
+            account: account,
+            method: method,
+            isSessionRecent: recent
+        )
+    }
+
+    @Test func `K6: on Concord's own routes the sign-in has to be recent, unless it would not help`() {
+        let account = Account.fixture("a", email: ann, password: true, providers: [.gitHub: "g", .google: "h"])
+        let tooOld = Verdict<UpdateDecision>(.k6, .refuse(.credentialTooOld))
+        #expect(remove(.provider(.google), from: account, recent: false) == tooOld)
+        #expect(
+            remove(.provider(.google), from: account) == applied { $0.unlinkedProviders = [.google] }
+        )
+        let last = Account.fixture("a", phone: true, providers: [.gitHub: "g"])
+        for recent in [true, false] {
+            #expect(remove(.provider(.gitHub), from: last, recent: recent).rule == .k2)
+            #expect(remove(.password, from: last, recent: recent).rule == .k1)
+        }
+        #expect(remove(.phone, from: last) == applied { $0.phone = .remove })
+    }
+
+    @Test func `K3: one method goes and nothing else`() {
+        let account = Account.fixture("a", email: ann, proof: .emailLink, password: true, emailLink: true)
+        #expect(remove(.password, from: account) == applied { $0.password = .remove })
+        #expect(remove(.emailLink, from: account) == applied { $0.emailLink = false })
     }
 
     @Test func `K3: unlinking the password takes hash and link flag and keeps the address`() {

@@ -296,11 +296,24 @@ private struct Chance {
             let removal = Removal(
                 providers: Set([ProviderID.google, .password, .phone].filter { _ in isLucky() }),
                 email: isLucky(oneIn: 3),
-                password: isLucky(oneIn: 3)
+                password: isLucky(oneIn: 3),
+                emailLink: isLucky(oneIn: 3)
             )
+            let enabled = Set([ProviderID.google, .gitHub].filter { _ in isLucky() })
+            if isLucky() {
+                return .update(
+                    .removeMethod(
+                        account: account("T"),
+                        enabledProviders: enabled,
+                        method: pick([.password, .emailLink, .phone, .provider(.google)]),
+                        isSessionRecent: isLucky()
+                    )
+                )
+            }
             return .update(
                 .unlink(
                     account: account("T"),
+                    enabledProviders: enabled,
                     removal: removal,
                     request: isLucky(oneIn: 4) ? .administrator : .client(isSessionRecent: isLucky())
                 )

@@ -81,6 +81,8 @@ private let statements: [Statement] = {
         openedAt: origin,
         expiresAt: later
     )
+    let answerKey = KeptAnswerKey(tenant: tenant, user: fixed, digest: Array(repeating: 1, count: 32))
+    let answer = KeptAnswer(requestDigest: Array(repeating: 2, count: 32), sealedAnswer: [3])
     let config = ProviderConfigRecord(provider: .google, isEnabled: true)
     let serviceAccount = ServiceAccountRecord(
         keyID: "key",
@@ -122,6 +124,10 @@ private let statements: [Statement] = {
             sql: IdentifierRow.anyFederated(of: .google, tenant: tenant).sql,
             isHot: false
         ),
+        Statement(
+            name: "IdentifierRow.federated",
+            sql: IdentifierRow.federated(after: .beginning(of: .google), countMax: 10, tenant: tenant).sql
+        ),
         Statement(name: "IdentifierRow.claim", sql: IdentifierRow.claim(email, for: fixed, tenant: tenant)),
         Statement(name: "IdentifierRow.owner", sql: IdentifierRow.owner(of: email, tenant: tenant).sql),
         Statement(
@@ -139,6 +145,22 @@ private let statements: [Statement] = {
             isHot: false
         ),
         Statement(name: "IdentifierRow.release", sql: IdentifierRow.release(email, of: fixed, tenant: tenant)),
+        Statement(name: "KeptAnswerRow.deleteAll", sql: KeptAnswerRow.deleteAll(tenant: tenant), isHot: false),
+        Statement(
+            name: "KeptAnswerRow.deleteAnswers",
+            sql: KeptAnswerRow.deleteAnswers(to: fixed, tenant: tenant)
+        ),
+        Statement(
+            name: "KeptAnswerRow.deleteExpired",
+            sql: KeptAnswerRow.deleteExpired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(name: "KeptAnswerRow.deleteOver", sql: KeptAnswerRow.deleteOver(answerKey, at: origin)),
+        Statement(
+            name: "KeptAnswerRow.insert",
+            sql: KeptAnswerRow.insert(answer, for: answerKey, until: later)
+        ),
+        Statement(name: "KeptAnswerRow.withKey", sql: KeptAnswerRow.withKey(answerKey, at: origin).sql),
         Statement(name: "LinkedProviderRow.delete", sql: LinkedProviderRow.delete(.google, of: fixed, tenant: tenant)),
         Statement(name: "LinkedProviderRow.put", sql: LinkedProviderRow.put(provider, for: fixed, tenant: tenant)),
         Statement(
@@ -423,6 +445,9 @@ struct PlanTests {
                 'user' || n || '@example.com', now(), now() + interval '1 hour' FROM generate_series(1, 1000) AS n;
         INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
             SELECT sha256(convert_to('user' || n || '@example.com', 'UTF8')), 1, now(), now() + interval '1 day'
+            FROM generate_series(1, 1000) AS n;
+        INSERT INTO kept_answers (user_id, key_digest, request_digest, sealed_answer, expires_at)
+            SELECT 'user-' || n, sha256(n::text::bytea), sha256(n::text::bytea), 'x', now() + interval '1 day'
             FROM generate_series(1, 1000) AS n;
         ANALYZE;
         """

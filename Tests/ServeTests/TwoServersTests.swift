@@ -296,6 +296,46 @@ import Testing
         }
     }
 
+    @Test func `of the last two methods, taken off at once in both dialects, one stays`() async throws {
+        let settings = ProjectSettings.developmentDefaults.setting("concord", ["keepsLastSignInMethod": true])
+        try await TwoServers.with(settings: settings) { servers in
+            let account = try await servers.first.signInWithIdp(servers.credential(.one, subject: "ada-1")).success()
+            let session = try account.text("idToken")
+            let second = try servers.credential(.two, subject: "ada-2", idToken: session)
+            _ = try await servers.second.signInWithIdp(second).success()
+            let answers = try await servers.race { server, number in
+                let provider = TwoServers.Provider.allCases[number / 2 % 2]
+                guard (number / 4).isMultiple(of: 2) else {
+                    return try await server.post(
+                        "/v1/accounts:update",
+                        ["idToken": .string(session), "deleteProvider": [.string(provider.rawValue)]]
+                    )
+                }
+                return try await server.send(
+                    .DELETE,
+                    "/concord/v1/account/methods/" + provider.rawValue,
+                    key: nil,
+                    authorization: "Bearer " + session
+                )
+            }
+            try await servers.expectSound(answers)
+            let left: [String?] = try await servers.database.rows("SELECT provider_id FROM linked_providers")
+            #expect(left.count == 1)
+            #expect(try await servers.database.accountRowCounts()["sign_in_methods"] == 1)
+            #expect(
+                try await servers.database.count("SELECT count(*) FROM account_events WHERE kind = 'user-updated'") == 1
+            )
+            for (number, answer) in answers.enumerated() {
+                guard left.contains(TwoServers.Provider.allCases[number / 2 % 2].rawValue) else {
+                    #expect(answer.status == 200, "\(answer.text)")
+                    continue
+                }
+                let isOwn = (number / 4).isMultiple(of: 2)
+                #expect(isOwn ? answer.status == 409 : answer.code == "LAST_SIGN_IN_METHOD", "\(answer.text)")
+            }
+        }
+    }
+
     @Test func `an address that two accounts change to belongs to one of them`() async throws {
         try await TwoServers.with { servers in
             let sessions = [

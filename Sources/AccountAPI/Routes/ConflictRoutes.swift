@@ -12,7 +12,7 @@ extension Route {
     static let conflict = Route(.get, "/concord/v1/conflict", service: .concord, access: .anyone) { request in
         let view = try await request.operations
             .conflict(request.conflictHandle(), proofToken: request.proofToken, tenant: request.tenant)
-            .value(request)
+            .valueOrProblem()
         return .conflict(view)
     }
 
@@ -27,31 +27,29 @@ extension Route {
         let expectedVersion = try request.expectedVersion.version()
         switch try request.body.nonEmptyString("kind").flatMap(ConflictProofKind.init(rawValue:)) {
         case .mailbox:
-            let view = try await request.operations
-                .startMailboxProof(
+            return try await request.answer(boundTo: handle, as: APIResponse.accepted) { once in
+                try await request.operations.startMailboxProof(
                     handle,
                     tenant: request.tenant,
                     expectedVersion: expectedVersion,
                     locale: request.locale,
-                    requestedFrom: request.clientAddress
+                    requestedFrom: request.clientAddress,
+                    once: once
                 )
-                .value(request)
-            var answer = APIResponse.conflict(view)
-            answer.isAccepted = true
-            return answer
+            }
         case .session:
             guard let idToken = try request.body.nonEmptyString("idToken") else {
                 throw Problem(.malformedRequest, "idToken is missing.")
             }
-            let proven = try await request.operations
-                .proveBySession(
+            return try await request.answer(boundTo: handle, as: APIResponse.proven) { once in
+                try await request.operations.proveBySession(
                     handle,
                     idToken: idToken,
                     tenant: request.tenant,
-                    expectedVersion: expectedVersion
+                    expectedVersion: expectedVersion,
+                    once: once
                 )
-                .value(request)
-            return .proven(proven)
+            }
         case nil:
             throw Problem(.malformedRequest, "kind must be mailbox or session.")
         }
@@ -70,15 +68,16 @@ extension Route {
         case (nil, let secret?): answer = .linkSecret(secret)
         default: throw Problem(.malformedRequest, "Either code or linkSecret is needed.")
         }
-        let proven = try await request.operations
-            .completeMailboxProof(
-                request.conflictHandle(),
+        let handle = try request.conflictHandle()
+        return try await request.answer(boundTo: handle, as: APIResponse.proven) { once in
+            try await request.operations.completeMailboxProof(
+                handle,
                 answer,
                 tenant: request.tenant,
-                expectedVersion: request.expectedVersion.version()
+                expectedVersion: request.expectedVersion.version(),
+                once: once
             )
-            .value(request)
-        return .proven(proven)
+        }
     }
 
     /// `POST /concord/v1/conflict:resolve`: links the credential and signs in, in one step.
@@ -88,17 +87,15 @@ extension Route {
         service: .concord,
         access: .anyone
     ) { request in
-        let signedIn = try await request.operations
-            .resolveConflict(
-                request.conflictHandle(),
+        let handle = try request.conflictHandle()
+        return try await request.answer(boundTo: handle, as: APIResponse.resolved) { once in
+            try await request.operations.resolveConflict(
+                handle,
                 proofToken: request.body.nonEmptyString("proofToken"),
                 tenant: request.tenant,
-                expectedVersion: request.expectedVersion.version()
+                expectedVersion: request.expectedVersion.version(),
+                once: once
             )
-            .value(request)
-        return .object(after: signedIn.decision) { writer in
-            writer.field("localId", signedIn.user.id.rawValue)
-            writer.tokens(signedIn.tokens)
         }
     }
 
@@ -109,14 +106,15 @@ extension Route {
         service: .concord,
         access: .anyone
     ) { request in
-        let view = try await request.operations
-            .declineConflict(
-                request.conflictHandle(),
+        let handle = try request.conflictHandle()
+        return try await request.answer(boundTo: handle, as: APIResponse.conflict) { once in
+            try await request.operations.declineConflict(
+                handle,
                 tenant: request.tenant,
-                expectedVersion: request.expectedVersion.version()
+                expectedVersion: request.expectedVersion.version(),
+                once: once
             )
-            .value(request)
-        return .conflict(view)
+        }
     }
 }
 
@@ -129,21 +127,28 @@ extension APIRequest {
     }
 }
 
-extension Outcome {
-    /// The result, or the problem that answers the denial.
-    fileprivate func value(_ request: APIRequest) throws(Problem) -> Value {
-        try valueOrProblem(maxAgeSeconds: request.operations.project.settings.policy.recentSignInSeconds)
-    }
-}
-
 extension APIResponse {
-    fileprivate static func conflict(_ view: ConflictView) -> APIResponse {
+    /// Something has begun: a mail is on its way.
+    @Sendable fileprivate static func accepted(_ view: ConflictView) -> APIResponse {
+        var response = conflict(view)
+        response.isAccepted = true
+        return response
+    }
+
+    @Sendable fileprivate static func resolved(_ signedIn: SignedIn) -> APIResponse {
+        .object(after: signedIn.decision) { writer in
+            writer.field("localId", signedIn.user.id.rawValue)
+            writer.tokens(signedIn.tokens)
+        }
+    }
+
+    @Sendable fileprivate static func conflict(_ view: ConflictView) -> APIResponse {
         var response = APIResponse.object { writer in writer.fields(of: view) }
         response.version = view.version
         return response
     }
 
-    fileprivate static func proven(_ proven: ProvenConflict) -> APIResponse {
+    @Sendable fileprivate static func proven(_ proven: ProvenConflict) -> APIResponse {
         var response = APIResponse.object { writer in
             writer.field("conflict", object: { writer in writer.fields(of: proven.view) })
             writer.field("proofToken", proven.proofToken)

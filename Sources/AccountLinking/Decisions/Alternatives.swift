@@ -168,14 +168,30 @@ extension SignInQuestion {
 extension UpdateQuestion {
     fileprivate func with(_ fact: DecidingFact) -> UpdateQuestion? {
         switch self {
-        case .unlink(let account, let removal, let request):
+        case .unlink(var account, let enabledProviders, let removal, var request):
             switch (fact, request) {
-            case (.accountDisabled, _):
-                return .unlink(account: account.with(fact, nil), removal: removal, request: request)
-            case (.sessionRecent, .client(let isRecent)):
-                return .unlink(account: account, removal: removal, request: .client(isSessionRecent: !isRecent))
+            case (.accountDisabled, _): account = account.with(fact, nil)
+            case (.sessionRecent, .client(let isRecent)): request = .client(isSessionRecent: !isRecent)
             default: return nil
             }
+            return .unlink(
+                account: account,
+                enabledProviders: enabledProviders,
+                removal: removal,
+                request: request
+            )
+        case .removeMethod(var account, let enabledProviders, let method, var isSessionRecent):
+            switch fact {
+            case .accountDisabled: account = account.with(fact, nil)
+            case .sessionRecent: isSessionRecent.toggle()
+            default: return nil
+            }
+            return .removeMethod(
+                account: account,
+                enabledProviders: enabledProviders,
+                method: method,
+                isSessionRecent: isSessionRecent
+            )
         case .resetPassword(let account, let address):
             switch fact {
             case .accountDisabled, .emailProven:

@@ -74,7 +74,8 @@ package enum SignInQuestion: Sendable, Hashable {
 
 /// What the rules are asked when methods are taken off an account, or an administrator changes it.
 package enum UpdateQuestion: Sendable, Hashable {
-    case unlink(account: Account, removal: Removal, request: RequestOrigin)
+    case unlink(account: Account, enabledProviders: Set<ProviderID>, removal: Removal, request: RequestOrigin)
+    case removeMethod(account: Account, enabledProviders: Set<ProviderID>, method: SignInMethod, isSessionRecent: Bool)
     case resetPassword(account: Account?, address: EmailAddress)
     case updateByAdmin(
         account: Account?,
@@ -86,8 +87,22 @@ package enum UpdateQuestion: Sendable, Hashable {
 
     package func verdict(_ policy: LinkPolicy) -> Verdict<UpdateDecision> {
         switch self {
-        case .unlink(let account, let removal, let request):
-            decideUnlink(policy: policy, account: account, removal: removal, request: request)
+        case .unlink(let account, let enabledProviders, let removal, let request):
+            decideUnlink(
+                policy: policy,
+                enabledProviders: enabledProviders,
+                account: account,
+                removal: removal,
+                request: request
+            )
+        case .removeMethod(let account, let enabledProviders, let method, let isSessionRecent):
+            decideRemoveMethod(
+                policy: policy,
+                enabledProviders: enabledProviders,
+                account: account,
+                method: method,
+                isSessionRecent: isSessionRecent
+            )
         case .resetPassword(let account, let address):
             decideResetPassword(policy: policy, account: account, address: address)
         case .updateByAdmin(let account, let update, let emailOwner, let phoneOwner, let identityOwner):

@@ -117,12 +117,13 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case w3 = "W3"
     case w4 = "W4"
 
-    // Removing providers and attributes (`decideUnlink`).
+    // Removing providers and attributes (`decideUnlink`, `decideRemoveMethod`).
     case k1 = "K1"
     case k2 = "K2"
     case k3 = "K3"
     case k4 = "K4"
     case k5 = "K5"
+    case k6 = "K6"
 
     // Editing the profile (`decideEditProfile`).
     case f1 = "F1"

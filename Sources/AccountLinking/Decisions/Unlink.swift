@@ -6,11 +6,29 @@ package struct Removal: Sendable, Hashable {
     package var email: Bool
     /// `deleteAttribute: PASSWORD`: the hash alone.
     package var password: Bool
+    /// The link flag alone.
+    package var emailLink: Bool
 
-    package init(providers: Set<ProviderID> = [], email: Bool = false, password: Bool = false) {
+    package init(
+        providers: Set<ProviderID> = [],
+        email: Bool = false,
+        password: Bool = false,
+        emailLink: Bool = false
+    ) {
         self.providers = providers
         self.email = email
         self.password = password
+        self.emailLink = emailLink
+    }
+
+    /// One sign-in method, and nothing else.
+    package init(_ method: SignInMethod) {
+        switch method {
+        case .password: self.init(password: true)
+        case .emailLink: self.init(emailLink: true)
+        case .phone: self.init(providers: [.phone])
+        case .provider(let provider): self.init(providers: [provider])
+        }
     }
 }
 
@@ -19,9 +37,11 @@ package struct Removal: Sendable, Hashable {
 /// Total and pure; the first matching rule wins. Unlinking `password` keeps the address and its claim (P7). What the
 /// account does not have is no error: the SDKs refuse `no-such-provider` themselves.
 ///
+/// - `enabledProviders`: those whose credentials are accepted now; the others are no way in that could be left.
 /// - `request`: an administrator may take the last method, and may unlink from a disabled account.
 package func decideUnlink(
     policy: LinkPolicy,
+    enabledProviders: Set<ProviderID>,
     account: Account,
     removal: Removal,
     request: RequestOrigin
@@ -40,7 +60,7 @@ package func decideUnlink(
     var change = AccountChange()
     let unlinksPassword = removal.providers.contains(.password)
     if account.hasPassword, unlinksPassword || removal.password { change.password = .remove }
-    if account.hasEmailLink, unlinksPassword || removal.email { change.emailLink = false }
+    if account.hasEmailLink, unlinksPassword || removal.email || removal.emailLink { change.emailLink = false }
     if account.email != nil, removal.email { change.email = .remove }
     if account.phoneNumber != nil, removal.providers.contains(.phone) { change.phone = .remove }
     change.unlinkedProviders = removal.providers.intersection(account.linkedProviders.keys)
@@ -48,8 +68,38 @@ package func decideUnlink(
     if change.isEmpty { return Verdict(.k1, .unchanged(account.id)) }
     if change.email == .remove, !isSessionRecent { return Verdict(.k5, .refuse(.credentialTooOld)) }
     if keepsLastMethod {
-        let isLast = !account.signInMethods.isEmpty && account.applying(change).signInMethods.isEmpty
-        if isLast { return Verdict(.k2, .refuse(.lastSignInMethod)) }
+        let left = account.applying(change)
+        let losesMethod = left.signInMethods != account.signInMethods
+        if losesMethod, workingMethods(of: left, policy: policy, enabledProviders: enabledProviders).isEmpty {
+            return Verdict(.k2, .refuse(.lastSignInMethod))
+        }
     }
     return Verdict(.k3, .apply(account.id, change, issuesTokens: false))
+}
+
+/// Decides whether the user's own session takes a sign-in method off the account, on Concord's own routes: as
+/// `decideUnlink`, but the last method that works always stays, and the sign-in has to be recent.
+///
+/// Total and pure. What is refused whoever signs in is refused before anybody is asked to sign in anew.
+///
+/// - `enabledProviders`: those whose credentials are accepted now.
+/// - `isSessionRecent`: whether its sign-in is recent enough for `SensitiveOperation.removeMethod`.
+package func decideRemoveMethod(
+    policy: LinkPolicy,
+    enabledProviders: Set<ProviderID>,
+    account: Account,
+    method: SignInMethod,
+    isSessionRecent: Bool
+) -> Verdict<UpdateDecision> {
+    var policy = policy
+    policy.keepsLastSignInMethod = true
+    let verdict = decideUnlink(
+        policy: policy,
+        enabledProviders: enabledProviders,
+        account: account,
+        removal: Removal(method),
+        request: .client(isSessionRecent: isSessionRecent)
+    )
+    if case .apply = verdict.decision, !isSessionRecent { return Verdict(.k6, .refuse(.credentialTooOld)) }
+    return verdict
 }

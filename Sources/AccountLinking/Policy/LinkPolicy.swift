@@ -17,7 +17,8 @@ package struct LinkPolicy: Sendable, Hashable {
     package var requiresEnrolledSecondFactors = false
     /// `passwordReset.unlinksProviders` (R2, `spec/09` 12).
     package var passwordResetUnlinksProviders = true
-    /// Refuses to unlink the last method on the compatible routes (`spec/09` 13; production allows it).
+    /// Refuses to unlink the last method that works on the compatible routes (`spec/09` 13; production allows it).
+    /// Concord's own routes always refuse it.
     package var keepsLastSignInMethod = false
     /// The greatest age of a sign-in that a sensitive operation accepts, in seconds; 0 means "always reauthenticate".
     package var recentSignInSeconds: Int64 = 300

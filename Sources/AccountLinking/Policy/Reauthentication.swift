@@ -1,18 +1,22 @@
 /// What only somebody who signed in a moment ago may do (`spec/04` §6).
 ///
-/// Profile edits, unlinking, linking a provider or a number, lookups, refreshes and session cookies are not sensitive.
-package enum SensitiveOperation: Sendable, Hashable, CaseIterable {
-    case deleteAccount
+/// Profile edits, unlinking on the compatible routes, linking a provider or a number, lookups, refreshes and session
+/// cookies are not sensitive.
+/// Raw values are names on the wire.
+package enum SensitiveOperation: String, Sendable, Hashable, CaseIterable {
+    case deleteAccount = "delete-account"
     /// Also removing the address, and replacing it by linking a password or an e-mail link with another one.
-    case changeEmail
+    case changeEmail = "change-email"
     /// Also setting the first password.
-    case changePassword
-    case enrollSecondFactor
-    case withdrawSecondFactor
+    case changePassword = "change-password"
+    case enrollSecondFactor = "enroll-second-factor"
+    case withdrawSecondFactor = "withdraw-second-factor"
     /// Asking for a code that will change the address (`VERIFY_AND_CHANGE_EMAIL`).
-    case requestEmailChange
+    case requestEmailChange = "request-email-change"
     /// Showing by a session that a conflict is about one's own account.
-    case proveConflict
+    case proveConflict = "prove-conflict"
+    /// Taking a sign-in method off the account, on Concord's own routes.
+    case removeMethod = "remove-method"
 }
 
 /// How recent a sign-in must be.
@@ -34,6 +38,17 @@ package enum ReauthenticationRequirement: Sendable, Hashable {
     }
 }
 
+extension LinkPolicy {
+    /// How recent the sign-in of a session must be before `operation`; anonymous accounts aside.
+    package func reauthentication(for operation: SensitiveOperation) -> ReauthenticationRequirement {
+        switch operation {
+        case .deleteAccount, .changeEmail, .changePassword, .enrollSecondFactor, .withdrawSecondFactor,
+            .requestEmailChange, .proveConflict, .removeMethod:
+            .required(maximumAgeSeconds: recentSignInSeconds)
+        }
+    }
+}
+
 /// How recent the sign-in of a session must be before `operation` on `account`.
 ///
 /// Anonymous accounts are exempt: they have nothing to sign in again with (`spec/04` §6).
@@ -42,10 +57,76 @@ package func reauthentication(
     operation: SensitiveOperation,
     account: Account
 ) -> ReauthenticationRequirement {
-    if account.isAnonymous { return .notRequired }
-    switch operation {
-    case .deleteAccount, .changeEmail, .changePassword, .enrollSecondFactor, .withdrawSecondFactor,
-        .requestEmailChange, .proveConflict:
-        return .required(maximumAgeSeconds: policy.recentSignInSeconds)
+    account.isAnonymous ? .notRequired : policy.reauthentication(for: operation)
+}
+
+/// A way in which a user can sign in anew.
+package enum ReauthenticationMethod: Sendable, Hashable {
+    case signIn(SignInMethod)
+    /// The app's backend knows the user and mints a custom token.
+    case customToken
+
+    /// The name on the wire: that of the sign-in method, or `custom`.
+    package var name: String {
+        switch self {
+        case .signIn(let method): method.name
+        case .customToken: "custom"
+        }
     }
+}
+
+/// The ways in which the user of `account` can sign in anew now. Where second factors are asked for, each of them asks
+/// for the second factor as well.
+///
+/// Total and pure. Nobody who has to sign in anew is left without a way: whom no method of the account lets in, such as
+/// somebody who has but a number, the app's backend can still answer for, with a custom token. Empty only for a disabled
+/// account, which nobody may enter.
+///
+/// - `enabledProviders`: those whose credentials are accepted now.
+package func reauthenticationMethods(
+    of account: Account,
+    policy: LinkPolicy,
+    enabledProviders: Set<ProviderID>
+) -> [ReauthenticationMethod] {
+    if account.isDisabled { return [] }
+    var methods = workingMethods(of: account, policy: policy, enabledProviders: enabledProviders)
+        .map(ReauthenticationMethod.signIn)
+    // The owner of a proven address is let in by a mailed link although none was ever followed (row M2). Where nobody has
+    // shown to own it, the link would take every other method away (row M3), so it is offered only to who has none.
+    if account.email != nil, !account.hasEmailLink, policy.allowsEmailLinkSignIn,
+        account.isEmailVerified || account.signInMethods.isEmpty
+    {
+        methods.append(.signIn(.emailLink))
+    }
+    if account.usesCustomTokens || methods.isEmpty { methods.append(.customToken) }
+    return methods
+}
+
+/// What is asked of a session whose sign-in is too old (RFC 9470 §3).
+package struct ReauthenticationChallenge: Sendable, Hashable {
+    /// In whole seconds since the sign-in itself.
+    package let maximumAgeSeconds: Int64
+    /// What satisfies it, for this user.
+    package let methods: [ReauthenticationMethod]
+}
+
+/// What a session has to do before `operation` on its account; `nil` when its sign-in is recent enough.
+///
+/// - `enabledProviders`: those whose credentials are accepted now.
+/// - `authTime`: when the session signed in.
+package func reauthenticationChallenge(
+    policy: LinkPolicy,
+    operation: SensitiveOperation,
+    account: Account,
+    enabledProviders: Set<ProviderID>,
+    authTime: Timestamp,
+    now: Timestamp
+) -> ReauthenticationChallenge? {
+    let requirement = reauthentication(policy: policy, operation: operation, account: account)
+    guard case .required(let maximumAgeSeconds) = requirement, !requirement.isMet(authTime: authTime, now: now)
+    else { return nil }
+    return ReauthenticationChallenge(
+        maximumAgeSeconds: maximumAgeSeconds,
+        methods: reauthenticationMethods(of: account, policy: policy, enabledProviders: enabledProviders)
+    )
 }

@@ -91,12 +91,18 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         locale: String?,
-        requestedFrom: String?
+        requestedFrom: String?,
+        once: Once<ConflictView>? = nil
     ) async throws -> Outcome<ConflictView> {
         let now = effects.now()
         let secrets = ConflictProofSecrets(effects: effects)
         let eventID = effects.newEventID()
-        return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
+        return try await decideAndApply(
+            on: handle,
+            tenant: tenant,
+            expectedVersion: expectedVersion,
+            once: once
+        ) { loaded in
             let verdict = decideStartProof(
                 policy: policy,
                 conflict: loaded.conflict.facts,
@@ -147,13 +153,15 @@ extension AccountOperations {
                 isWithheld: user.email == nil,
                 sealer: sealer
             )
+            let view = view(of: conflict.raised, credential, provenBy: nil, now: now)
             let applied = try await store.change(
                 conflict,
                 at: now,
                 event: AccountEvent(id: eventID, occurredAt: now, kind: .conflictProofRequested, rule: verdict.rule),
                 companions: [.enqueue(message)]
+                    + keeping(view, for: once, of: conflict.user, tenant: tenant, at: now)
             )
-            return applied == .applied ? .success(view(of: conflict.raised, credential, provenBy: nil, now: now)) : nil
+            return applied == .applied ? .success(view) : nil
         }
     }
 
@@ -164,12 +172,18 @@ extension AccountOperations {
         _ handle: String,
         _ answer: ConflictProofAnswer,
         tenant: TenantID,
-        expectedVersion: Int64?
+        expectedVersion: Int64?,
+        once: Once<ProvenConflict>? = nil
     ) async throws -> Outcome<ProvenConflict> {
         let now = effects.now()
         let token = Base64URL.encode(effects.randomBytes(32))
         let eventID = effects.newEventID()
-        return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
+        return try await decideAndApply(
+            on: handle,
+            tenant: tenant,
+            expectedVersion: expectedVersion,
+            once: once
+        ) { loaded in
             let kind = loaded.conflict.proof?.facts.binding.kind ?? .mailbox
             let verdict = decideProveConflict(
                 conflict: loaded.conflict.facts,
@@ -197,7 +211,15 @@ extension AccountOperations {
             case .proven:
                 conflict.proof?.linkHash = nil
                 conflict.proof?.sealedCode = nil
-                return try await prove(conflict, loaded.user, verdict.rule, token: token, eventID: eventID, at: now)
+                return try await prove(
+                    conflict,
+                    loaded.user,
+                    verdict.rule,
+                    token: token,
+                    eventID: eventID,
+                    once: once,
+                    at: now
+                )
             }
         }
     }
@@ -207,7 +229,8 @@ extension AccountOperations {
         _ handle: String,
         idToken: String,
         tenant: TenantID,
-        expectedVersion: Int64?
+        expectedVersion: Int64?,
+        once: Once<ProvenConflict>? = nil
     ) async throws -> Outcome<ProvenConflict> {
         let session: AuthenticatedSession
         switch try await authenticate(idToken: idToken, tenant: tenant) {
@@ -217,15 +240,26 @@ extension AccountOperations {
         let now = effects.now()
         let token = Base64URL.encode(effects.randomBytes(32))
         let eventID = effects.newEventID()
-        return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
+        let challenge = challenge(session, for: .proveConflict, now: now)
+        return try await decideAndApply(
+            on: handle,
+            tenant: tenant,
+            expectedVersion: expectedVersion,
+            once: once
+        ) { loaded in
             let verdict = decideProveBySession(
                 conflict: loaded.conflict.facts,
                 handleTenant: tenant,
                 session: session.user.id,
-                isSessionRecent: session.isRecent(for: .proveConflict, policy: policy, now: now),
+                isSessionRecent: challenge == nil,
                 now: now
             )
-            if case .refuse(let refusal) = verdict.decision { return .denied(.conflict(refusal)) }
+            if case .refuse(let refusal) = verdict.decision {
+                if refusal == .refused(.credentialTooOld), let challenge {
+                    return .denied(.reauthenticationRequired(challenge))
+                }
+                return .denied(.conflict(refusal))
+            }
             let user: UserRecord
             switch session.stillHolds(loaded.user) {
             case .denied(let denial): return .denied(denial)
@@ -239,7 +273,15 @@ extension AccountOperations {
                     expiresAt: min(now.adding(seconds: Self.proofLifetimeSeconds), conflict.expiresAt)
                 )
             )
-            return try await prove(conflict, user, verdict.rule, token: token, eventID: eventID, at: now)
+            return try await prove(
+                conflict,
+                user,
+                verdict.rule,
+                token: token,
+                eventID: eventID,
+                once: once,
+                at: now
+            )
         }
     }
 
@@ -249,15 +291,20 @@ extension AccountOperations {
         _ rule: Rule,
         token: String,
         eventID: AccountEvent.ID,
+        once: Once<ProvenConflict>?,
         at now: Timestamp
     ) async throws -> Outcome<ProvenConflict>? {
         var conflict = conflict
         conflict.state = .proven
         conflict.proof?.tokenHash = ConflictProofSecrets.hash(of: token)
+        let proven = ProvenConflict(
+            view: view(of: conflict.raised, try open(conflict), provenBy: user, now: now),
+            proofToken: token
+        )
         let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictProven, rule: rule)
-        guard try await store.change(conflict, at: now, event: event) == .applied else { return nil }
-        let view = view(of: conflict.raised, try open(conflict), provenBy: user, now: now)
-        return .success(ProvenConflict(view: view, proofToken: token))
+        let kept = try keeping(proven, for: once, of: conflict.user, tenant: conflict.tenant, at: now)
+        guard try await store.change(conflict, at: now, event: event, companions: kept) == .applied else { return nil }
+        return .success(proven)
     }
 }
 

@@ -35,6 +35,8 @@ struct LoadedConflict: Sendable {
     /// `nil` when it is gone.
     let user: UserRecord?
     let identityOwner: UserID?
+    /// The answer that is kept for the request, where it was made before.
+    var answer: KeptAnswer?
 }
 
 extension AccountOperations {
@@ -74,17 +76,46 @@ extension AccountOperations {
         }
     }
 
+    /// The same, with the answer that is kept under `key`.
+    private func load<Value>(
+        _ handle: String,
+        tenant: TenantID,
+        answerTo once: Once<Value>?
+    ) async throws -> LoadedConflict? {
+        guard let once else { return try await load(handle, tenant: tenant) }
+        guard let handle = ConflictHandle(handle, sealer: sealer) else { return nil }
+        let found = try await store.conflictFacts(
+            handle.conflict,
+            of: handle.user,
+            identity: .federated(handle.identity),
+            tenant: tenant,
+            answerTo: once.key(of: handle.user, tenant: tenant),
+            at: effects.now()
+        )
+        return found.conflict.map {
+            LoadedConflict(conflict: $0, user: found.user, identityOwner: found.identityOwner, answer: found.answer)
+        }
+    }
+
     /// Runs `attempt` on the conflict a handle names, as `decideAndApply`: loaded anew before each attempt.
     ///
-    /// `expectedVersion`: the version the caller has seen; `nil` accepts any.
+    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. `once`: what was applied already is not
+    /// applied again, whatever has become of the conflict since.
     func decideAndApply<Value: Sendable>(
         on handle: String,
         tenant: TenantID,
         expectedVersion: Int64?,
+        once: Once<Value>? = nil,
         _ attempt: (LoadedConflict) async throws -> Outcome<Value>?
     ) async throws -> Outcome<Value> {
         try await decideAndApply {
-            guard let loaded = try await load(handle, tenant: tenant) else { return .denied(.conflict(.unknown)) }
+            guard let loaded = try await load(handle, tenant: tenant, answerTo: once) else {
+                return .denied(.conflict(.unknown))
+            }
+            let user = loaded.conflict.user
+            if let denial = try denial(of: once, answered: loaded.answer, of: user, tenant: tenant) {
+                return .denied(denial)
+            }
             if let expectedVersion, expectedVersion != loaded.conflict.version { return .denied(.versionMismatch) }
             return try await attempt(loaded)
         }

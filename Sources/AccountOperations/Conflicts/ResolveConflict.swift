@@ -8,16 +8,22 @@ extension AccountOperations {
     ///
     /// Everything is decided anew, as the account stands now. Of many callers at once exactly one is signed in.
     ///
-    /// `proofToken`: what was handed out for the proof.
+    /// `proofToken`: what was handed out for the proof. `once`: where the caller may repeat the request.
     package func resolveConflict(
         _ handle: String,
         proofToken: String?,
         tenant: TenantID,
-        expectedVersion: Int64?
+        expectedVersion: Int64?,
+        once: Once<SignedIn>? = nil
     ) async throws -> Outcome<SignedIn> {
         let now = effects.now()
         let eventID = effects.newEventID()
-        return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
+        return try await decideAndApply(
+            on: handle,
+            tenant: tenant,
+            expectedVersion: expectedVersion,
+            once: once
+        ) { loaded in
             let credential = try open(loaded.conflict).credential
             let policy = policy
             let question = ResolutionQuestion(
@@ -60,6 +66,7 @@ extension AccountOperations {
                 attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
                 attempt.decisions = [decision]
                 attempt.companions = [.resolve(loaded.conflict, at: attempt.now)]
+                attempt.once = once
                 return try await complete(
                     Verdict(verdict.rule, .signIn(user, change, emailWasRecycled: false)),
                     loaded: [loaded.user],
@@ -74,18 +81,28 @@ extension AccountOperations {
     package func declineConflict(
         _ handle: String,
         tenant: TenantID,
-        expectedVersion: Int64?
+        expectedVersion: Int64?,
+        once: Once<ConflictView>? = nil
     ) async throws -> Outcome<ConflictView> {
         let now = effects.now()
         let eventID = effects.newEventID()
-        return try await decideAndApply(on: handle, tenant: tenant, expectedVersion: expectedVersion) { loaded in
+        return try await decideAndApply(
+            on: handle,
+            tenant: tenant,
+            expectedVersion: expectedVersion,
+            once: once
+        ) { loaded in
             let verdict = decideDeclineConflict(conflict: loaded.conflict.facts, handleTenant: tenant, now: now)
             if let refusal = verdict.decision { return .denied(.conflict(refusal)) }
             let credential = try open(loaded.conflict)
             let declined = loaded.conflict.closed(as: .declined, at: now)
+            let view = view(of: declined.raised, credential, provenBy: nil, now: now)
             let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictDeclined, rule: verdict.rule)
-            guard try await store.change(declined, at: now, event: event) == .applied else { return nil }
-            return .success(view(of: declined.raised, credential, provenBy: nil, now: now))
+            let kept = try keeping(view, for: once, of: declined.user, tenant: tenant, at: now)
+            guard try await store.change(declined, at: now, event: event, companions: kept) == .applied else {
+                return nil
+            }
+            return .success(view)
         }
     }
 }

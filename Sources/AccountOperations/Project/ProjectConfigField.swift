@@ -278,7 +278,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             "concord.keepsLastSignInMethod",
             .bool,
             .bool(false),
-            "The last way into an account cannot be unlinked."
+            "The last way into an account that works now cannot be unlinked on the compatible routes."
         ),
         .init(
             "concord.emailTrust",

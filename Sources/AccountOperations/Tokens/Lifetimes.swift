@@ -17,6 +17,9 @@ package enum Lifetimes {
     static let conflictSeconds: Int64 = 3600
     static let conflictSecondsBounds: ClosedRange<Int64> = 60...30 * 86_400
 
+    /// How long the answer to a request that may be repeated is kept.
+    static let keptAnswerSeconds: Int64 = 86_400
+
     /// How long a mailed code lives, unless the project says otherwise (`spec/05` A2).
     static func codeSeconds(_ kind: EmailCodeRecord.Kind) -> Int64 {
         switch kind {

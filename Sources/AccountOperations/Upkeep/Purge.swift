@@ -62,8 +62,9 @@ extension AccountStore.Purgeable {
     fileprivate var isKeptAfterItsEnd: Bool {
         switch self {
         case .conflicts, .codes, .messages, .finishedMessages: true
-        // A count that is forgotten counts no more; a key that is published no more is only a risk.
-        case .passwordAttempts, .signingKeys: false
+        // A count that is forgotten counts no more; a key that is published no more is only a risk; an answer that is over
+        // is told to nobody.
+        case .passwordAttempts, .signingKeys, .keptAnswers: false
         }
     }
 }

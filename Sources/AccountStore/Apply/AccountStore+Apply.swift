@@ -41,6 +41,7 @@ extension AccountStore {
                 batch.append(IdentifierRow.release(identifier, of: user.id, tenant: user.tenant))
             }
             batch.append(EmailCodeRow.deleteAll(of: user.id, tenant: user.tenant))
+            batch.append(KeptAnswerRow.deleteAnswers(to: user.id, tenant: user.tenant))
             batch.append(UserRow.delete(user.id, tenant: user.tenant))
             batch.append(AccountEventRow.insert(event, of: user.id, tenant: user.tenant))
         }

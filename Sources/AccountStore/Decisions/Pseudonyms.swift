@@ -142,8 +142,20 @@ extension SignUpRequest {
 extension UpdateQuestion {
     fileprivate func renamed(by names: Pseudonyms) -> UpdateQuestion {
         switch self {
-        case .unlink(let account, let removal, let request):
-            .unlink(account: names.account(account), removal: removal, request: request)
+        case .unlink(let account, let enabledProviders, let removal, let request):
+            .unlink(
+                account: names.account(account),
+                enabledProviders: enabledProviders,
+                removal: removal,
+                request: request
+            )
+        case .removeMethod(let account, let enabledProviders, let method, let isSessionRecent):
+            .removeMethod(
+                account: names.account(account),
+                enabledProviders: enabledProviders,
+                method: method,
+                isSessionRecent: isSessionRecent
+            )
         case .resetPassword(let account, let address):
             .resetPassword(account: account.map(names.account), address: names.address(address))
         case .updateByAdmin(let account, let update, let emailOwner, let phoneOwner, let identityOwner):

@@ -54,12 +54,20 @@ extension Question {
         case .signIn(.customToken(let existing)):
             writer.field("question", "signInWithCustomToken")
             writer.field("existing", existing)
-        case .update(.unlink(let account, let removal, let request)):
+        case .update(.removeMethod(let account, let enabledProviders, let method, let isSessionRecent)):
+            writer.field("question", "removeMethod")
+            writer.field("account", account)
+            writer.field("enabledProviders", enabledProviders.sorted().map(\.rawValue))
+            writer.field("method", method.name)
+            writer.field("sessionRecent", isSessionRecent)
+        case .update(.unlink(let account, let enabledProviders, let removal, let request)):
             writer.field("question", "unlink")
             writer.field("account", account)
+            writer.field("enabledProviders", enabledProviders.sorted().map(\.rawValue))
             writer.field("providers", removal.providers.sorted().map(\.rawValue))
             if removal.email { writer.field("removesEmail", true) }
             if removal.password { writer.field("removesPassword", true) }
+            if removal.emailLink { writer.field("removesEmailLink", true) }
             switch request {
             case .administrator: writer.field("administrator", true)
             case .client(let isSessionRecent): writer.field("sessionRecent", isSessionRecent)
@@ -107,6 +115,10 @@ extension Question {
         let email = value["email"]?.string.flatMap(EmailAddress.init)
         let credential = value["credential"].flatMap(IncomingCredential.init(stored:))
         func account(_ name: String) -> Account? { value[name].flatMap(Account.init(stored:)) }
+
+        func providers(_ name: String) -> Set<ProviderID> {
+            Set(value[name]?.array?.compactMap { $0.string.flatMap(ProviderID.init) } ?? [])
+        }
 
         switch name {
         case "signInWithIdp":
@@ -165,16 +177,36 @@ extension Question {
             )
         case "signInWithCustomToken":
             self = .signIn(.customToken(existing: account("existing")))
+        case "removeMethod":
+            guard let account = account("account"),
+                let method = value["method"]?.string.flatMap(SignInMethod.init(name:))
+            else { return nil }
+            self = .update(
+                .removeMethod(
+                    account: account,
+                    enabledProviders: providers("enabledProviders"),
+                    method: method,
+                    isSessionRecent: isTrue("sessionRecent")
+                )
+            )
         case "unlink":
             guard let account = account("account") else { return nil }
             let removal = Removal(
-                providers: Set(value["providers"]?.array?.compactMap { $0.string.flatMap(ProviderID.init) } ?? []),
+                providers: providers("providers"),
                 email: isTrue("removesEmail"),
-                password: isTrue("removesPassword")
+                password: isTrue("removesPassword"),
+                emailLink: isTrue("removesEmailLink")
             )
             let request: RequestOrigin =
                 isTrue("administrator") ? .administrator : .client(isSessionRecent: isTrue("sessionRecent"))
-            self = .update(.unlink(account: account, removal: removal, request: request))
+            self = .update(
+                .unlink(
+                    account: account,
+                    enabledProviders: providers("enabledProviders"),
+                    removal: removal,
+                    request: request
+                )
+            )
         case "resetPassword":
             guard let email else { return nil }
             self = .update(.resetPassword(account: account("account"), address: email))

@@ -281,6 +281,31 @@ extension AccountStore {
         return (conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner)
     }
 
+    /// The same, with the answer that is kept for `key`. One round trip.
+    ///
+    /// The answer is read after the conflict: who sees a conflict as a repeated request left it sees its answer too.
+    package func conflictFacts(
+        _ id: [UInt8],
+        of user: UserID,
+        identity: Identifier,
+        tenant: TenantID,
+        answerTo key: KeptAnswerKey,
+        at now: Timestamp
+    ) async throws(PostgresError) -> (
+        conflict: ConflictRecord?, user: UserRecord?, identityOwner: UserID?, answer: KeptAnswer?
+    ) {
+        let (conflicts, answers, users, owners) = try await client.read(
+            ConflictRow.withID(id, of: user, tenant: tenant),
+            KeptAnswerRow.withKey(key, at: now),
+            UserRow.lookup(user, tenant: tenant),
+            IdentifierRow.owner(of: identity, tenant: tenant)
+        )
+        return (
+            conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner,
+            answers.first?.answer
+        )
+    }
+
     /// Changes a conflict that was loaded, with what else belongs to that and the event that says so, in one transaction.
     package func change(
         _ record: ConflictRecord,

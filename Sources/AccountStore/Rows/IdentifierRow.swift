@@ -1,5 +1,5 @@
 package import AccountLinking
-import Postgres
+package import Postgres
 
 /// A key that at most one user of a tenant owns: a row of `identifiers`.
 package enum Identifier: Sendable, Hashable {
@@ -58,6 +58,18 @@ struct IdentifierRow: RowDecodable {
         )
     }
 
+    /// The claims on identities of a provider after `place`, in the order of their keys.
+    static func federated(after place: FederatedPlace, countMax: Int64, tenant: TenantID) -> Query<FederatedClaimRow> {
+        Query(
+            """
+            SELECT value, user_id FROM identifiers
+            WHERE tenant_id = \(tenant.rawValue) AND kind = 'federated'
+                AND value > \(place.value) AND value < \(place.provider.rawValue + " ")
+            ORDER BY value LIMIT \(countMax)
+            """
+        )
+    }
+
     /// Raises 23505 when somebody, this user included, owns it already.
     static func claim(_ identifier: Identifier, for id: UserID, tenant: TenantID) -> SQL {
         """
@@ -82,5 +94,45 @@ struct IdentifierRow: RowDecodable {
         WHERE tenant_id = \(tenant.rawValue) AND kind = \(identifier.kind) AND value = \(identifier.value)
             AND user_id = \(id.rawValue)
         """
+    }
+}
+
+/// A claim on a provider's identity, with its key.
+struct FederatedClaimRow: RowDecodable {
+    let value: String
+    let owner: UserID
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        value = try row.next(String.self)
+        owner = try row.parsed("identifiers.user_id", UserID.init)
+    }
+}
+
+/// A place in the order of all identities of a provider.
+package struct FederatedPlace: Sendable, Hashable {
+    let provider: ProviderID
+    let value: String
+
+    /// Before the first: no subject is empty.
+    package static func beginning(of provider: ProviderID) -> FederatedPlace {
+        FederatedPlace(provider: provider, value: provider.rawValue + "\u{1F}")
+    }
+}
+
+extension AccountStore {
+    /// The users that own the next `countMax` identities of a provider after `place`, and where to go on; `next` is `nil`
+    /// after the last. Two round trips.
+    package func users(
+        linkedTo place: FederatedPlace,
+        tenant: TenantID,
+        countMax: Int
+    ) async throws(PostgresError) -> (users: [UserRecord], next: FederatedPlace?) {
+        let claims = try await client.read(
+            IdentifierRow.federated(after: place, countMax: Int64(countMax), tenant: tenant)
+        )
+        let next =
+            claims.count < countMax
+            ? nil : claims.last.map { FederatedPlace(provider: place.provider, value: $0.value) }
+        return (try await users(claims.map(\.owner), tenant: tenant), next)
     }
 }

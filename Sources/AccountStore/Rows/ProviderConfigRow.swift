@@ -102,6 +102,14 @@ struct ProviderConfigRow: RowDecodable {
     }
 }
 
+/// What became of a provider that was to be switched off.
+package enum ProviderDisabling: Sendable, Hashable {
+    case disabled
+    case notRegistered
+    /// A request of the same key did it before.
+    case answeredBefore(KeptAnswer)
+}
+
 extension AccountStore {
     /// Every registered provider, by id. One round trip.
     package func providerConfigs(tenant: TenantID) async throws(PostgresError) -> [ProviderConfigRecord] {
@@ -147,6 +155,30 @@ extension AccountStore {
                 try tx.execute(ProviderConfigRow.update(record, tenant: tenant, at: now))
             }
             return result
+        }
+    }
+
+    /// Switches a provider off, unless that was done already by a request of the same key.
+    ///
+    /// Under the lock of the registration, so that of two such requests the second sees what the first kept.
+    package func disableProvider(
+        _ provider: ProviderID,
+        tenant: TenantID,
+        at now: Timestamp,
+        answerTo key: KeptAnswerKey?,
+        companions: [AccountWrite.Companion]
+    ) async throws(PostgresError) -> ProviderDisabling {
+        try await client.transaction("provider-disable") { tx throws(PostgresError) in
+            guard var record = try tx.fetch(ProviderConfigRow.locked(provider, tenant: tenant)).first?.record else {
+                return .notRegistered
+            }
+            if let key, let kept = try tx.fetch(KeptAnswerRow.withKey(key, at: now)).first {
+                return .answeredBefore(kept.answer)
+            }
+            record.isEnabled = false
+            try tx.execute(ProviderConfigRow.update(record, tenant: tenant, at: now))
+            for statement in companions.flatMap(\.statements) { try tx.execute(statement) }
+            return .disabled
         }
     }
 

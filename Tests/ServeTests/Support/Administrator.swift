@@ -44,9 +44,10 @@ struct Administrator: Sendable {
         _ method: HTTPMethod,
         _ path: String,
         _ body: JSONValue? = nil,
+        headers: HTTPHeaders = [:],
         to server: ServeProcess
     ) async throws -> HTTPAnswer {
-        try await server.send(method, path, body, key: nil, authorization: authorization)
+        try await server.send(method, path, body, key: nil, authorization: authorization, headers: headers)
     }
 
     func post(_ path: String, _ body: JSONValue, to server: ServeProcess) async throws -> HTTPAnswer {

@@ -32,11 +32,13 @@ extension ServeProcess {
         _ path: String,
         _ body: JSONValue? = nil,
         key: String? = ServeProcess.apiKey,
-        authorization: String? = nil
+        authorization: String? = nil,
+        headers: HTTPHeaders = [:]
     ) async throws -> HTTPAnswer {
         let query = key.map { "\(path.contains("?") ? "&" : "?")key=\($0)" } ?? ""
         var request = HTTPClientRequest(url: url + path + query)
         request.method = method
+        request.headers = headers
         if let authorization { request.headers.add(name: "Authorization", value: authorization) }
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")

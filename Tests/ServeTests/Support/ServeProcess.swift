@@ -29,9 +29,12 @@ struct ServeProcess: Sendable {
     }
 
     /// The same, except that `body` runs at once.
+    ///
+    /// `isKilled`: the body ends the process by SIGKILL.
     static func launch<Output: Sendable>(
         database url: String,
         _ settings: [String: String] = [:],
+        isKilled: Bool = false,
         sourceLocation: SourceLocation = #_sourceLocation,
         _ body: @Sendable (StartingProcess) async throws -> Output
     ) async throws -> Output {
@@ -66,7 +69,8 @@ struct ServeProcess: Sendable {
                 return outcome
             }
         }
-        #expect(result.terminationStatus == .exited(0), "\(log.text)", sourceLocation: sourceLocation)
+        let ending: TerminationStatus = isKilled ? .signaled(SIGKILL) : .exited(0)
+        #expect(result.terminationStatus == ending, "\(log.text)", sourceLocation: sourceLocation)
         return try result.closureResult.get()
     }
 

@@ -1,0 +1,63 @@
+import AccountOperations
+import JSON
+
+// Requests that a client may send again when it got no answer: those that come with an Idempotency-Key
+// (draft-ietf-httpapi-idempotency-key-header).
+
+extension APIRequest {
+    /// Runs an operation of one of Concord's own routes and answers with what it says; a request that was applied before
+    /// under its key is answered as it was then.
+    ///
+    /// - `credential`: what the caller presents, so that nobody else's key is the same; empty for a session, with whose
+    ///   account the answer is kept.
+    /// - `response`: the answer to a success.
+    func answer<Value: Sendable>(
+        boundTo credential: String,
+        as response: @escaping @Sendable (Value) -> APIResponse,
+        _ operation: (Once<Value>?) async throws -> Outcome<Value>
+    ) async throws -> APIResponse {
+        let once = try idempotencyKey().map { key in
+            Once<Value>(
+                key: key,
+                credential: credential,
+                route: route + JSONValue.object(captures.mapValues(JSONValue.string)).text,
+                request: body.json.text
+            ) { response($0).stored }
+        }
+        let outcome = try await operation(once)
+        if case .denied(.answeredBefore(let stored)) = outcome { return try APIResponse(stored: stored) }
+        return response(try outcome.valueOrProblem())
+    }
+
+    private func idempotencyKey() throws(Problem) -> IdempotencyKey? {
+        guard let text = idempotencyKeys.first else { return nil }
+        guard idempotencyKeys.count == 1, let key = IdempotencyKey(text) else {
+            throw Problem(.malformedRequest, "Idempotency-Key must be one value of 1 to 255 visible ASCII characters.")
+        }
+        return key
+    }
+}
+
+extension APIResponse {
+    /// The answer as it is kept.
+    fileprivate var stored: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("isAccepted", isAccepted)
+            writer.field("version", version)
+            writer.field("body", String(decoding: body, as: UTF8.self))
+        }
+    }
+
+    fileprivate init(stored: [UInt8]) throws {
+        let kept = try JSONValue(parsing: stored)
+        guard let body = kept["body"]?.string, let isAccepted = kept["isAccepted"]?.bool else {
+            throw UnreadableKeptAnswer()
+        }
+        self.init(json: Array(body.utf8))
+        self.isAccepted = isAccepted
+        self.version = kept["version"]?.integer
+    }
+}
+
+/// An answer was kept in a form that this version does not know.
+struct UnreadableKeptAnswer: Error, Sendable {}

@@ -1,0 +1,73 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+// Concord's own API for the sign-in methods of one's own account. The session stands where credentials stand: its ID token
+// in the `Authorization` field.
+
+extension Route {
+    private static let accountMethodsPath = "/concord/v1/account/methods"
+
+    /// `GET /concord/v1/account/methods`: every method of the account, how it was proven, and whether it works now.
+    static let accountMethods = Route(.get, accountMethodsPath, service: .concord, access: .anyone) { request in
+        let methods = try await request.operations
+            .methods(idToken: request.sessionToken(), tenant: request.tenant)
+            .valueOrProblem()
+        return .methods(methods)
+    }
+
+    /// `DELETE /concord/v1/account/methods/{method}`: takes one off, but never the last that works.
+    static let removeAccountMethod = Route(
+        .delete,
+        accountMethodsPath + "/{method}",
+        service: .concord,
+        access: .anyone
+    ) { request in
+        let idToken = try request.sessionToken()
+        guard let method = request.captures["method"].flatMap(SignInMethod.init(name:)) else {
+            throw Problem(.malformedRequest, "What the path names is no sign-in method.")
+        }
+        return try await request.answer(boundTo: "", as: APIResponse.methods) { once in
+            try await request.operations.removeMethod(
+                method,
+                idToken: idToken,
+                tenant: request.tenant,
+                expectedVersion: request.expectedVersion.version(),
+                once: once
+            )
+        }
+    }
+}
+
+extension APIRequest {
+    /// The ID token of the session that calls.
+    func sessionToken() throws(Problem) -> String {
+        guard let bearerToken else {
+            throw Problem(.invalidSession, "The ID token of a session is needed: Authorization: Bearer TOKEN")
+        }
+        return bearerToken
+    }
+}
+
+extension APIResponse {
+    @Sendable fileprivate static func methods(_ account: AccountMethods) -> APIResponse {
+        var response = APIResponse.object { writer in
+            writer.field(
+                "methods",
+                array: account.methods,
+                { writer, method in
+                    writer.object { writer in
+                        writer.field("method", method.standing.method.name)
+                        writer.field("works", method.standing.obstacle == nil)
+                        writer.field("obstacle", method.standing.obstacle?.rawValue)
+                        writer.field("proof", method.proof?.proof.rawValue)
+                        writer.field("proveTime", method.proof.map { RFC3339.text($0.provenAt) })
+                    }
+                }
+            )
+        }
+        response.version = account.version
+        return response
+    }
+}

@@ -1,0 +1,39 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// `POST /concord/v1/providers/{provider}:disable`: switches a provider off, unless that locks users out and is not
+    /// forced.
+    static let disableProvider = Route(
+        .post,
+        "/concord/v1/providers/{provider}:disable",
+        service: .concord,
+        access: .administrator
+    ) { request in
+        let force = try request.body.bool("force") ?? false
+        guard let provider = request.captures["provider"].flatMap(ProviderID.init) else {
+            throw Problem(.noSuchRoute, "No such provider is registered.")
+        }
+        return try await request.answer(
+            boundTo: request.bearerToken ?? "",
+            as: { lockedOut in
+                .object { writer in
+                    writer.field("providerId", provider.rawValue)
+                    writer.field("enabled", false)
+                    writer.fields(of: lockedOut)
+                }
+            },
+            { once in try await request.operations.disableProvider(provider, force: force, once: once) }
+        )
+    }
+}
+
+extension JSONWriter {
+    /// How many users cannot sign in any more, and whether that is all of them.
+    mutating func fields(of lockedOut: LockedOutUsers) {
+        field("lockedOutUsers", Int64(lockedOut.count))
+        field("isExact", lockedOut.isExact)
+    }
+}

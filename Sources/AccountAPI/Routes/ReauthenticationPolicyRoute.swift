@@ -1,0 +1,37 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+/// The kinds of accounts that are asked for nothing, by name.
+private let exemptions: [String] = ["anonymous"]
+
+extension Route {
+    /// `GET /concord/v1/reauthentication-policy`: how recent a sign-in each sensitive operation wants, on these routes and
+    /// on the compatible ones, so that an app can ask for it before it is refused.
+    static let reauthenticationPolicy = Route(
+        .get,
+        "/concord/v1/reauthentication-policy",
+        service: .concord,
+        access: .anyone
+    ) { request in
+        let policy = request.operations.project.settings.policy
+        let limits = SensitiveOperation.allCases.compactMap { operation -> (SensitiveOperation, Int64)? in
+            guard case .required(let seconds) = policy.reauthentication(for: operation) else { return nil }
+            return (operation, seconds)
+        }
+        return .object { writer in
+            writer.field(
+                "operations",
+                array: limits,
+                { writer, limit in
+                    writer.object { writer in
+                        writer.field("operation", limit.0.rawValue)
+                        writer.field("maxAge", limit.1)
+                        writer.field("exemptions", exemptions)
+                    }
+                }
+            )
+        }
+    }
+}

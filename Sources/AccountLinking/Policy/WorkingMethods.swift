@@ -1,0 +1,61 @@
+/// Why a sign-in method lets nobody in now.
+package enum MethodObstacle: String, Sendable, Hashable, CaseIterable {
+    /// An administrator has disabled the account.
+    case accountDisabled = "account-disabled"
+    /// There is no address to sign in with: a password that was left over.
+    case noAddress = "no-address"
+    /// Nobody can be signed in by it yet: numbers.
+    case notAvailable = "not-available"
+    /// The project has switched the method off, or has not registered and enabled the provider.
+    case notEnabled = "not-enabled"
+}
+
+/// A sign-in method of an account, and what stands in its way.
+package struct MethodStanding: Sendable, Hashable {
+    package let method: SignInMethod
+    /// `nil`: the method lets the user in now.
+    package let obstacle: MethodObstacle?
+}
+
+/// Every sign-in method that the account has, in the order `createAuthUri` lists them, and whether it works now.
+///
+/// Total and pure; the one place where it is decided what a way in is worth. That an address waits after wrong passwords
+/// is no obstacle: it passes by itself. A custom token is no method of the account: whether the app's backend would make
+/// one is not known here.
+///
+/// - `enabledProviders`: those whose credentials are accepted now.
+package func methodStandings(
+    of account: Account,
+    policy: LinkPolicy,
+    enabledProviders: Set<ProviderID>
+) -> [MethodStanding] {
+    let leftOver: [SignInMethod] = account.hasPassword && account.email == nil ? [.password] : []
+    return (leftOver + account.signInMethods).map { method in
+        let obstacle: MethodObstacle?
+        if account.isDisabled {
+            obstacle = .accountDisabled
+        } else {
+            switch method {
+            case .password where account.email == nil: obstacle = .noAddress
+            case .password: obstacle = policy.allowsPasswordSignIn ? nil : .notEnabled
+            case .emailLink: obstacle = policy.allowsEmailLinkSignIn ? nil : .notEnabled
+            case .phone: obstacle = .notAvailable
+            case .provider(let provider): obstacle = enabledProviders.contains(provider) ? nil : .notEnabled
+            }
+        }
+        return MethodStanding(method: method, obstacle: obstacle)
+    }
+}
+
+/// The methods that would let the user in now.
+///
+/// - `enabledProviders`: those whose credentials are accepted now.
+package func workingMethods(
+    of account: Account,
+    policy: LinkPolicy,
+    enabledProviders: Set<ProviderID>
+) -> [SignInMethod] {
+    methodStandings(of: account, policy: policy, enabledProviders: enabledProviders)
+        .filter { $0.obstacle == nil }
+        .map(\.method)
+}

@@ -1,0 +1,104 @@
+package import AccountLinking
+import AccountStore
+
+/// How the user of an account can sign in, as the user is told.
+package struct AccountMethods: Sendable {
+    package struct Method: Sendable {
+        package let standing: MethodStanding
+        /// How and when the method was proven; `nil` where that is not known.
+        package let proof: UserRecord.MethodProof?
+    }
+
+    package let methods: [Method]
+    /// The account's; raised by every change that a decision could read.
+    package let version: Int64
+}
+
+extension AccountOperations {
+    /// The sign-in methods of a session's account, in the order `createAuthUri` lists them. One round trip.
+    package func methods(idToken: String, tenant: TenantID) async throws -> Outcome<AccountMethods> {
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): .denied(denial)
+        case .success(let session): .success(methods(of: session.user, version: session.user.version))
+        }
+    }
+
+    /// Takes a sign-in method off the account of a session: rows K. What the account does not have is gone already.
+    ///
+    /// Of many callers at once that take the last two, one is refused: the account's version guards the write, and the
+    /// refused one is decided on what the other left.
+    ///
+    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. `once`: where the caller may repeat the
+    /// request.
+    /// - Throws: `Contention`, or what the database could not do.
+    package func removeMethod(
+        _ method: SignInMethod,
+        idToken: String,
+        tenant: TenantID,
+        expectedVersion: Int64?,
+        once: Once<AccountMethods>? = nil
+    ) async throws -> Outcome<AccountMethods> {
+        let session: AuthenticatedSession
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let authenticated): session = authenticated
+        }
+        let attempt = UpdateAttempt(effects: effects, methodProof: .session)
+        let challenge = challenge(session, for: .removeMethod, now: attempt.now)
+        return try await decideAndApply {
+            let user: UserRecord
+            switch session.stillHolds(try await store.user(session.user.id, tenant: tenant)) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let current): user = current
+            }
+            if let once {
+                // After the account: who sees it as a repeated request left it sees the answer too.
+                let kept = try await store.keptAnswer(once.key(of: user.id, tenant: tenant), at: attempt.now)
+                if let denial = try denial(of: once, answered: kept, of: user.id, tenant: tenant) {
+                    return .denied(denial)
+                }
+            }
+            if let expectedVersion, expectedVersion != user.version { return .denied(.versionMismatch) }
+            var plan = UpdatePlan(user.account)
+            plan.ask(
+                .removeMethod(
+                    account: user.account,
+                    enabledProviders: enabledProviders(of: user.account),
+                    method: method,
+                    isSessionRecent: challenge == nil
+                ),
+                policy
+            )
+            if let refusal = plan.refusal?.decision {
+                try await keepRefusal(plan, of: user)
+                if refusal == .credentialTooOld, let challenge { return .denied(.reauthenticationRequired(challenge)) }
+                return .denied(.refusal(refusal))
+            }
+            if plan.change.isEmpty { return .success(methods(of: user, version: user.version)) }
+            let changed = user.applying(plan.change, attempt.context)
+            let left = methods(of: changed, version: user.version + 1)
+            let applied = try await apply(
+                changed,
+                previous: user,
+                plan: plan,
+                otherwise: .k3,
+                attempt,
+                companions: keeping(left, for: once, of: user.id, tenant: tenant, at: attempt.now)
+            )
+            return applied.map { _ in .success(left) }
+        }
+    }
+
+    private func methods(of user: UserRecord, version: Int64) -> AccountMethods {
+        let account = user.account
+        let standings = methodStandings(
+            of: account,
+            policy: policy,
+            enabledProviders: enabledProviders(of: account)
+        )
+        return AccountMethods(
+            methods: standings.map { .init(standing: $0, proof: user.methodProofs[$0.method]) },
+            version: version
+        )
+    }
+}

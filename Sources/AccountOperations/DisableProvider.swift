@@ -1,0 +1,80 @@
+package import AccountLinking
+import AccountStore
+
+/// The users who could not sign in any more if a provider were disabled.
+package struct LockedOutUsers: Sendable, Hashable {
+    package var count: Int
+    /// Whether every user of the provider was looked at; otherwise there may be more.
+    package var isExact: Bool
+}
+
+extension AccountOperations {
+    /// Users of a provider that are looked at before it is disabled: what an operator's request has time for.
+    package static let usersExaminedMax = 20_000
+    private static let usersPerPage = 500
+
+    /// Switches a registered provider off, unless that would lock users out: those to whom no other method is left that
+    /// works now.
+    ///
+    /// With more than `usersExaminedMax` users it cannot be told, and counts as if it would. The count is for the operator
+    /// to see what is at stake, not a guard: a user who unlinks another method at the same moment is not in it.
+    ///
+    /// - `force`: whether it is switched off all the same.
+    /// - `once`: where the caller may repeat the request.
+    /// - Returns: how many users are locked out.
+    /// - Throws: what the database could not do.
+    package func disableProvider(
+        _ provider: ProviderID,
+        force: Bool,
+        once: Once<LockedOutUsers>? = nil
+    ) async throws -> Outcome<LockedOutUsers> {
+        let now = effects.now()
+        let tenant = TenantID.project
+        let key = once?.key(of: nil, tenant: tenant)
+        if let key {
+            let kept = try await store.keptAnswer(key, at: now)
+            if let denial = try denial(of: once, answered: kept, of: nil, tenant: tenant) { return .denied(denial) }
+        }
+        guard try await providerConfig(provider) != nil else { return .denied(.providerNotRegistered) }
+        let lockedOut = try await usersLockedOut(without: provider)
+        guard force || lockedOut == LockedOutUsers(count: 0, isExact: true) else {
+            return .denied(.usersLockedOut(lockedOut))
+        }
+        let kept = try keeping(lockedOut, for: once, of: nil, tenant: tenant, at: now)
+        switch try await store.disableProvider(provider, tenant: tenant, at: now, answerTo: key, companions: kept) {
+        case .notRegistered:
+            return .denied(.providerNotRegistered)
+        case .answeredBefore(let answer):
+            guard let denial = try denial(of: once, answered: answer, of: nil, tenant: tenant) else {
+                return .success(lockedOut)
+            }
+            return .denied(denial)
+        case .disabled:
+            await project.takeNoteOfStoredChange()
+            return .success(lockedOut)
+        }
+    }
+
+    private func usersLockedOut(without provider: ProviderID) async throws -> LockedOutUsers {
+        var found = LockedOutUsers(count: 0, isExact: true)
+        let policy = policy
+        var examined = 0
+        var place: FederatedPlace? = .beginning(of: provider)
+        while let start = place {
+            guard examined < Self.usersExaminedMax else {
+                found.isExact = false
+                break
+            }
+            let page = try await store.users(linkedTo: start, tenant: .project, countMax: Self.usersPerPage)
+            for account in page.users.map(\.account) {
+                var enabled = enabledProviders(of: account)
+                guard !workingMethods(of: account, policy: policy, enabledProviders: enabled).isEmpty else { continue }
+                enabled.remove(provider)
+                if workingMethods(of: account, policy: policy, enabledProviders: enabled).isEmpty { found.count += 1 }
+            }
+            examined += Self.usersPerPage
+            place = page.next
+        }
+        return found
+    }
+}

@@ -1,0 +1,107 @@
+package import AccountLinking
+package import Postgres
+
+/// Whose repeated request it is: the place of a kept answer.
+package struct KeptAnswerKey: Sendable, Hashable {
+    package var tenant: TenantID
+    /// The account the request is about; `nil` where it is about none.
+    package var user: UserID?
+    /// SHA-256 over the caller's credential, the route and the key.
+    package var digest: [UInt8]
+
+    package init(tenant: TenantID, user: UserID?, digest: [UInt8]) {
+        self.tenant = tenant
+        self.user = user
+        self.digest = digest
+    }
+
+    fileprivate var storedUser: String { user?.rawValue ?? "" }
+}
+
+/// The answer to a request that was applied, for whoever repeats it.
+package struct KeptAnswer: Sendable, Hashable {
+    /// SHA-256 over what was asked.
+    package var requestDigest: [UInt8]
+    /// At most 64 KiB.
+    package var sealedAnswer: [UInt8]
+
+    package init(requestDigest: [UInt8], sealedAnswer: [UInt8]) {
+        self.requestDigest = requestDigest
+        self.sealedAnswer = sealedAnswer
+    }
+}
+
+struct KeptAnswerRow: RowDecodable {
+    let answer: KeptAnswer
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        let requestDigest = try row.next([UInt8].self)
+        answer = KeptAnswer(requestDigest: requestDigest, sealedAnswer: try row.next([UInt8].self))
+    }
+
+    /// The answer that is kept for `key` at `now`; one whose time is over counts as none.
+    static func withKey(_ key: KeptAnswerKey, at now: Timestamp) -> Query<KeptAnswerRow> {
+        Query(
+            """
+            SELECT request_digest, sealed_answer FROM kept_answers
+            WHERE tenant_id = \(key.tenant.rawValue) AND user_id = \(key.storedUser) AND key_digest = \(key.digest)
+                AND expires_at > \(now.stored)
+            """
+        )
+    }
+
+    /// Raises 23505 when an answer is kept for `key` already.
+    static func insert(_ answer: KeptAnswer, for key: KeptAnswerKey, until expiry: Timestamp) -> SQL {
+        """
+        INSERT INTO kept_answers (tenant_id, user_id, key_digest, request_digest, sealed_answer, expires_at)
+        VALUES (\(key.tenant.rawValue), \(key.storedUser), \(key.digest), \(answer.requestDigest),
+            \(answer.sealedAnswer), \(expiry.stored))
+        """
+    }
+
+    /// Makes room for another answer where the one that is kept is over.
+    static func deleteOver(_ key: KeptAnswerKey, at now: Timestamp) -> SQL {
+        """
+        DELETE FROM kept_answers
+        WHERE tenant_id = \(key.tenant.rawValue) AND user_id = \(key.storedUser) AND key_digest = \(key.digest)
+            AND expires_at <= \(now.stored)
+        """
+    }
+
+    static func deleteAnswers(to user: UserID, tenant: TenantID) -> SQL {
+        "DELETE FROM kept_answers WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)"
+    }
+
+    static func deleteAll(tenant: TenantID) -> SQL {
+        "DELETE FROM kept_answers WHERE tenant_id = \(tenant.rawValue)"
+    }
+
+    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM kept_answers WHERE (tenant_id, user_id, key_digest) IN (
+            SELECT tenant_id, user_id, key_digest FROM kept_answers WHERE expires_at <= \(cutoff.stored)
+            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}
+
+extension AccountWrite.Companion {
+    /// Keeps the answer to the request that this write applies. Where somebody else kept one for the same key, the write is
+    /// stopped: the request was applied already.
+    package static func keep(
+        _ answer: KeptAnswer,
+        for key: KeptAnswerKey,
+        at now: Timestamp,
+        until expiry: Timestamp
+    ) -> Self {
+        Self([KeptAnswerRow.deleteOver(key, at: now), KeptAnswerRow.insert(answer, for: key, until: expiry)])
+    }
+}
+
+extension AccountStore {
+    /// The answer that is kept for `key`; `nil` when there is none. One round trip.
+    package func keptAnswer(_ key: KeptAnswerKey, at now: Timestamp) async throws(PostgresError) -> KeptAnswer? {
+        try await client.read(KeptAnswerRow.withKey(key, at: now)).first?.answer
+    }
+}

@@ -1,0 +1,27 @@
+import AccountLinking
+import AccountOperations
+import AccountTestSupport
+import HTTPTypes
+import JSON
+import Testing
+
+@testable import AccountAPI
+
+/// How recent a sign-in has to be, for an app to read beforehand.
+struct ReauthenticationTests {
+    @Test(arguments: [300, 0, 77] as [Int64])
+    func `the policy of every sensitive operation can be read by anybody`(seconds: Int64) async throws {
+        let settings = ProjectSettings.developmentDefaults
+            .setting(["recentSignInSeconds": .integer(seconds)], at: ["concord"])
+        try await TestAPI.with(settings: settings) { api in
+            let path = "/concord/v1/reauthentication-policy"
+            let answer = try await api.send(.get, path, key: nil)
+            #expect(try OpenAPIDocument().defects(of: answer, to: .get, at: path) == [])
+            let operations = answer.json["operations"]?.array ?? []
+            #expect(
+                operations.compactMap { $0["operation"]?.string } == SensitiveOperation.allCases.map(\.rawValue)
+            )
+            #expect(operations.allSatisfy { $0["maxAge"] == .integer(seconds) && $0["exemptions"] == ["anonymous"] })
+        }
+    }
+}

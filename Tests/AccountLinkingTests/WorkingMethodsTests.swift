@@ -1,0 +1,151 @@
+import AccountLinking
+import AccountTestSupport
+import Testing
+
+/// Which methods of an account let its user in now, and how everybody can sign in anew.
+struct WorkingMethodsTests {
+    private let everything = LinkPolicy.policy { $0.recentSignInSeconds = 60 }
+    private let nothing = LinkPolicy.policy {
+        $0.allowsPasswordSignIn = false
+        $0.allowsEmailLinkSignIn = false
+    }
+
+    private func standings(
+        _ account: Account,
+        _ policy: LinkPolicy? = nil,
+        enabled: Set<ProviderID> = [.google]
+    ) -> [String] {
+        methodStandings(of: account, policy: policy ?? everything, enabledProviders: enabled)
+            .map { "\($0.method.name): \($0.obstacle?.rawValue ?? "works")" }
+    }
+
+    private func ways(
+        _ account: Account,
+        _ policy: LinkPolicy? = nil,
+        enabled: Set<ProviderID> = [.google]
+    ) -> [String] {
+        reauthenticationMethods(of: account, policy: policy ?? everything, enabledProviders: enabled).map(\.name)
+    }
+
+    @Test func `every method works or says why not`() {
+        let full = Account.fixture(
+            "a",
+            email: ann,
+            password: true,
+            emailLink: true,
+            phone: true,
+            providers: [.gitHub: "h", .google: "g"]
+        )
+        #expect(
+            standings(full) == [
+                "password: works", "emailLink: works", "phone: not-available", "github.com: not-enabled",
+                "google.com: works",
+            ]
+        )
+        #expect(
+            standings(full, nothing, enabled: []) == [
+                "password: not-enabled", "emailLink: not-enabled", "phone: not-available", "github.com: not-enabled",
+                "google.com: not-enabled",
+            ]
+        )
+        var disabled = full
+        disabled.isDisabled = true
+        #expect(Set(standings(disabled).map { $0.split(separator: " ")[1] }) == ["account-disabled"])
+        #expect(standings(.fixture("a", password: true)) == ["password: no-address"])
+        #expect(standings(.fixture("a", emailLink: true)) == [])
+    }
+
+    @Test func `every kind of user has a way to sign in anew`() {
+        #expect(ways(.fixture("password", email: ann, password: true)) == ["password"])
+        #expect(ways(.fixture("proven", email: ann, proof: .emailCode, password: true)) == ["password", "emailLink"])
+        #expect(ways(.fixture("link", email: ann, proof: .emailLink, emailLink: true)) == ["emailLink"])
+        #expect(ways(.fixture("provider", providers: [.google: "g"])) == ["google.com"])
+        #expect(ways(.fixture("provider off", providers: [.gitHub: "h"])) == ["custom"])
+        #expect(ways(.fixture("custom", customTokens: true)) == ["custom"])
+        #expect(ways(.fixture("custom too", email: ann, password: true, customTokens: true)) == ["password", "custom"])
+        #expect(ways(.fixture("phone", phone: true)) == ["custom"])
+        #expect(ways(.fixture("left over", password: true)) == ["custom"])
+        #expect(ways(.fixture("address", email: ann)) == ["emailLink"])
+        #expect(ways(.fixture("factors", email: ann, password: true, secondFactor: true)) == ["password"])
+        // The link would take the provider away from who has not proven the address.
+        #expect(ways(.fixture("unproven", email: ann, providers: [.gitHub: "h"])) == ["custom"])
+        #expect(ways(.fixture("off", email: ann, proof: .emailCode, password: true), nothing) == ["custom"])
+        #expect(ways(.fixture("disabled", email: ann, password: true, disabled: true)) == [])
+    }
+
+    @Test func `over every account and policy: exempt, disabled, or with a way that is open`() {
+        struct Point {
+            let account: Account
+            let policy: LinkPolicy
+            let enabled: Set<ProviderID>
+        }
+        let points = everyPoint { choices in
+            var policy = LinkPolicy()
+            policy.allowsPasswordSignIn = choices.chooseBool()
+            policy.allowsEmailLinkSignIn = choices.chooseBool()
+            let email = choices.choose(from: [nil, ann])
+            return Point(
+                account: .fixture(
+                    "a",
+                    email: email,
+                    proof: email != nil && choices.chooseBool() ? .emailCode : nil,
+                    password: choices.chooseBool(),
+                    emailLink: choices.chooseBool(),
+                    phone: choices.chooseBool(),
+                    providers: choices.choose(from: [[:], [.google: "g"]]),
+                    disabled: choices.chooseBool(),
+                    secondFactor: choices.chooseBool(),
+                    customTokens: choices.chooseBool()
+                ),
+                policy: policy,
+                enabled: choices.choose(from: [[], [.google]])
+            )
+        }
+        checkLaw(points) { point in
+            if point.account.isDisabled { return nil }
+            let requirement = reauthentication(
+                policy: point.policy,
+                operation: .deleteAccount,
+                account: point.account
+            )
+            if requirement == .notRequired { return point.account.isAnonymous }
+            let ways = reauthenticationMethods(
+                of: point.account,
+                policy: point.policy,
+                enabledProviders: point.enabled
+            )
+            return !ways.isEmpty && Set(ways).count == ways.count
+                && ways.allSatisfy { way in
+                    switch way {
+                    case .customToken: true
+                    case .signIn(.password): point.policy.allowsPasswordSignIn && point.account.hasPassword
+                    case .signIn(.emailLink): point.policy.allowsEmailLinkSignIn && point.account.email != nil
+                    case .signIn(.provider(let provider)): point.enabled.contains(provider)
+                    case .signIn(.phone): false
+                    }
+                }
+        }
+        checkLaw(points) { point in
+            let works = workingMethods(of: point.account, policy: point.policy, enabledProviders: point.enabled)
+            return Set(works).isSubset(of: point.account.signInMethods) && (!point.account.isDisabled || works.isEmpty)
+        }
+    }
+
+    @Test func `a sign-in that is recent enough is not challenged, an older one is told how old and how`() {
+        let account = Account.fixture("a", email: ann, password: true)
+        func challenge(_ account: Account, after seconds: Int64) -> ReauthenticationChallenge? {
+            reauthenticationChallenge(
+                policy: everything,
+                operation: .deleteAccount,
+                account: account,
+                enabledProviders: [],
+                authTime: Timestamp(secondsSinceEpoch: 1000),
+                now: Timestamp(secondsSinceEpoch: 1000 + seconds)
+            )
+        }
+        #expect(challenge(account, after: 60) == nil)
+        #expect(challenge(account, after: 61)?.maximumAgeSeconds == 60)
+        #expect(challenge(account, after: 61)?.methods == [.signIn(.password)])
+        #expect(challenge(.fixture("anonymous"), after: 1_000_000) == nil)
+    }
+}
