@@ -140,7 +140,10 @@ extension AccountOperations {
                     secondFactorProvenBy: nil
                 )
             }
-            let verdict = attempt.ask(question, policy)
+            var verdict = attempt.ask(question, policy)
+            if caller == nil, pending == nil, case .signIn = verdict.decision {
+                verdict = try await adding(nil, to: verdict, of: found.identityOwner, &attempt)
+            }
             guard
                 let ending = try await end(verdict, credential, found: found, attempt: attempt, tenant: tenant)
             else { return nil }

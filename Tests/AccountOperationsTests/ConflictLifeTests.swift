@@ -228,6 +228,50 @@ import Testing
         }
     }
 
+    @Test func `a proven conflict is settled by the next sign-in with a method the account has`() async throws {
+        try await TestService.withTwo { service, other in
+            let ada = try await service.signUp("ada@example.com")
+            try await service.proveAddress(of: ada.user.id)
+            let google = service.credential(.google, subject: "g", email: "ada@gmail.com")
+            _ = try await service.signIn(google, idToken: ada.tokens.idToken).signedIn()
+            let handle = try await service.openConflict(with: "ada@example.com")
+            #expect(try await service.signIn("ada@example.com").success().linkedProvider == nil, "not proven yet")
+
+            _ = try await service.startMailboxProof(handle).success()
+            let code = try #require(try await service.lastConflictMail().code)
+            let proven = try await service.complete(handle, .code(code)).success()
+            // Nobody else's sign-in settles it.
+            _ = try await service.signUp("eve@example.com")
+            #expect(try await service.signIn("eve@example.com").success().linkedProvider == nil)
+            let outcomes = try await service.race(with: other) { service, caller in
+                caller.isMultiple(of: 4)
+                    ? try await service.signIn(google).signedIn()
+                    : try await service.signIn("ada@example.com").success()
+            }
+            #expect(outcomes.allSatisfy { $0.user.id == ada.user.id })
+            #expect(outcomes.compactMap(\.linkedProvider) == [.twitter])
+            #expect(try await service.resolve(handle, proven.proofToken).denial == .conflict(.closed(.resolved)))
+            let twitter = service.credential(.twitter, subject: "77", email: "ada@example.com")
+            #expect(try await service.signIn(twitter).signedIn().user.id == ada.user.id)
+            try await service.database.expectConsistency()
+        }
+    }
+
+    @Test func `a proof that no longer holds is no reason to link`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let late = try await service.openConflict(with: "ada@example.com")
+            _ = try await service.prove(late, by: ada).success()
+            service.clock.advance(seconds: 900)
+            #expect(try await service.signIn("ada@example.com").success().linkedProvider == nil)
+
+            let again = try await service.signIn("ada@example.com").success()
+            _ = try await service.prove(late, by: again).success()
+            try await service.edit(ada.user.id) { $0.sessionEpoch += 1 }
+            #expect(try await service.signIn("ada@example.com").success().linkedProvider == nil)
+        }
+    }
+
     @Test func `time ends a proof, and then the conflict`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")

@@ -113,6 +113,7 @@ private let statements: [Statement] = {
             sql: ConflictRow.live(carrying: conflict.tokenDigests, of: fixed, tenant: tenant).sql
         ),
         Statement(name: "ConflictRow.openOrJoin", sql: ConflictRow.openOrJoin(conflict)),
+        Statement(name: "ConflictRow.proven", sql: ConflictRow.proven(of: fixed, tenant: tenant, at: origin).sql),
         Statement(
             name: "ConflictRow.supersedeLive",
             sql: ConflictRow.supersedeLive(of: fixed, tenant: tenant, at: origin)

@@ -3,8 +3,9 @@ import AccountStore
 import IdentityProviders
 
 extension AccountOperations {
-    /// Adds to a sign-in the link of a pending credential that came with it: signing in with a method the account has is
-    /// proof enough, so that the client needs no second request, nor the provider a second round.
+    /// Adds to a sign-in the link of a credential that waits for it: the one whose handle came with it, or else one whose
+    /// conflict the owner has proven. Signing in with a method the account has is proof enough, so that the client needs no
+    /// second request, nor the provider a second round; an SDK that knows of no conflict gets there too.
     ///
     /// A sign-in that is right is not refused for what comes with it: a handle that is no good, of another account, or whose
     /// credential the rules of linking refuse, is left alone, and so is one that comes with a sign-in that ends every open
@@ -17,10 +18,16 @@ extension AccountOperations {
         of user: UserRecord?,
         _ attempt: inout SignInAttempt
     ) async throws -> Verdict<SignInDecision> {
-        guard let pendingToken, let user, case .signIn(let id, var change, emailWasRecycled: false) = verdict.decision,
-            id == user.id, change.linkedIdentity == nil, !change.voidsOutstandingProofs,
-            let pending = try await pendingCredential(pendingToken, target: id, tenant: user.tenant, now: attempt.now)
+        guard let user, case .signIn(let id, var change, emailWasRecycled: false) = verdict.decision,
+            id == user.id, change.linkedIdentity == nil, !change.voidsOutstandingProofs
         else { return verdict }
+        let waiting =
+            if let pendingToken {
+                try await pendingCredential(pendingToken, target: id, tenant: user.tenant, now: attempt.now)
+            } else {
+                try await provenCredential(of: user, now: attempt.now)
+            }
+        guard let pending = waiting else { return verdict }
         let credential = pending.credential.incoming
         let found = try await matchingAccounts(for: credential, target: nil, tenant: user.tenant)
         let question = SignInQuestion.linkIdp(
@@ -37,5 +44,23 @@ extension AccountOperations {
         attempt.context.linkedProvider = .init(credential, at: attempt.now)
         attempt.companions.append(.resolve(pending.conflict, at: attempt.now))
         return Verdict(link.rule, .signIn(id, change, emailWasRecycled: false))
+    }
+
+    /// The credential of a conflict that the owner of `user` has proven, as long as the proof holds (J1 to J4). One round
+    /// trip.
+    private func provenCredential(of user: UserRecord, now: Timestamp) async throws -> PendingCredential? {
+        guard let conflict = try await store.provenConflict(of: user.id, tenant: user.tenant, at: now) else {
+            return nil
+        }
+        let refusal = refusalOfProver(
+            conflict: conflict.facts,
+            handleTenant: user.tenant,
+            // Who signs in to the account has shown more than whoever holds the token of the proof.
+            isProver: true,
+            target: user.account,
+            policy: policy,
+            now: now
+        )
+        return refusal == nil ? try open(conflict) : nil
     }
 }

@@ -156,6 +156,18 @@ struct ConflictRow: RowDecodable {
         )
     }
 
+    /// The conflict of `user` that was proven and whose proof still holds; the newest, should there be several.
+    static func proven(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<ConflictRow> {
+        Query(
+            """
+            SELECT \(columns) FROM conflicts
+            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND state = 'proven'
+                AND proof_expires_at > \(now.stored) AND expires_at > \(now.stored)
+            ORDER BY opened_at DESC LIMIT 1
+            """
+        )
+    }
+
     /// Opens a conflict, or joins the one that lives for this account and identity: that one gets the newer credential
     /// and expiry, and keeps its id, so that handles given out before stay good, and its proof, which is bound to the same
     /// identity.
@@ -338,6 +350,15 @@ extension AccountStore {
     ) async throws(PostgresError) -> ConflictRecord? {
         guard !tokenDigests.isEmpty else { return nil }
         return try await client.read(ConflictRow.live(carrying: tokenDigests, of: user, tenant: tenant)).first?.record
+    }
+
+    /// The conflict of `user` that was proven and waits to be settled. One round trip.
+    package func provenConflict(
+        of user: UserID,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> ConflictRecord? {
+        try await client.read(ConflictRow.proven(of: user, tenant: tenant, at: now)).first?.record
     }
 
     /// Keeps a conflict, with the event that says so, in one transaction.
