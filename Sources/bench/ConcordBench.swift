@@ -29,6 +29,9 @@ struct ConcordBench: AsyncParsableCommand {
     @Option(help: "How many callers there are at once.")
     var clients = 32
 
+    @Option(help: "How many expired conflicts conflict-open-aged adds.")
+    var expiredConflicts = 10_000_000
+
     @Option(help: ArgumentHelp("Run this benchmark only; may be repeated.", valueName: "name"))
     var only: [String] = []
 
@@ -46,6 +49,7 @@ struct ConcordBench: AsyncParsableCommand {
 
     func validate() throws {
         guard users >= 20_000 else { throw ValidationError("--users: at least 20000, or tokens repeat too soon") }
+        guard expiredConflicts > 0 else { throw ValidationError("--expired-conflicts is positive") }
         guard seconds >= 1, rounds >= 1, (1...64).contains(clients) else {
             throw ValidationError("--seconds and --rounds are positive, and there are 1 to 64 clients")
         }
@@ -55,7 +59,13 @@ struct ConcordBench: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let plan = Plan(users: users, seconds: seconds, rounds: rounds, clients: clients)
+        let plan = Plan(
+            users: users,
+            seconds: seconds,
+            rounds: rounds,
+            clients: clients,
+            expiredConflicts: expiredConflicts
+        )
         let chosen = Benchmark.all.filter { only.isEmpty || only.contains($0.name) }
         let lab = try await Lab.open(plan, directory: directory, binaries: binaries, scripts: scripts)
         var outcomes: [Outcome] = []
@@ -81,6 +91,7 @@ struct Plan: Sendable {
     let seconds: Double
     let rounds: Int
     let clients: Int
+    let expiredConflicts: Int
 
     /// How many of the users have an identity at the issuer, and a session.
     var linked: Int { users / 5 }

@@ -136,6 +136,11 @@ struct Lab: Sendable {
         )
     }
 
+    /// Adds as many expired conflicts as the plan wants.
+    func addExpiredConflicts() throws {
+        try psql("expired-conflicts", ["conflicts": String(plan.expiredConflicts), "users": String(plan.users)])
+    }
+
     /// Transactions a second of a script, as `pgbench -M prepared` does them with as many clients.
     func pgbench(_ script: String) throws -> Double {
         let output = try ChildProcess.run(

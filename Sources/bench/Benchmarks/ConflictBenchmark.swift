@@ -7,38 +7,68 @@ extension Benchmark {
         lab.note("conflict-open: sign-ins that open a conflict, beside sign-ins that find none")
         let server = try await lab.developmentServer()
         defer { server.process.stop() }
-        func measure(_ newcomer: Newcomer, seconds: Double) throws -> Sample {
-            try lab.measure(
+        return [
+            try lab.compareConflicts(
+                "conflict-open",
+                "HTTP signInWithIdp that opens a conflict; the time it takes, against one of a known identity",
                 server,
-                try idpSignIns(lab, server, seconds: seconds, of: newcomer),
-                seconds: seconds
+                aim: 1.3
             )
+        ]
+    }
+
+    /// The same where the table is full of conflicts that nobody settled in time.
+    static let conflictOpenAged = Benchmark(
+        name: "conflict-open-aged",
+        summary: "the same beside ten million conflicts that have expired"
+    ) { lab in
+        lab.note("conflict-open-aged: adding \(lab.plan.expiredConflicts) expired conflicts")
+        try lab.addExpiredConflicts()
+        let server = try await lab.developmentServer()
+        defer { server.process.stop() }
+        return [
+            try lab.compareConflicts(
+                "conflict-open-aged",
+                "the same beside ten million conflicts that have expired",
+                server,
+                aim: 1.3
+            )
+        ]
+    }
+}
+
+extension Lab {
+    /// Sign-ins that open a conflict, and sign-ins that find none, in turn.
+    fileprivate func compareConflicts(
+        _ name: String,
+        _ summary: String,
+        _ server: Server,
+        aim: Double
+    ) throws -> Outcome {
+        func measured(_ newcomer: Newcomer, seconds: Double) throws -> Sample {
+            try measure(server, try idpSignIns(self, server, seconds: seconds, of: newcomer), seconds: seconds)
         }
-        for newcomer in [Newcomer.linked, .stranger] { _ = try measure(newcomer, seconds: 1) }
+        for newcomer in [Newcomer.linked, .stranger] { _ = try measured(newcomer, seconds: 1) }
 
         var opened: [Sample] = []
         var signedIn: [Sample] = []
-        for round in 0..<lab.plan.rounds {
+        for round in 0..<plan.rounds {
             // Whoever comes second finds the machine as the other left it, so they take turns.
-            if round.isMultiple(of: 2) { opened.append(try measure(.stranger, seconds: lab.plan.seconds)) }
-            signedIn.append(try measure(.linked, seconds: lab.plan.seconds))
-            if !round.isMultiple(of: 2) { opened.append(try measure(.stranger, seconds: lab.plan.seconds)) }
-            lab.note(
-                "  \(opened[round].rate.shown(0)) conflicts/s against \(signedIn[round].rate.shown(0)) sign-ins/s"
-            )
+            if round.isMultiple(of: 2) { opened.append(try measured(.stranger, seconds: plan.seconds)) }
+            signedIn.append(try measured(.linked, seconds: plan.seconds))
+            if !round.isMultiple(of: 2) { opened.append(try measured(.stranger, seconds: plan.seconds)) }
+            note("  \(opened[round].rate.shown(0)) conflicts/s against \(signedIn[round].rate.shown(0)) sign-ins/s")
         }
         let ratios = zip(opened, signedIn).map { $1.rate / $0.rate }
-        return [
-            Outcome(
-                name: "conflict-open",
-                summary: "HTTP signInWithIdp that opens a conflict; the time it takes, against one of a known identity",
-                reference: "HTTP signInWithIdp of a known identity",
-                samples: opened,
-                referenceRates: signedIn.map(\.rate),
-                value: ratios.median,
-                spread: (ratios.min() ?? 0)...(ratios.max() ?? 0),
-                aim: .atMost(1.3)
-            )
-        ]
+        return Outcome(
+            name: name,
+            summary: summary,
+            reference: "HTTP signInWithIdp of a known identity",
+            samples: opened,
+            referenceRates: signedIn.map(\.rate),
+            value: ratios.median,
+            spread: (ratios.min() ?? 0)...(ratios.max() ?? 0),
+            aim: .atMost(aim)
+        )
     }
 }
