@@ -39,6 +39,9 @@ CREATE TABLE public.conflicts (
     proof_attempts integer DEFAULT 0 NOT NULL,
     proof_expires_at timestamp with time zone,
     proof_token_hash bytea,
+    account_method text DEFAULT 'other'::text NOT NULL COLLATE pg_catalog."C",
+    is_counted boolean DEFAULT false NOT NULL,
+    CONSTRAINT conflicts_account_method_check CHECK ((account_method ~ '^[A-Za-z.]{1,32}$'::text)),
     CONSTRAINT conflicts_check CHECK ((expires_at > opened_at)),
     CONSTRAINT conflicts_closed_check CHECK (((state = ANY (ARRAY['open'::text, 'proven'::text])) = (closed_at IS NULL))),
     CONSTRAINT conflicts_conflict_id_check CHECK ((length(conflict_id) = 16)),
@@ -341,6 +344,8 @@ ALTER TABLE ONLY public.users
 CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
 
 CREATE UNIQUE INDEX conflicts_live ON public.conflicts USING btree (tenant_id, user_id, identity_digest) WHERE (state = ANY (ARRAY['open'::text, 'proven'::text]));
+
+CREATE INDEX conflicts_uncounted ON public.conflicts USING btree (COALESCE(closed_at, expires_at)) WHERE (NOT is_counted);
 
 CREATE INDEX linked_providers_by_email ON public.linked_providers USING btree (tenant_id, email_key) WHERE (email_key IS NOT NULL);
 

@@ -17,6 +17,7 @@ package struct AccountOperations: Sendable {
     package let sealer: Sealer
     package let mailLinks: MailLinks
     package let effects: Effects
+    let metrics: OperationMetrics
 
     package init(
         store: AccountStore,
@@ -28,7 +29,8 @@ package struct AccountOperations: Sendable {
         providers: ProviderRegistry,
         sealer: Sealer,
         mailLinks: MailLinks,
-        effects: Effects
+        effects: Effects,
+        metrics: OperationMetrics = OperationMetrics()
     ) {
         self.store = store
         self.project = project
@@ -40,6 +42,7 @@ package struct AccountOperations: Sendable {
         self.sealer = sealer
         self.mailLinks = mailLinks
         self.effects = effects
+        self.metrics = metrics
     }
 
     var policy: LinkPolicy { project.settings.policy }

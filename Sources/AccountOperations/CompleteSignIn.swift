@@ -80,7 +80,9 @@ extension AccountOperations {
         var linkedProvider: ProviderID?
         var companions = attempt.companions
         switch verdict.decision {
-        case .refuse(let refusal): return .denied(.refusal(refusal))
+        case .refuse(let refusal):
+            metrics.decided(verdict.rule)
+            return .denied(.refusal(refusal))
         case .conflict, .secondFactorRequired: throw UnexpectedDecision(verdict.rule)
         case .createUser(let change):
             previous = nil

@@ -163,6 +163,7 @@ extension AccountOperations {
                 credential,
                 because: conflict,
                 rule: verdict.rule,
+                among: found.loaded,
                 tenant: tenant,
                 now: attempt.now
             )

@@ -9,8 +9,16 @@ package struct AccountStore: Sendable {
     /// Sign-in and refresh times on their way to the database.
     package let activity: ActivityBuffer
 
-    package init(client: PostgresClient) {
+    let observer: (any AccountStoreObserver)?
+
+    package init(client: PostgresClient, observer: (any AccountStoreObserver)? = nil) {
         self.client = client
         self.activity = ActivityBuffer()
+        self.observer = observer
     }
+}
+
+/// Learns of every decision that took effect. Called by whoever waited for it: return at once.
+package protocol AccountStoreObserver: Sendable {
+    func applied(_ event: AccountEvent)
 }

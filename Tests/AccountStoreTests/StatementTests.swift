@@ -2,10 +2,10 @@ import AccountLinking
 import AccountTestSupport
 import Foundation
 import JSON
-import Postgres
 import Testing
 
 @testable import AccountStore
+@testable import Postgres
 
 private let golden = GoldenFiles()
 
@@ -77,6 +77,7 @@ private let statements: [Statement] = {
         identityDigest: Array(repeating: 2, count: 32),
         tokenDigests: [Array(repeating: 3, count: 32)],
         sealedCredential: [4],
+        accountMethod: .password,
         openedAt: origin,
         expiresAt: later
     )
@@ -100,6 +101,7 @@ private let statements: [Statement] = {
             name: "ConflictRow.assertVersion",
             sql: ConflictRow.assertVersion(2, of: conflict.id, of: fixed, tenant: tenant)
         ),
+        Statement(name: "ConflictRow.countEnded", sql: ConflictRow.countEnded(at: origin, rowsMax: 10), isHot: false),
         Statement(
             name: "ConflictRow.deleteExpired",
             sql: ConflictRow.deleteExpired(before: origin, rowsMax: 10),
@@ -187,6 +189,11 @@ private let statements: [Statement] = {
         Statement(
             name: "OutboxRow.newest",
             sql: OutboxRow.newest(.mail, countMax: 10, tenant: tenant).sql,
+            isHot: false
+        ),
+        Statement(
+            name: "OutboxRow.waitingCount",
+            sql: OutboxRow.waitingCount(.mail, countMax: 10).sql,
             isHot: false
         ),
         Statement(
@@ -349,6 +356,13 @@ struct StatementTests {
         let listed = Set(statements.map(\.name))
         #expect(declared.subtracting(listed) == [], "add these to the list")
         #expect(listed.subtracting(declared) == [], "these are gone")
+    }
+
+    @Test func `every read is measured by its table`() {
+        let names = Set(AccountStore.callNames)
+        for statement in statements where statement.sql.text.hasPrefix("SELECT") {
+            #expect(names.contains(statement.sql.nameOfRead), "\(statement.name): \(statement.sql.nameOfRead)")
+        }
     }
 
     @Test func `every statement about accounts names its shard`() {

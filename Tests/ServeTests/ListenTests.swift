@@ -45,6 +45,45 @@ import Testing
         }
     }
 
+    @Test func `measurements are shown where the configuration says, and in public never`() async throws {
+        let port = try await freePort()
+        let settings = [
+            "CONCORD_LISTEN_METRICS_ADDRESS": "127.0.0.1:\(port)", "CONCORD_PURGE_INTERVAL": "1s",
+        ]
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url, settings) { server in
+                let scrape = server.at("http://127.0.0.1:\(port)")
+                _ = try await server.signUp("ada@example.com", password: TwoServers.password).success()
+                #expect(try await server.signIn("ada@example.com", password: "wrong").status == 400)
+                let answer = try await scrape.send(.GET, "/metrics", key: nil)
+                #expect(answer.status == 200)
+                let shown = try Exposition(answer.text)
+                #expect(shown.value("concord_decisions_total", ["rule": "P11"]) == 1)
+                #expect(shown.value("concord_decisions_total", ["rule": "S4"]) == 1)
+                let signUps = ["route": "POST /v1/accounts:signUp", "status": "2xx"]
+                #expect(shown.value("concord_http_requests_total", signUps) == 1)
+                #expect(shown.value("concord_database_call_seconds_count", ["call": "account-write"]) == 1)
+                #expect(shown.value("concord_password_hashing_wait_seconds_count") == 2)
+                #expect(try #require(shown.value("concord_database_connections", ["queue": "write"])) > 0)
+                #expect(!answer.text.contains("ada@example.com"))
+                for path in ["/metrics", "/metrics/", "//metrics", "/v1/metrics"] {
+                    #expect(try await server.send(.GET, path, key: nil).status == 404)
+                }
+                #expect(try await scrape.send(.GET, "/readyz", key: nil).status == 404)
+            }
+        }
+    }
+
+    /// A port that nobody listens at.
+    private func freePort() async throws -> Int {
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(channel.localAddress?.port)
+        try await channel.close()
+        return port
+    }
+
     @Test func `what is being answered when the server is told to stop is answered, and nothing after it`()
         async throws
     {

@@ -254,6 +254,7 @@ extension AccountOperations {
         conflict.proof?.tokenHash = ConflictProofSecrets.hash(of: token)
         let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictProven, rule: rule)
         guard try await store.change(conflict, at: now, event: event) == .applied else { return nil }
+        metrics.conflict(.proven, of: conflict.provider, with: conflict.accountMethod)
         let view = view(of: conflict.raised, try open(conflict), provenBy: user, now: now)
         return .success(ProvenConflict(view: view, proofToken: token))
     }

@@ -45,7 +45,9 @@ extension AccountStore {
             batch.append(AccountEventRow.insert(event, of: user.id, tenant: user.tenant))
         }
         // All or nothing, so one event tells of all.
-        return try await run(batch, event: first.event, of: first.user.id, tenant: first.user.tenant)
+        let applied = try await run(batch, event: first.event, of: first.user.id, tenant: first.user.tenant)
+        if applied == .applied { for (_, event) in deletions.dropFirst() { observer?.applied(event) } }
+        return applied
     }
 
     /// Writes `batch`, whose last word is `event`; where the answer is lost, the event tells whether it took effect.
@@ -57,13 +59,14 @@ extension AccountStore {
     ) async throws(PostgresError) -> Applied {
         do {
             _ = try await client.write(batch)
-            return .applied
         } catch {
             if error.saysFactsMoved { return .factsMoved }
             guard error.code == .commitOutcomeUnknown else { throw error }
             let found = try await client.read(AccountEventRow.withID(event.id, of: user, tenant: tenant))
-            return found.isEmpty ? .factsMoved : .applied
+            if found.isEmpty { return .factsMoved }
         }
+        observer?.applied(event)
+        return .applied
     }
 }
 

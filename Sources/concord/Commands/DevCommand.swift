@@ -71,7 +71,8 @@ struct DevCommand: AsyncParsableCommand {
                     transport: .plain,
                     trustedProxies: [],
                     publicURL: nil,
-                    adminListener: nil
+                    adminListener: nil,
+                    metricsAddress: nil
                 ),
                 limits: defaults.limits,
                 purge: defaults.purge,
