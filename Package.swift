@@ -106,9 +106,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Delivery",
+            dependencies: ["IdentityProviders", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict
+        ),
+        .target(
             name: "AccountOperations",
             dependencies: [
-                "AccountLinking", "AccountStore", "CArgon2", "IdentityProviders", "JSON", "Postgres",
+                "AccountLinking", "AccountStore", "CArgon2", "Delivery", "IdentityProviders", "JSON", "Postgres",
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -135,7 +140,7 @@ let package = Package(
         .executableTarget(
             name: "concord",
             dependencies: [
-                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "HTTPServer",
+                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "Delivery", "HTTPServer",
                 "IdentityProviders", "JSON", "Migrations", "Postgres", "PostgresCluster", "PrometheusMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -184,8 +189,8 @@ let package = Package(
         .target(
             name: "AccountTestSupport",
             dependencies: [
-                "AccountLinking", "AccountOperations", "AccountStore", "IdentityProviders", "JSON", "Migrations",
-                "Postgres", "PostgresCluster",
+                "AccountLinking", "AccountOperations", "AccountStore", "Delivery", "IdentityProviders", "JSON",
+                "Migrations", "Postgres", "PostgresCluster",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/AccountTestSupport",
@@ -220,8 +225,9 @@ let package = Package(
         .testTarget(
             name: "AccountOperationsTests",
             dependencies: [
-                "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "IdentityProviders",
-                "JSON", "Postgres",
+                "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Delivery",
+                "IdentityProviders", "JSON", "Postgres",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),

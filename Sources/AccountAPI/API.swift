@@ -101,7 +101,7 @@ package struct API: Sendable {
             .declineConflict,
             .openAPI,
             // The next one goes here.
-        ] + Route.providerConfigs + Route.projectConfig
+        ] + Route.providerConfigs + Route.projectConfig + Route.webhooks
 
     /// What the server answers with: edge, then the route's endpoint.
     package func responder() -> some Responder {

@@ -7,10 +7,20 @@ package struct OperationMetrics: AccountStoreObserver {
     private let decisions: [Rule: Counter]
     private let conflicts: [ConflictSeries: Counter]
     private let secondsToResolve: [MethodClass: Timer]
+    private let webhookAttempts: [WebhookResult: Counter]
 
     package static let decisions = "concord_decisions_total"
     package static let conflicts = "concord_conflicts_total"
     package static let resolutionSeconds = "concord_conflict_resolution_seconds"
+
+    package static let webhookAttempts = "concord_webhook_attempts_total"
+
+    /// What came of sending a webhook once.
+    package enum WebhookResult: String, Sendable, CaseIterable {
+        case delivered
+        case failed
+        case givenUp = "given-up"
+    }
 
     /// What becomes of a conflict.
     package enum ConflictStep: String, Sendable, CaseIterable {
@@ -50,6 +60,12 @@ package struct OperationMetrics: AccountStoreObserver {
             }
         }
         self.conflicts = conflicts
+        webhookAttempts = Dictionary(
+            uniqueKeysWithValues: WebhookResult.allCases.map { result in
+                let dimensions = [("result", result.rawValue)]
+                return (result, Counter(label: Self.webhookAttempts, dimensions: dimensions, factory: factory))
+            }
+        )
         secondsToResolve = Dictionary(
             uniqueKeysWithValues: MethodClass.providers.map { provider in
                 let dimensions = [("provider", provider.rawValue)]
@@ -78,6 +94,16 @@ package struct OperationMetrics: AccountStoreObserver {
         guard step == .resolved else { return }
         let microseconds = conflict.endedAt.microsecondsSinceEpoch - conflict.openedAt.microsecondsSinceEpoch
         secondsToResolve[MethodClass(conflict.provider)]?.recordMicroseconds(max(0, microseconds))
+    }
+
+    func webhookAttempted(_ attempt: WebhookAttempt) {
+        let result: WebhookResult =
+            switch attempt {
+            case .delivered: .delivered
+            case .retry: .failed
+            case .givenUp: .givenUp
+            }
+        webhookAttempts[result]?.increment()
     }
 
     // MARK: AccountStoreObserver

@@ -3,6 +3,7 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import ArgumentParser
+import Delivery
 import HTTPServer
 import IdentityProviders
 import Logging
@@ -24,6 +25,7 @@ struct Composition {
         var customTokens: @Sendable (ServiceAccountTokens) -> any CustomTokenVerifier
         var trust: EmailTrust
         var providers: ProviderRegistry
+        var webhooks: any WebhookSending
         /// Routes that only development has; `nil` in production.
         var development: DevelopmentRoutes?
         /// Where the links in mails lead.

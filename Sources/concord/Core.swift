@@ -36,6 +36,8 @@ struct Core: Service {
     private static let keysInterval = Duration.seconds(60)
     /// As often as metrics are usually read.
     private static let outboxInterval = Duration.seconds(15)
+    /// How long an event waits for a server that has nothing else to send.
+    private static let webhooksInterval = Duration.seconds(1)
     private static let addressRetryInterval = Duration.milliseconds(10)
     private static let databaseRetryInterval = Duration.milliseconds(500)
 
@@ -66,6 +68,7 @@ struct Core: Service {
             await withTaskGroup { upkeep in
                 upkeep.addTask { await maintainKeys(keys, operations) }
                 upkeep.addTask { await purge(operations) }
+                upkeep.addTask { await sendWebhooks(operations) }
                 upkeep.addTask {
                     await periodically(every: Self.outboxInterval) { await measurements.outbox.read(operations.store) }
                 }
@@ -99,6 +102,7 @@ struct Core: Service {
     /// Loads project and keys.
     private func load(_ client: PostgresClient) async throws -> (AccountOperations, SigningKeys) {
         let store = AccountStore(client: client, observer: measurements.operations)
+        try await store.refreshWebhooks()
         let effects = Effects.system
         if let project = composition.mode.projectToCreate {
             _ = try await store.createProject(project, apiKey: NewAPIKey.make(effects))
@@ -144,6 +148,7 @@ struct Core: Service {
             sealer: composition.sealer,
             mailLinks: try await mailLinks(),
             effects: effects,
+            webhooks: composition.mode.webhooks,
             metrics: measurements.operations
         )
         return (operations, keys)
@@ -232,6 +237,7 @@ struct Core: Service {
         await periodically(every: Self.refreshInterval) {
             do {
                 try await operations.project.refresh()
+                try await operations.store.refreshWebhooks()
                 outage.succeeded()
             } catch {
                 outage.failed(error)
@@ -247,6 +253,21 @@ struct Core: Service {
                 operations.cookies.replaceKeys(try await keys.load(.sessionCookie))
             } catch {
                 composition.logger.error("signing keys not read again", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// Sends what events are told of, for as long as there is something to send.
+    private func sendWebhooks(_ operations: AccountOperations) async {
+        let deliveries = WebhookDeliveries(operations)
+        var outage = Outage(composition.logger, failure: "webhooks not sent", recovery: "webhooks sent again")
+        await periodically(every: Self.webhooksInterval) {
+            guard operations.store.hasWebhooks else { return }
+            do {
+                while !Task.isShuttingDownGracefully, try await deliveries.sendDue() > 0 {}
+                outage.succeeded()
+            } catch {
+                outage.failed(error)
             }
         }
     }

@@ -82,11 +82,23 @@ enum MetricsTable {
                 [
                     MetricFamily.Label(
                         "kind",
-                        OutboxMessage.Kind.allCases.map(\.rawValue),
+                        OutboxMetrics.kinds,
                         "what the message is"
                     )
                 ],
                 "Messages that wait to be sent, up to \(OutboxMetrics.countMax), as of the last quarter of a minute"
+            ),
+            MetricFamily(
+                OperationMetrics.webhookAttempts,
+                .counter,
+                [
+                    MetricFamily.Label(
+                        "result",
+                        OperationMetrics.WebhookResult.allCases.map(\.rawValue),
+                        "what came of it"
+                    )
+                ],
+                "Webhooks sent, each attempt by itself"
             ),
         ]
     }()

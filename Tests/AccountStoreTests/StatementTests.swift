@@ -81,6 +81,21 @@ private let statements: [Statement] = {
         openedAt: origin,
         expiresAt: later
     )
+    let news = Announcement.about(conflict, .conflictOpened)
+    let webhook = WebhookMessageRecord(
+        position: 1,
+        endpoint: use,
+        tenant: tenant,
+        user: fixed,
+        id: use,
+        kind: .methodLinked,
+        occurredAt: origin,
+        conflict: nil,
+        method: .password,
+        rule: "L4",
+        attempts: 1,
+        lastStatus: nil
+    )
     let config = ProviderConfigRecord(provider: .google, isEnabled: true)
     let serviceAccount = ServiceAccountRecord(
         keyID: "key",
@@ -332,6 +347,66 @@ private let statements: [Statement] = {
         Statement(name: "UserRow.lookup", sql: UserRow.lookup(fixed, tenant: tenant).sql),
         Statement(name: "UserRow.withID", sql: UserRow.withID(fixed, tenant: tenant).sql),
         Statement(name: "UserRow.withIDs", sql: UserRow.withIDs([fixed, userID("user-8")], tenant: tenant).sql),
+        Statement(name: "WebhookEndpointRow.all", sql: WebhookEndpointRow.all.sql, isHot: false),
+        Statement(name: "WebhookEndpointRow.delete", sql: WebhookEndpointRow.delete(use), isHot: false),
+        Statement(
+            name: "WebhookEndpointRow.disable",
+            sql: WebhookEndpointRow.disable(use, .failing, failingBefore: origin, at: origin),
+            isHot: false
+        ),
+        Statement(name: "WebhookEndpointRow.enable", sql: WebhookEndpointRow.enable(use), isHot: false),
+        Statement(name: "WebhookEndpointRow.enabledCount", sql: WebhookEndpointRow.enabledCount.sql, isHot: false),
+        Statement(
+            name: "WebhookEndpointRow.insert",
+            sql: WebhookEndpointRow.insert(use, url: "https://a.example.com", sealedSecret: [9], at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookEndpointRow.noteFailure",
+            sql: WebhookEndpointRow.noteFailure(of: use, at: origin),
+            isHot: false
+        ),
+        Statement(name: "WebhookEndpointRow.noteSuccess", sql: WebhookEndpointRow.noteSuccess(of: use), isHot: false),
+        Statement(
+            name: "WebhookEndpointRow.replaceSecret",
+            sql: WebhookEndpointRow.replaceSecret(of: use, by: [9], until: later),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.claim",
+            sql: WebhookMessageRow.claim(at: origin, until: later, countMax: 16),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.deleteEnded",
+            sql: WebhookMessageRow.deleteEnded(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.failed",
+            sql: WebhookMessageRow.failed(of: use, countMax: 100).sql,
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.finish",
+            sql: WebhookMessageRow.finish(webhook, .delivered, status: 200, at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.insert",
+            sql: WebhookMessageRow.insert(news, id: use, rule: .l4, of: fixed, tenant: tenant, at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.insertOpened",
+            sql: WebhookMessageRow.insertOpened(news, id: use, rule: .i11, of: fixed, tenant: tenant, at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.waitingCount",
+            sql: WebhookMessageRow.waitingCount(countMax: 10).sql,
+            isHot: false
+        ),
     ]
 }()
 

@@ -1,6 +1,7 @@
 package import AccountLinking
 package import AccountOperations
 import AccountStore
+package import Delivery
 import Foundation
 import IdentityProviders
 package import JSON
@@ -27,10 +28,18 @@ package struct TestService: Sendable {
     package static func with<Output: Sendable>(
         settings: JSONValue = ProjectSettings.developmentDefaults,
         metrics: OperationMetrics = OperationMetrics(),
+        webhooks: any WebhookSending = HTTPWebhookSender(),
         _ body: (TestService) async throws -> Output
     ) async throws -> Output {
         try await TestDatabase.with { database in
-            try await with(database: database, clock: TestClock(), settings: settings, metrics: metrics, body)
+            try await with(
+                database: database,
+                clock: TestClock(),
+                settings: settings,
+                metrics: metrics,
+                webhooks: webhooks,
+                body
+            )
         }
     }
 
@@ -38,12 +47,25 @@ package struct TestService: Sendable {
     package static func withTwo<Output: Sendable>(
         settings: JSONValue = ProjectSettings.developmentDefaults,
         metrics: OperationMetrics = OperationMetrics(),
+        webhooks: any WebhookSending = HTTPWebhookSender(),
         _ body: (TestService, TestService) async throws -> Output
     ) async throws -> Output {
         try await TestDatabase.with { database in
             let clock = TestClock()
-            return try await with(database: database, clock: clock, settings: settings, metrics: metrics) { first in
-                try await with(database: database, clock: clock, settings: settings, metrics: metrics) { second in
+            return try await with(
+                database: database,
+                clock: clock,
+                settings: settings,
+                metrics: metrics,
+                webhooks: webhooks
+            ) { first in
+                try await with(
+                    database: database,
+                    clock: clock,
+                    settings: settings,
+                    metrics: metrics,
+                    webhooks: webhooks
+                ) { second in
                     try await body(first, second)
                 }
             }
@@ -55,6 +77,7 @@ package struct TestService: Sendable {
         clock: TestClock,
         settings: JSONValue,
         metrics: OperationMetrics = OperationMetrics(),
+        webhooks: any WebhookSending = HTTPWebhookSender(),
         _ body: (TestService) async throws -> Output
     ) async throws -> Output {
         try await database.withClient { client in
@@ -63,7 +86,8 @@ package struct TestService: Sendable {
                 client: client,
                 clock: clock,
                 settings: settings,
-                metrics: metrics
+                metrics: metrics,
+                webhooks: webhooks
             )
             do {
                 let output = try await body(service)
@@ -82,7 +106,8 @@ package struct TestService: Sendable {
         client: PostgresClient,
         clock: TestClock = TestClock(),
         settings: JSONValue,
-        metrics: OperationMetrics = OperationMetrics()
+        metrics: OperationMetrics = OperationMetrics(),
+        webhooks: any WebhookSending = HTTPWebhookSender()
     ) async throws -> TestService {
         let effects = Effects(now: { clock.now }, randomBytes: Effects.system.randomBytes)
         let store = AccountStore(client: client, observer: metrics)
@@ -119,6 +144,7 @@ package struct TestService: Sendable {
             sealer: sealer,
             mailLinks: MailLinks(base: "http://127.0.0.1:9099", page: .emulator),
             effects: effects,
+            webhooks: webhooks,
             metrics: metrics
         )
         return TestService(database: database, client: client, operations: operations, clock: clock, signingKeys: keys)

@@ -55,7 +55,8 @@ extension SourceRule {
         "AccountOperations": ["AccountAPI", "bench", "concord"],
         "AccountStore": ["AccountOperations", "bench", "concord"],
         // The API reads requests into its credential types and writes verified ones into answers (ADR 0011).
-        "IdentityProviders": ["AccountAPI", "AccountOperations", "concord"],
+        "IdentityProviders": ["AccountAPI", "AccountOperations", "Delivery", "concord"],
+        "Delivery": ["AccountOperations", "concord"],
         "Migrations": ["concord"],
         "PostgresCluster": ["bench", "concord"],
         "Postgres": ["AccountOperations", "AccountStore", "Migrations", "bench", "concord"],

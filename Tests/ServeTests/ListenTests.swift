@@ -75,15 +75,6 @@ import Testing
         }
     }
 
-    /// A port that nobody listens at.
-    private func freePort() async throws -> Int {
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .bind(host: "127.0.0.1", port: 0).get()
-        let port = try #require(channel.localAddress?.port)
-        try await channel.close()
-        return port
-    }
-
     @Test func `what is being answered when the server is told to stop is answered, and nothing after it`()
         async throws
     {

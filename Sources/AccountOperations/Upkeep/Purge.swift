@@ -76,7 +76,7 @@ extension AccountStore.Purgeable {
     /// Whether somebody may still ask, and be told that it is over.
     fileprivate var isKeptAfterItsEnd: Bool {
         switch self {
-        case .conflicts, .codes, .messages, .finishedMessages: true
+        case .conflicts, .codes, .messages, .finishedMessages, .webhookMessages: true
         // A count that is forgotten counts no more; a key that is published no more is only a risk.
         case .passwordAttempts, .signingKeys: false
         }

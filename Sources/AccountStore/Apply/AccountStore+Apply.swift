@@ -18,7 +18,9 @@ extension AccountStore {
     package func apply(_ write: AccountWrite) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("account-write")
         for statement in write.statements() { batch.append(statement) }
-        return try await run(batch, event: write.event, of: write.user.id, tenant: write.user.tenant)
+        let (user, tenant) = (write.user.id, write.user.tenant)
+        announce(write.announcements, as: write.event, of: user, tenant: tenant, in: &batch)
+        return try await run(batch, event: write.event, of: user, tenant: tenant)
     }
 
     /// Deletes an account with everything that hangs off it, and frees its identifiers.

@@ -270,10 +270,13 @@ private struct ConflictIDRow: RowDecodable {
 extension AccountWrite.Companion {
     /// Replaces a conflict by `record`, if it is still the one that was loaded; otherwise the write is stopped.
     package static func update(_ record: ConflictRecord, at now: Timestamp) -> Self {
-        Self([
-            ConflictRow.update(record, at: now),
-            ConflictRow.assertVersion(record.version + 1, of: record.id, of: record.user, tenant: record.tenant),
-        ])
+        Self(
+            [
+                ConflictRow.update(record, at: now),
+                ConflictRow.assertVersion(record.version + 1, of: record.id, of: record.user, tenant: record.tenant),
+            ],
+            announcing: record.state == .resolved ? [.about(record, .conflictResolved)] : []
+        )
     }
 
     /// Uses up the conflict whose credential this write applies; one that is not as it was loaded stops the write.
@@ -329,6 +332,8 @@ extension AccountStore {
             for statement in companion.statements { batch.append(statement) }
         }
         batch.append(AccountEventRow.insert(event, of: record.user, tenant: record.tenant))
+        let announcements = event.kind.announcement.map { [Announcement.about(record, $0)] } ?? []
+        announce(announcements, as: event, of: record.user, tenant: record.tenant, in: &batch)
         return try await run(batch, event: event, of: record.user, tenant: record.tenant)
     }
 
@@ -369,6 +374,13 @@ extension AccountStore {
         var batch = WriteBatch("conflict-open")
         batch.append(ConflictRow.openOrJoin(conflict))
         batch.append(AccountEventRow.insert(event, of: conflict.user, tenant: conflict.tenant))
+        announce(
+            [.about(conflict, .conflictOpened)],
+            as: event,
+            of: conflict.user,
+            tenant: conflict.tenant,
+            in: &batch
+        )
         do {
             let id = try await client.write(batch).rows(0, as: ConflictIDRow.self).first?.id
             observer?.applied(event)
