@@ -29,6 +29,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
         .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
@@ -47,7 +48,16 @@ let package = Package(
         .target(name: "JSON", swiftSettings: strict),
         .target(
             name: "Postgres",
-            dependencies: ["CLibpq", .product(name: "DequeModule", package: "swift-collections")],
+            dependencies: [
+                "CLibpq",
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "PrometheusMetrics",
+            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: strict
         ),
         .target(
@@ -96,9 +106,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Delivery",
+            dependencies: ["IdentityProviders", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict
+        ),
+        .target(
             name: "AccountOperations",
             dependencies: [
-                "AccountLinking", "AccountStore", "CArgon2", "IdentityProviders", "JSON", "Postgres",
+                "AccountLinking", "AccountStore", "CArgon2", "Delivery", "IdentityProviders", "JSON", "Postgres",
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -114,6 +130,7 @@ let package = Package(
             dependencies: [
                 "AccountLinking", "AccountOperations", "HTTPServer", "IdentityProviders", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -126,9 +143,10 @@ let package = Package(
         .executableTarget(
             name: "concord",
             dependencies: [
-                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "HTTPServer",
-                "IdentityProviders", "JSON", "Migrations", "Postgres", "PostgresCluster",
+                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "Delivery", "HTTPServer",
+                "IdentityProviders", "JSON", "Migrations", "Postgres", "PostgresCluster", "PrometheusMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -174,8 +192,8 @@ let package = Package(
         .target(
             name: "AccountTestSupport",
             dependencies: [
-                "AccountLinking", "AccountOperations", "AccountStore", "IdentityProviders", "JSON", "Migrations",
-                "Postgres", "PostgresCluster",
+                "AccountLinking", "AccountOperations", "AccountStore", "Delivery", "IdentityProviders", "JSON",
+                "Migrations", "Postgres", "PostgresCluster",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/AccountTestSupport",
@@ -210,9 +228,11 @@ let package = Package(
         .testTarget(
             name: "AccountOperationsTests",
             dependencies: [
-                "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "IdentityProviders",
-                "JSON", "Postgres",
+                "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Delivery",
+                "IdentityProviders", "JSON", "Postgres",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
@@ -244,14 +264,31 @@ let package = Package(
         .testTarget(
             name: "concordTests",
             dependencies: [
-                "concord", "AccountAPI", "AccountTestSupport", "Migrations", "Postgres",
+                "concord", "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport",
+                "HTTPServer", "JSON", "Migrations", "Postgres", "PrometheusMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             exclude: ["Golden"],
             swiftSettings: strict
         ),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres"], swiftSettings: strict),
+        .testTarget(
+            name: "PostgresTests",
+            dependencies: ["Postgres", .product(name: "MetricsTestKit", package: "swift-metrics")],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "PrometheusMetricsTests",
+            dependencies: [
+                "AccountTestSupport", "PrometheusMetrics",
+                .product(name: "Metrics", package: "swift-metrics"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "PostgresClusterTests", dependencies: ["PostgresCluster"], swiftSettings: strict),
         .testTarget(name: "RepositoryTests", swiftSettings: strict),
         .testTarget(

@@ -43,6 +43,9 @@ CREATE TABLE public.conflicts (
     proof_attempts integer DEFAULT 0 NOT NULL,
     proof_expires_at timestamp with time zone,
     proof_token_hash bytea,
+    account_method text DEFAULT 'other'::text NOT NULL COLLATE pg_catalog."C",
+    is_counted boolean DEFAULT false NOT NULL,
+    CONSTRAINT conflicts_account_method_check CHECK ((account_method ~ '^[A-Za-z.]{1,32}$'::text)),
     CONSTRAINT conflicts_check CHECK ((expires_at > opened_at)),
     CONSTRAINT conflicts_closed_check CHECK (((state = ANY (ARRAY['open'::text, 'proven'::text])) = (closed_at IS NULL))),
     CONSTRAINT conflicts_conflict_id_check CHECK ((length(conflict_id) = 16)),
@@ -309,6 +312,56 @@ CREATE TABLE public.users (
 )
 WITH (fillfactor='85');
 
+CREATE TABLE public.webhook_endpoints (
+    endpoint_id uuid NOT NULL,
+    slot smallint NOT NULL,
+    url text NOT NULL,
+    sealed_secret bytea NOT NULL,
+    sealed_older_secret bytea,
+    older_secret_until timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    failing_since timestamp with time zone,
+    disabled_at timestamp with time zone,
+    disabled_reason text,
+    CONSTRAINT webhook_endpoints_check CHECK (((sealed_older_secret IS NULL) = (older_secret_until IS NULL))),
+    CONSTRAINT webhook_endpoints_check1 CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
+    CONSTRAINT webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['gone'::text, 'failing'::text]))),
+    CONSTRAINT webhook_endpoints_slot_check CHECK (((slot >= 1) AND (slot <= 10))),
+    CONSTRAINT webhook_endpoints_url_check CHECK (((length(url) >= 1) AND (length(url) <= 2048)))
+);
+
+CREATE TABLE public.webhook_messages (
+    "position" bigint NOT NULL,
+    endpoint_id uuid NOT NULL,
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    message_id uuid NOT NULL,
+    type text NOT NULL COLLATE pg_catalog."C",
+    occurred_at timestamp with time zone NOT NULL,
+    conflict_id bytea,
+    method text COLLATE pg_catalog."C",
+    rule text NOT NULL,
+    state text DEFAULT 'pending'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone NOT NULL,
+    last_status integer,
+    finished_at timestamp with time zone,
+    CONSTRAINT webhook_messages_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT webhook_messages_check CHECK (((state = 'pending'::text) = (finished_at IS NULL))),
+    CONSTRAINT webhook_messages_conflict_id_check CHECK ((length(conflict_id) = 16)),
+    CONSTRAINT webhook_messages_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text]))),
+    CONSTRAINT webhook_messages_type_check CHECK ((type ~ '^[a-z]+[.][a-z]+$'::text))
+);
+
+ALTER TABLE public.webhook_messages ALTER COLUMN "position" ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.webhook_messages_position_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 ALTER TABLE ONLY public.account_events
     ADD CONSTRAINT account_events_pkey PRIMARY KEY (tenant_id, user_id, event_id);
 
@@ -369,11 +422,25 @@ ALTER TABLE ONLY public.signing_keys
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (tenant_id, user_id);
 
+ALTER TABLE ONLY public.webhook_endpoints
+    ADD CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (endpoint_id);
+
+ALTER TABLE ONLY public.webhook_endpoints
+    ADD CONSTRAINT webhook_endpoints_slot_key UNIQUE (slot);
+
+ALTER TABLE ONLY public.webhook_messages
+    ADD CONSTRAINT webhook_messages_endpoint_id_message_id_key UNIQUE (endpoint_id, message_id);
+
+ALTER TABLE ONLY public.webhook_messages
+    ADD CONSTRAINT webhook_messages_pkey PRIMARY KEY ("position");
+
 CREATE INDEX account_events_by_id ON public.account_events USING btree (event_id);
 
 CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
 
 CREATE UNIQUE INDEX conflicts_live ON public.conflicts USING btree (tenant_id, user_id, identity_digest) WHERE (state = ANY (ARRAY['open'::text, 'proven'::text]));
+
+CREATE INDEX conflicts_uncounted ON public.conflicts USING btree (COALESCE(closed_at, expires_at)) WHERE (NOT is_counted);
 
 CREATE INDEX kept_answers_by_expiry ON public.kept_answers USING btree (expires_at);
 
@@ -393,6 +460,14 @@ CREATE INDEX password_attempts_by_end ON public.password_attempts USING btree (f
 
 CREATE INDEX users_by_initial_email ON public.users USING btree (tenant_id, lower((initial_email COLLATE "C"))) WHERE (initial_email IS NOT NULL);
 
+CREATE INDEX webhook_messages_done ON public.webhook_messages USING btree (finished_at) WHERE (state <> 'pending'::text);
+
+CREATE INDEX webhook_messages_due ON public.webhook_messages USING btree (next_attempt_at) WHERE (state = 'pending'::text);
+
+CREATE INDEX webhook_messages_failed ON public.webhook_messages USING btree (endpoint_id, "position") WHERE (state = 'failed'::text);
+
+CREATE INDEX webhook_messages_waiting ON public.webhook_messages USING btree (endpoint_id, tenant_id, user_id, "position") WHERE (state = 'pending'::text);
+
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
 
@@ -407,3 +482,6 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.sign_in_methods
     ADD CONSTRAINT sign_in_methods_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.webhook_messages
+    ADD CONSTRAINT webhook_messages_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoints(endpoint_id) ON DELETE CASCADE;

@@ -3,6 +3,7 @@ import AccountOperations
 package import HTTPServer
 import HTTPTypes
 package import Logging
+import Metrics
 
 /// The HTTP API: which routes there are, and what stands around them.
 package struct API: Sendable {
@@ -27,10 +28,13 @@ package struct API: Sendable {
     let scheme: String
     let trustedProxies: [IPNetwork]
     let logger: Logger
+    let metrics: HTTPMetrics
+    let exposition: MetricsExposition?
 
     ///
     /// - `development`: routes that only development has; `nil` in production, where nothing answers to them.
     /// - `trustedProxies`: peers that are believed when they say whom they speak for.
+    /// - `exposition`: what `/metrics` shows to whoever can reach the listener; `nil` where there is no such path.
     package init(
         service: ServiceHandle,
         audience: Audience = .everyone,
@@ -40,8 +44,12 @@ package struct API: Sendable {
         publicURL: String? = nil,
         scheme: String = "http",
         trustedProxies: [IPNetwork],
-        logger: Logger
+        logger: Logger,
+        metrics: HTTPMetrics? = nil,
+        exposition: MetricsExposition? = nil
     ) {
+        self.metrics = metrics ?? HTTPMetrics(NOOPMetricsHandler.instance, development)
+        self.exposition = exposition
         self.service = service
         self.audience = audience
         self.callers = callers
@@ -101,32 +109,51 @@ package struct API: Sendable {
             .disableProvider,
             .openAPI,
             // The next one goes here.
-        ] + Route.providerConfigs + Route.projectConfig
+        ] + Route.providerConfigs + Route.projectConfig + Route.webhooks
 
     /// What the server answers with: edge, then the route's endpoint.
     package func responder() -> some Responder {
-        var table = RouteTable<Edge.Handler>()
+        var table = RouteTable<Edge.Target>()
         for route in Self.routes + (development?.routes ?? []) {
             let endpoint = Endpoint(route: route, api: self)
-            for path in route.paths { table.add(route.method, path, endpoint.respond) }
+            let target = Edge.Target(handler: endpoint.respond, series: metrics.series(of: route.name))
+            for path in route.paths { table.add(route.method, path, target) }
         }
         for missing in UnimplementedPath.all {
+            let target = Edge.Target(
+                handler: { _ in throw APIError.unimplemented(missing.what) },
+                series: metrics.series(of: HTTPMetrics.unimplementedName)
+            )
             for prefix in ["", Route.Service.identityToolkit.hostPrefix ?? ""] {
-                for method in UnimplementedPath.methods {
-                    table.add(method, prefix + missing.path) { _ in throw APIError.unimplemented(missing.what) }
-                }
+                for method in UnimplementedPath.methods { table.add(method, prefix + missing.path, target) }
             }
         }
-        for file in PageFile.all {
-            table.add(.get, file.path) { request in file.response(to: request.http) }
+        func addOwn(_ path: String, _ handler: @escaping Edge.Handler) {
+            table.add(.get, path, Edge.Target(handler: handler, series: metrics.series(of: "GET " + path)))
         }
-        table.add(.get, "/healthz") { _ in .text("ok\n", status: .ok) }
-        table.add(.get, "/readyz") { _ in
+        for file in PageFile.all {
+            addOwn(file.path) { request in file.response(to: request.http) }
+        }
+        addOwn(Self.healthPath) { _ in .text("ok\n", status: .ok) }
+        addOwn(Self.readinessPath) { _ in
             if let reason = await service.reasonNotReady() {
                 return .text("not ready: \(reason)\n", status: APIError.unavailable.status)
             }
             return .text("ready\n", status: .ok)
         }
-        return Edge(table: table, audience: audience, trustedProxies: trustedProxies, logger: logger)
+        if let exposition { addOwn(Self.metricsPath) { _ in exposition.response } }
+        return Edge(
+            table: table,
+            audience: audience,
+            trustedProxies: trustedProxies,
+            logger: logger,
+            metrics: metrics
+        )
     }
+
+    private static let healthPath = "/healthz"
+    private static let readinessPath = "/readyz"
+    static let metricsPath = "/metrics"
+    /// Paths for whoever runs the service.
+    static let ownPaths = [healthPath, readinessPath, metricsPath]
 }

@@ -20,20 +20,39 @@ struct RoutedRequest: Sendable {
 struct Edge: Responder {
     typealias Handler = @Sendable (RoutedRequest) async throws -> ServerResponse
 
-    let table: RouteTable<Handler>
+    /// What answers, and what is measured of it.
+    struct Target: Sendable {
+        let handler: Handler
+        let series: HTTPMetrics.Series
+    }
+
+    let table: RouteTable<Target>
     let audience: API.Audience
     let trustedProxies: [IPNetwork]
     let logger: Logger
+    let metrics: HTTPMetrics
 
     func respond(to request: ServerRequest) async -> ServerResponse {
+        let start = ContinuousClock.now
+        var series = metrics.unmatched
+        let response = await respond(to: request, &series)
+        series.record(response.status, since: start)
+        return response
+    }
+
+    /// `series`: set to that of the route that answers.
+    private func respond(to request: ServerRequest, _ series: inout HTTPMetrics.Series) async -> ServerResponse {
         let origin = request.headers.first(name: "Origin")
         if audience == .operators, origin != nil || !API.isThisHost(request.authority) {
             return answer(.notForBrowsers, to: request)
         }
-        if request.method == .options { return preflight(request, origin: origin) }
+        if request.method == .options {
+            series = metrics.preflight
+            return preflight(request, origin: origin)
+        }
         var response: ServerResponse
         do {
-            response = try await route(request)
+            response = try await route(request, &series)
         } catch let problem as Problem {
             response = answer(problem)
         } catch let error as APIError {
@@ -46,10 +65,11 @@ struct Edge: Responder {
         return response
     }
 
-    private func route(_ request: ServerRequest) async throws -> ServerResponse {
+    private func route(_ request: ServerRequest, _ series: inout HTTPMetrics.Series) async throws -> ServerResponse {
         let (path, query) = request.pathAndQuery
-        guard let (handler, captures) = table.find(request.method, path) else { throw APIError.notFound }
-        return try await handler(RoutedRequest(http: request, captures: captures, query: query))
+        guard let (target, captures) = table.find(request.method, path) else { throw APIError.notFound }
+        series = target.series
+        return try await target.handler(RoutedRequest(http: request, captures: captures, query: query))
     }
 
     private func clientMetadata(of request: ServerRequest) -> Logger.Metadata {

@@ -218,6 +218,102 @@ enum OpenAPI {
                 }
               }
             },
+            "/concord/v1/webhooks": {
+              "get": {
+                "operationId": "listWebhooks",
+                "summary": "Every endpoint that events are sent to.",
+                "security": [{"operator": []}],
+                "responses": {
+                  "200": {
+                    "description": "The endpoints.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Webhooks"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              },
+              "post": {
+                "operationId": "addWebhook",
+                "summary": "Adds an endpoint. Its secret is told now and never again.",
+                "security": [{"operator": []}],
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": {"type": "object", "required": ["url"], "properties": {"url": {"type": "string"}}}
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {
+                    "description": "Added.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/WebhookSecret"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/webhooks/{id}": {
+              "delete": {
+                "operationId": "deleteWebhook",
+                "summary": "Deletes an endpoint, with what waits for it.",
+                "security": [{"operator": []}],
+                "parameters": [{"$ref": "#/components/parameters/WebhookID"}],
+                "responses": {
+                  "200": {
+                    "description": "Deleted.",
+                    "content": {"application/json": {"schema": {"type": "object", "additionalProperties": false}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/webhooks/{id}/secret": {
+              "post": {
+                "operationId": "rotateWebhookSecret",
+                "summary": "Makes another secret. For a day both sign.",
+                "security": [{"operator": []}],
+                "parameters": [{"$ref": "#/components/parameters/WebhookID"}],
+                "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+                "responses": {
+                  "200": {
+                    "description": "The new secret.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/WebhookSecret"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/webhooks/{id}/enable": {
+              "post": {
+                "operationId": "enableWebhook",
+                "summary": "Has an endpoint that is off be sent to again.",
+                "security": [{"operator": []}],
+                "parameters": [{"$ref": "#/components/parameters/WebhookID"}],
+                "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+                "responses": {
+                  "200": {
+                    "description": "Enabled.",
+                    "content": {"application/json": {"schema": {"type": "object", "additionalProperties": false}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/webhooks/{id}/failures": {
+              "get": {
+                "operationId": "listFailedWebhooks",
+                "summary": "The newest messages that were given up, a hundred at most.",
+                "security": [{"operator": []}],
+                "parameters": [{"$ref": "#/components/parameters/WebhookID"}],
+                "responses": {
+                  "200": {
+                    "description": "The messages.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/FailedWebhooks"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
             "/concord/v1/decisions": {
               "get": {
                 "operationId": "listDecisions",
@@ -334,6 +430,7 @@ enum OpenAPI {
               }
             },
             "parameters": {
+              "WebhookID": {"name": "id", "in": "path", "required": true, "schema": {"type": "string"}},
               "IdempotencyKey": {
                 "name": "Idempotency-Key",
                 "in": "header",
@@ -374,6 +471,58 @@ enum OpenAPI {
               }
             },
             "schemas": {
+              "Webhooks": {
+                "type": "object",
+                "required": ["webhooks"],
+                "additionalProperties": false,
+                "properties": {"webhooks": {"type": "array", "items": {"$ref": "#/components/schemas/Webhook"}}}
+              },
+              "Webhook": {
+                "type": "object",
+                "required": ["id", "url", "state", "createTime", "waiting", "failed"],
+                "additionalProperties": false,
+                "properties": {
+                  "id": {"type": "string"},
+                  "url": {"type": "string"},
+                  "state": {
+                    "type": "string",
+                    "description": "Nothing is sent to one that said it is gone, or that has failed for five days.",
+                    "enum": ["enabled", "gone", "failing"]
+                  },
+                  "createTime": {"type": "string", "format": "date-time"},
+                  "failingSince": {"type": "string", "format": "date-time"},
+                  "waiting": {"type": "integer", "minimum": 0},
+                  "failed": {"type": "integer", "minimum": 0}
+                }
+              },
+              "WebhookSecret": {
+                "type": "object",
+                "required": ["id", "secret"],
+                "additionalProperties": false,
+                "properties": {
+                  "id": {"type": "string"},
+                  "secret": {"type": "string", "description": "whsec_ and base64 (Standard Webhooks)."}
+                }
+              },
+              "FailedWebhooks": {
+                "type": "object",
+                "required": ["failures"],
+                "additionalProperties": false,
+                "properties": {"failures": {"type": "array", "items": {"$ref": "#/components/schemas/FailedWebhook"}}}
+              },
+              "FailedWebhook": {
+                "type": "object",
+                "required": ["id", "type", "userId", "timestamp", "attempts"],
+                "additionalProperties": false,
+                "properties": {
+                  "id": {"type": "string", "description": "The webhook-id it was sent under."},
+                  "type": {"type": "string"},
+                  "userId": {"type": "string"},
+                  "timestamp": {"type": "string", "format": "date-time"},
+                  "attempts": {"type": "integer", "minimum": 1},
+                  "lastStatus": {"type": "integer", "description": "Absent where no answer came."}
+                }
+              },
               "ProofKind": {
                 "type": "string",
                 "enum": ["mailbox", "session"]

@@ -1,5 +1,6 @@
 package import AccountLinking
 package import AccountStore
+package import Delivery
 package import IdentityProviders
 
 /// The use cases, one file each; this is what they share.
@@ -17,6 +18,8 @@ package struct AccountOperations: Sendable {
     package let sealer: Sealer
     package let mailLinks: MailLinks
     package let effects: Effects
+    package let webhooks: any WebhookSending
+    let metrics: OperationMetrics
 
     package init(
         store: AccountStore,
@@ -28,7 +31,9 @@ package struct AccountOperations: Sendable {
         providers: ProviderRegistry,
         sealer: Sealer,
         mailLinks: MailLinks,
-        effects: Effects
+        effects: Effects,
+        webhooks: any WebhookSending = HTTPWebhookSender(),
+        metrics: OperationMetrics = OperationMetrics()
     ) {
         self.store = store
         self.project = project
@@ -40,6 +45,8 @@ package struct AccountOperations: Sendable {
         self.sealer = sealer
         self.mailLinks = mailLinks
         self.effects = effects
+        self.webhooks = webhooks
+        self.metrics = metrics
     }
 
     var policy: LinkPolicy { project.settings.policy }

@@ -101,6 +101,7 @@ extension AccountOperations {
             if attempt.keepsRefusals, let user = loaded.lazy.compactMap(\.self).first {
                 try await store.keep(attempt.event(.refused, verdict.rule), of: user.id, tenant: user.tenant)
             }
+            metrics.decided(verdict.rule)
             return .denied(.refusal(refusal))
         case .conflict, .secondFactorRequired: throw UnexpectedDecision(verdict.rule)
         case .createUser(let change):

@@ -173,6 +173,7 @@ extension AccountOperations {
                 credential,
                 because: conflict,
                 event: attempt.event(.conflictOpened, verdict.rule),
+                among: found.loaded,
                 tenant: tenant
             )
             guard let handle else { return nil }

@@ -1,4 +1,5 @@
 package import Postgres
+import Synchronization
 
 /// The only way to account data: loads facts, applies decisions. Holds no state of its own but the times written behind.
 ///
@@ -9,8 +10,22 @@ package struct AccountStore: Sendable {
     /// Sign-in and refresh times on their way to the database.
     package let activity: ActivityBuffer
 
-    package init(client: PostgresClient) {
+    let observer: (any AccountStoreObserver)?
+    let webhooks = WebhookSwitch()
+
+    package init(client: PostgresClient, observer: (any AccountStoreObserver)? = nil) {
         self.client = client
         self.activity = ActivityBuffer()
+        self.observer = observer
     }
+}
+
+/// Whether anybody is to be told of events, as this server knows.
+final class WebhookSwitch: Sendable {
+    let isOn = Atomic(false)
+}
+
+/// Learns of every decision that took effect. Called by whoever waited for it: return at once.
+package protocol AccountStoreObserver: Sendable {
+    func applied(_ event: AccountEvent)
 }

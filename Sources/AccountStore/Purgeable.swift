@@ -11,6 +11,8 @@ extension AccountStore {
         case messages
         /// Sent, given up, or never meant to be sent.
         case finishedMessages
+        /// Sent or given up; and what waits for a webhook endpoint that has been off for long.
+        case webhookMessages
         /// Counts of wrong passwords that are forgotten.
         case passwordAttempts
         /// Published no more.
@@ -24,6 +26,7 @@ extension AccountStore {
             case .codes: EmailCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .messages: OutboxRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .finishedMessages: OutboxRow.deleteFinished(before: cutoff, rowsMax: rowsMax)
+            case .webhookMessages: WebhookMessageRow.deleteEnded(before: cutoff, rowsMax: rowsMax)
             case .passwordAttempts: PasswordAttemptRow.deleteForgotten(before: cutoff, rowsMax: rowsMax)
             case .signingKeys: SigningKeyRow.deleteRetired(before: cutoff, rowsMax: rowsMax)
             case .keptAnswers: KeptAnswerRow.deleteExpired(before: cutoff, rowsMax: rowsMax)

@@ -1,3 +1,4 @@
+import Glibc
 package import NIOCore
 import NIOExtras
 import NIOHTTP1
@@ -49,10 +50,15 @@ package struct Listener: Service {
     /// Listens until the task's graceful shutdown, then answers what has arrived and closes every connection; when the
     /// task is cancelled, returns without waiting for the answers.
     ///
-    /// - Throws: when the address cannot be bound.
+    /// - Throws: `CannotListen` when the address cannot be bound.
     package func run() async throws {
         let quiescing = ServerQuiescingHelper(group: eventLoops)
-        let channel = try await bind(quiescing)
+        let channel: any Channel
+        do {
+            channel = try await bind(quiescing)
+        } catch {
+            throw CannotListen(address, error)
+        }
         whenListening(channel.localAddress)
         let closed = channel.eventLoop.makePromise(of: Void.self)
         try await withTaskCancellationHandler {
@@ -95,6 +101,21 @@ package struct Listener: Service {
     private func configure(_ channel: any Channel) throws {
         if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
         try channel.pipeline.syncOperations.addHTTPServer(limits: limits, responder: responder)
+    }
+}
+
+/// An address that nothing can listen at: somebody else does, or this process may not.
+package struct CannotListen: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ address: Listener.Address, _ error: any Error) {
+        let place =
+            switch address {
+            case .tcp(let host, let port): "\(host):\(port)"
+            case .unixSocket(let path): path
+            }
+        let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+        description = "cannot listen at \(place): \(reason)"
     }
 }
 

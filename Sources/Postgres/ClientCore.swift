@@ -7,17 +7,19 @@ final class ClientCore: Sendable {
     /// By lane.
     let connectionParameters: [[ConnectionParameter]]
     let leases: LeasePool
+    let metrics: PostgresMetrics?
     private let observer: (any PostgresObserver)?
     private let wakeup = Wakeup()
     private let isWakeupPending = Atomic(false)
     private let shutDownRequested = Atomic(false)
 
-    init(_ configuration: PostgresConfiguration, observer: (any PostgresObserver)?) {
+    init(_ configuration: PostgresConfiguration, observer: (any PostgresObserver)?, metrics: PostgresMetrics? = nil) {
         self.configuration = configuration
+        self.metrics = metrics
         self.observer = observer
         lanes = PostgresLane.allCases.map { Lane($0, configuration) }
         connectionParameters = lanes.map { configuration.connectionParameters(for: $0.role) }
-        leases = LeasePool(configuration)
+        leases = LeasePool(configuration, waitTimer: metrics?.leaseWait)
     }
 
     func lane(_ name: PostgresLane) -> Lane {

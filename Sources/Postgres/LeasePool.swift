@@ -1,4 +1,5 @@
 import Glibc
+import Metrics
 import Synchronization
 
 /// The connections for interactive transactions: each with a thread of its own, on which the transaction's body runs.
@@ -7,8 +8,10 @@ final class LeasePool: Sendable {
 
     private let state: Mutex<PoolState<Reply<Grant>>>
     private let workers: [LeaseWorker]
+    private let waitTimer: Timer?
 
-    init(_ configuration: PostgresConfiguration) {
+    init(_ configuration: PostgresConfiguration, waitTimer: Timer?) {
+        self.waitTimer = waitTimer
         state = Mutex(
             PoolState(
                 workers: configuration.leasedConnections,
@@ -34,7 +37,9 @@ final class LeasePool: Sendable {
         waits: () -> Void,
         _ body: (LeaseWorker) async -> Output
     ) async throws(PostgresError) -> Output {
+        let start = currentInstant()
         let worker = try await lease(waits: waits)
+        waitTimer?.record(since: start)
         let output = await body(workers[worker])
         release(worker)
         return output

@@ -1,3 +1,4 @@
+import Metrics
 import Synchronization
 
 /// The program's access to PostgreSQL: a few connections, shared by all callers.
@@ -18,13 +19,19 @@ package final class PostgresClient: Sendable {
     private let configuration: PostgresConfiguration
     private let core: ClientCore
     private let catalog: StatementCatalog
+    private let metrics: PostgresMetrics?
     private let lifecycle = Mutex(Lifecycle.notStarted)
 
     /// Starts nothing: callers wait until `run` is called.
-    package init(configuration: PostgresConfiguration, observer: (any PostgresObserver)? = nil) {
+    package init(
+        configuration: PostgresConfiguration,
+        observer: (any PostgresObserver)? = nil,
+        metrics: PostgresMetrics? = nil
+    ) {
         self.configuration = configuration
-        core = ClientCore(configuration, observer: observer)
-        catalog = StatementCatalog(namesMax: configuration.preparedStatementsMax)
+        self.metrics = metrics
+        core = ClientCore(configuration, observer: observer, metrics: metrics)
+        catalog = StatementCatalog(namesMax: configuration.preparedStatementsMax, metrics: metrics)
     }
 
     /// Connects, serves and reconnects until `shutDown` is called or the task is cancelled. What was accepted by then
@@ -118,6 +125,8 @@ package final class PostgresClient: Sendable {
     ///   back: the connection broke, the server did not answer in time, or the task was cancelled. After any other
     ///   error nothing of the batch has been or will be applied.
     package func write(_ batch: WriteBatch) async throws(PostgresError) -> WriteResult {
+        let start = currentInstant()
+        defer { metrics?.timer(ofCall: batch.name.description).record(since: start) }
         let results = batch.isEmpty ? [] : try await submit([Job(batch.statements.map(named))], to: .write)
         return WriteResult(results: results, rowsMax: configuration.rowsMax)
     }
@@ -128,7 +137,8 @@ package final class PostgresClient: Sendable {
         // Nothing is begun for a caller that has gone; later than here it may be answered before it is told.
         guard !Task.isCancelled else { throw PostgresError(.cancelled, "the task was cancelled") }
         let lane = core.lane(name)
-        switch lane.state.withLock({ $0.submit(jobs, now: currentInstant()) }) {
+        let start = currentInstant()
+        switch lane.state.withLock({ $0.submit(jobs, now: start) }) {
         case .queued(let wakes):
             if wakes { core.wake() }
         case .refused(let code):
@@ -136,7 +146,9 @@ package final class PostgresClient: Sendable {
         }
         var results: [ResultSet] = []
         for (index, job) in jobs.enumerated() {
-            switch await job.reply.value(cancelled: { .failure(lane.cancelled(isStarted: $0)) }) {
+            let answer = await job.reply.value(cancelled: { .failure(lane.cancelled(isStarted: $0)) })
+            if name == .read { for statement in job.statements { statement.timer?.record(since: start) } }
+            switch answer {
             case .success(let answers):
                 results += answers
             case .failure(let error):
@@ -157,8 +169,12 @@ package final class PostgresClient: Sendable {
     }
 
     private func named(_ statement: SQL) -> NamedStatement {
-        let name = configuration.statementMode == .named ? catalog.name(of: statement) : nil
-        return NamedStatement(sql: statement, name: name)
+        let entry = catalog.entry(of: statement)
+        return NamedStatement(
+            sql: statement,
+            name: configuration.statementMode == .named ? entry?.name : nil,
+            timer: entry?.timer
+        )
     }
 
     private func refusal(_ code: PostgresError.Code) -> PostgresError {
@@ -187,6 +203,8 @@ package final class PostgresClient: Sendable {
         _ name: StaticString,
         _ body: @escaping @Sendable (inout Transaction) throws(PostgresError) -> Output
     ) async throws(PostgresError) -> Output {
+        let start = currentInstant()
+        defer { metrics?.timer(ofCall: name.description).record(since: start) }
         var attempt = 1
         while true {
             if core.lane(.write).state.withLock({ $0.unreachableSince != nil }) { throw refusal(.unavailable) }
@@ -218,6 +236,11 @@ package final class PostgresClient: Sendable {
     }
 
     // MARK: State
+
+    /// Sets what of the metrics is known by looking: queues and connections. Cheap.
+    package func report() {
+        metrics?.set(state)
+    }
 
     /// A snapshot; cheap.
     var state: PostgresClientState {

@@ -1,5 +1,6 @@
 import CLibpq
 import Glibc
+import Metrics
 import Synchronization
 
 /// The thread that drives all shared connections: it watches their sockets, feeds the free ones from their lane's
@@ -170,6 +171,13 @@ final class Reactor {
     private func send(_ batch: LaneBatch<Job>, lane: Int, slot: Int, now: Instant) {
         guard let connection = connections[lane][slot] else {
             preconditionFailure("a lane feeds only slots that are connected")
+        }
+        if let timer = core.metrics?.queueWait(lane) {
+            let wait = core.configuration.queueWait
+            for queued in batch.jobs {
+                // It may have been queued a moment after the reactor looked at the clock.
+                timer.record(duration: max(.zero, wait - now.duration(to: queued.deadline)))
+            }
         }
         if connection.send(batch, core.lanes[lane]) {
             flush(connection, lane: lane, slot: slot, now: now)

@@ -1,3 +1,4 @@
+import Metrics
 import Synchronization
 
 /// What identifies a prepared statement: equal text with other types is another statement.
@@ -34,34 +35,47 @@ struct PreparedName: Sendable, Hashable {
 /// The names of statements, the same on all connections of a client. Each connection prepares a statement when it first
 /// meets its name.
 final class StatementCatalog: Sendable {
-    private struct Names {
-        var byText: [StatementKey: PreparedName] = [:]
-        /// The same names, found without looking at the text.
-        var byShape: [SQL.Shape: PreparedName] = [:]
+    /// What is known of a statement.
+    struct Entry: Sendable {
+        let name: PreparedName
+        /// Measures reads by it; `nil` where nothing is measured.
+        let timer: Timer?
     }
 
-    private let names = Mutex(Names())
-    private let namesMax: Int
+    private struct Entries {
+        var byText: [StatementKey: Entry] = [:]
+        /// The same entries, found without looking at the text.
+        var byShape: [SQL.Shape: Entry] = [:]
+    }
 
-    init(namesMax: Int) {
+    private let entries = Mutex(Entries())
+    private let namesMax: Int
+    private let metrics: PostgresMetrics?
+
+    init(namesMax: Int, metrics: PostgresMetrics? = nil) {
         self.namesMax = namesMax
+        self.metrics = metrics
     }
 
     /// `nil` when the catalog is full: the statement is then parsed each time.
-    func name(of statement: SQL) -> PreparedName? {
-        names.withLock { names in
-            if let name = names.byShape[statement.shape] { return name }
+    func name(of statement: SQL) -> PreparedName? { entry(of: statement)?.name }
+
+    /// `nil` when the catalog is full.
+    func entry(of statement: SQL) -> Entry? {
+        entries.withLock { entries in
+            if let entry = entries.byShape[statement.shape] { return entry }
             let key = StatementKey(statement)
-            guard let name = names.byText[key] ?? newName(names.byText.count) else { return nil }
-            names.byText[key] = name
+            guard let entry = entries.byText[key] ?? newEntry(entries.byText.count, statement) else { return nil }
+            entries.byText[key] = entry
             // A text put together in many ways would have many shapes.
-            if names.byShape.count < 2 * namesMax { names.byShape[statement.shape] = name }
-            return name
+            if entries.byShape.count < 2 * namesMax { entries.byShape[statement.shape] = entry }
+            return entry
         }
     }
 
-    private func newName(_ number: Int) -> PreparedName? {
-        number < namesMax ? PreparedName(number) : nil
+    private func newEntry(_ number: Int, _ statement: SQL) -> Entry? {
+        guard number < namesMax else { return nil }
+        return Entry(name: PreparedName(number), timer: metrics?.timer(ofCall: statement.nameOfRead))
     }
 }
 
@@ -70,4 +84,6 @@ struct NamedStatement: Sendable {
     let sql: SQL
     /// `nil` for a statement that is parsed each time.
     let name: PreparedName?
+    /// Measures reads by it; `nil` where nothing is measured.
+    var timer: Timer?
 }

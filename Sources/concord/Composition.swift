@@ -3,6 +3,7 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import ArgumentParser
+import Delivery
 import HTTPServer
 import IdentityProviders
 import Logging
@@ -24,6 +25,7 @@ struct Composition {
         var customTokens: @Sendable (ServiceAccountTokens) -> any CustomTokenVerifier
         var trust: EmailTrust
         var providers: ProviderRegistry
+        var webhooks: any WebhookSending
         /// Routes that only development has; `nil` in production.
         var development: DevelopmentRoutes?
         /// Where the links in mails lead.
@@ -56,6 +58,7 @@ struct Composition {
     func run() async throws {
         let service = ServiceHandle()
         let address = BoundAddress()
+        let measurements = Measurements(mode.development)
         let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
         let limits = ServerLimits(bodyBytesMax: limits.bodyBytesMax, requestTimeout: limits.requestTimeout)
         var listeners = [
@@ -64,7 +67,7 @@ struct Composition {
                 tls: try listen.transport.context(),
                 limits: limits,
                 eventLoops: eventLoops,
-                responder: api(service, .everyone, mode.callers).responder(),
+                responder: api(service, .everyone, mode.callers, measurements).responder(),
                 whenListening: address.set
             )
         ]
@@ -74,11 +77,21 @@ struct Composition {
                     address: adminListener.bindAddress(),
                     limits: limits,
                     eventLoops: eventLoops,
-                    responder: api(service, .operators, OperatorCallers()).responder()
+                    responder: api(service, .operators, OperatorCallers(), measurements).responder()
                 )
             )
         }
-        let core = Core(composition: self, service: service, address: address)
+        if let metricsAddress = listen.metricsAddress {
+            listeners.append(
+                Listener(
+                    address: .tcp(host: metricsAddress.host, port: metricsAddress.port),
+                    limits: limits,
+                    eventLoops: eventLoops,
+                    responder: MetricsResponder(measurements.exposition)
+                )
+            )
+        }
+        let core = Core(composition: self, service: service, address: address, measurements: measurements)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 // Stopped from the last to the first: no new requests, then the last writes, then the database.
@@ -97,9 +110,12 @@ struct Composition {
     private func api(
         _ service: ServiceHandle,
         _ audience: API.Audience,
-        _ callers: any CallerAuthentication
+        _ callers: any CallerAuthentication,
+        _ measurements: Measurements
     ) -> API {
-        API(
+        // In public nobody is shown how the service fares; development listens to this machine only.
+        let isShown = audience == .operators || mode.development != nil
+        return API(
             service: service,
             audience: audience,
             callers: callers,
@@ -108,7 +124,9 @@ struct Composition {
             publicURL: listen.publicURL,
             scheme: listen.transport.scheme,
             trustedProxies: listen.trustedProxies,
-            logger: logger
+            logger: logger,
+            metrics: measurements.http,
+            exposition: isShown ? measurements.exposition : nil
         )
     }
 }

@@ -5,6 +5,7 @@ import Logging
 import Migrations
 import NIOCore
 import Postgres
+import PrometheusMetrics
 import ServiceLifecycle
 import Synchronization
 
@@ -25,6 +26,7 @@ struct Core: Service {
     let composition: Composition
     let service: ServiceHandle
     let address: BoundAddress
+    let measurements: Measurements
 
     /// A flush costs one statement however many sign-ins there were; a crash loses at most what came since the last.
     private static let flushInterval = Duration.milliseconds(250)
@@ -32,6 +34,10 @@ struct Core: Service {
     private static let refreshInterval = Duration.seconds(ProjectCache.stalenessSeconds) / 2
     /// Short against the hour by which keys stay published longer than needed (`KeySchedule.marginSeconds`).
     private static let keysInterval = Duration.seconds(60)
+    /// As often as metrics are usually read.
+    private static let outboxInterval = Duration.seconds(15)
+    /// How long an event waits for a server that has nothing else to send.
+    private static let webhooksInterval = Duration.seconds(1)
     private static let addressRetryInterval = Duration.milliseconds(10)
     private static let databaseRetryInterval = Duration.milliseconds(500)
 
@@ -39,7 +45,9 @@ struct Core: Service {
         do {
             let postgres = try await cancelWhenGracefulShutdown { try await composition.database.prepare() }
             let log = DatabaseLog(logger: composition.logger)
-            try await serve(from: PostgresClient(configuration: postgres, observer: log), postgres)
+            let client = PostgresClient(configuration: postgres, observer: log, metrics: measurements.postgres)
+            measurements.registry.beforeReading { client.report() }
+            try await serve(from: client, postgres)
         } catch is CancellationError {
             // Told to stop before it was up.
         } catch {
@@ -60,6 +68,10 @@ struct Core: Service {
             await withTaskGroup { upkeep in
                 upkeep.addTask { await maintainKeys(keys, operations) }
                 upkeep.addTask { await purge(operations) }
+                upkeep.addTask { await sendWebhooks(operations) }
+                upkeep.addTask {
+                    await periodically(every: Self.outboxInterval) { await measurements.outbox.read(operations.store) }
+                }
                 // Beside the flushes: one that waits for the database must not keep a provider that was disabled, or a key
                 // that was revoked, in use.
                 upkeep.addTask { await keepProjectFresh(operations) }
@@ -89,7 +101,8 @@ struct Core: Service {
 
     /// Loads project and keys.
     private func load(_ client: PostgresClient) async throws -> (AccountOperations, SigningKeys) {
-        let store = AccountStore(client: client)
+        let store = AccountStore(client: client, observer: measurements.operations)
+        try await store.refreshWebhooks()
         let effects = Effects.system
         if let project = composition.mode.projectToCreate {
             _ = try await store.createProject(project, apiKey: NewAPIKey.make(effects))
@@ -120,8 +133,10 @@ struct Core: Service {
         let passwords = try PasswordHasher(
             threadCount: composition.limits.passwordHashingThreads,
             queueMax: composition.limits.passwordHashingQueueLengthMax,
-            randomBytes: effects.randomBytes
+            randomBytes: effects.randomBytes,
+            metrics: measurements.registry
         )
+        measurements.registry.beforeReading { passwords.report() }
         let operations = AccountOperations(
             store: store,
             project: project,
@@ -132,7 +147,9 @@ struct Core: Service {
             providers: composition.mode.providers,
             sealer: composition.sealer,
             mailLinks: try await mailLinks(),
-            effects: effects
+            effects: effects,
+            webhooks: composition.mode.webhooks,
+            metrics: measurements.operations
         )
         return (operations, keys)
     }
@@ -220,6 +237,7 @@ struct Core: Service {
         await periodically(every: Self.refreshInterval) {
             do {
                 try await operations.project.refresh()
+                try await operations.store.refreshWebhooks()
                 outage.succeeded()
             } catch {
                 outage.failed(error)
@@ -239,12 +257,28 @@ struct Core: Service {
         }
     }
 
+    /// Sends what events are told of, for as long as there is something to send.
+    private func sendWebhooks(_ operations: AccountOperations) async {
+        let deliveries = WebhookDeliveries(operations)
+        var outage = Outage(composition.logger, failure: "webhooks not sent", recovery: "webhooks sent again")
+        await periodically(every: Self.webhooksInterval) {
+            guard operations.store.hasWebhooks else { return }
+            do {
+                while !Task.isShuttingDownGracefully, try await deliveries.sendDue() > 0 {}
+                outage.succeeded()
+            } catch {
+                outage.failed(error)
+            }
+        }
+    }
+
     private func purge(_ operations: AccountOperations) async {
         var purge = Purge(
             store: operations.store,
             effects: operations.effects,
             keepSeconds: composition.purge.keep.components.seconds,
-            rowsMax: composition.purge.rowsMax
+            rowsMax: composition.purge.rowsMax,
+            metrics: measurements.operations
         )
         await periodically(every: composition.purge.interval) {
             do {

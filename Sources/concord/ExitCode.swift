@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import HTTPServer
 import Migrations
 import Postgres
 
@@ -19,7 +20,7 @@ extension ExitCode {
             switch error {
             case let error as ExitCode: error
             case is ValidationError: .validationFailure
-            case is ConfigurationMistakes: .badConfiguration
+            case is ConfigurationMistakes, is CannotListen: .badConfiguration
             case let error as StartupFailure: error.exitCode
             case let error as MigrationDirectoryError: Self(for: error)
             case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo

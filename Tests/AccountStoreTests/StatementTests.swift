@@ -2,10 +2,10 @@ import AccountLinking
 import AccountTestSupport
 import Foundation
 import JSON
-import Postgres
 import Testing
 
 @testable import AccountStore
+@testable import Postgres
 
 private let golden = GoldenFiles()
 
@@ -78,11 +78,27 @@ private let statements: [Statement] = {
         identityDigest: Array(repeating: 2, count: 32),
         tokenDigests: [Array(repeating: 3, count: 32)],
         sealedCredential: [4],
+        accountMethod: .password,
         openedAt: origin,
         expiresAt: later
     )
     let answerKey = KeptAnswerKey(tenant: tenant, user: fixed, digest: Array(repeating: 1, count: 32))
     let answer = KeptAnswer(requestDigest: Array(repeating: 2, count: 32), sealedAnswer: [3])
+    let news = Announcement.about(conflict, .conflictOpened)
+    let webhook = WebhookMessageRecord(
+        position: 1,
+        endpoint: use,
+        tenant: tenant,
+        user: fixed,
+        id: use,
+        kind: .methodLinked,
+        occurredAt: origin,
+        conflict: nil,
+        method: .password,
+        rule: "L4",
+        attempts: 1,
+        lastStatus: nil
+    )
     let config = ProviderConfigRecord(provider: .google, isEnabled: true)
     let serviceAccount = ServiceAccountRecord(
         keyID: "key",
@@ -103,6 +119,7 @@ private let statements: [Statement] = {
             name: "ConflictRow.assertVersion",
             sql: ConflictRow.assertVersion(2, of: conflict.id, of: fixed, tenant: tenant)
         ),
+        Statement(name: "ConflictRow.countEnded", sql: ConflictRow.countEnded(at: origin, rowsMax: 10), isHot: false),
         Statement(
             name: "ConflictRow.deleteExpired",
             sql: ConflictRow.deleteExpired(before: origin, rowsMax: 10),
@@ -211,6 +228,11 @@ private let statements: [Statement] = {
         Statement(
             name: "OutboxRow.newest",
             sql: OutboxRow.newest(.mail, countMax: 10, tenant: tenant).sql,
+            isHot: false
+        ),
+        Statement(
+            name: "OutboxRow.waitingCount",
+            sql: OutboxRow.waitingCount(.mail, countMax: 10).sql,
             isHot: false
         ),
         Statement(
@@ -369,6 +391,66 @@ private let statements: [Statement] = {
         Statement(name: "UserRow.lookup", sql: UserRow.lookup(fixed, tenant: tenant).sql),
         Statement(name: "UserRow.withID", sql: UserRow.withID(fixed, tenant: tenant).sql),
         Statement(name: "UserRow.withIDs", sql: UserRow.withIDs([fixed, userID("user-8")], tenant: tenant).sql),
+        Statement(name: "WebhookEndpointRow.all", sql: WebhookEndpointRow.all.sql, isHot: false),
+        Statement(name: "WebhookEndpointRow.delete", sql: WebhookEndpointRow.delete(use), isHot: false),
+        Statement(
+            name: "WebhookEndpointRow.disable",
+            sql: WebhookEndpointRow.disable(use, .failing, failingBefore: origin, at: origin),
+            isHot: false
+        ),
+        Statement(name: "WebhookEndpointRow.enable", sql: WebhookEndpointRow.enable(use), isHot: false),
+        Statement(name: "WebhookEndpointRow.enabledCount", sql: WebhookEndpointRow.enabledCount.sql, isHot: false),
+        Statement(
+            name: "WebhookEndpointRow.insert",
+            sql: WebhookEndpointRow.insert(use, url: "https://a.example.com", sealedSecret: [9], at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookEndpointRow.noteFailure",
+            sql: WebhookEndpointRow.noteFailure(of: use, at: origin),
+            isHot: false
+        ),
+        Statement(name: "WebhookEndpointRow.noteSuccess", sql: WebhookEndpointRow.noteSuccess(of: use), isHot: false),
+        Statement(
+            name: "WebhookEndpointRow.replaceSecret",
+            sql: WebhookEndpointRow.replaceSecret(of: use, by: [9], until: later),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.claim",
+            sql: WebhookMessageRow.claim(at: origin, until: later, countMax: 16),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.deleteEnded",
+            sql: WebhookMessageRow.deleteEnded(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.failed",
+            sql: WebhookMessageRow.failed(of: use, countMax: 100).sql,
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.finish",
+            sql: WebhookMessageRow.finish(webhook, .delivered, status: 200, at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.insert",
+            sql: WebhookMessageRow.insert(news, id: use, rule: .l4, of: fixed, tenant: tenant, at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.insertOpened",
+            sql: WebhookMessageRow.insertOpened(news, id: use, rule: .i11, of: fixed, tenant: tenant, at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "WebhookMessageRow.waitingCount",
+            sql: WebhookMessageRow.waitingCount(countMax: 10).sql,
+            isHot: false
+        ),
     ]
 }()
 
@@ -393,6 +475,13 @@ struct StatementTests {
         let listed = Set(statements.map(\.name))
         #expect(declared.subtracting(listed) == [], "add these to the list")
         #expect(listed.subtracting(declared) == [], "these are gone")
+    }
+
+    @Test func `every read is measured by its table`() {
+        let names = Set(AccountStore.callNames)
+        for statement in statements where statement.sql.text.hasPrefix("SELECT") {
+            #expect(names.contains(statement.sql.nameOfRead), "\(statement.name): \(statement.sql.nameOfRead)")
+        }
     }
 
     @Test func `every statement about accounts names its shard`() {

@@ -1,6 +1,7 @@
 package import AccountLinking
 package import AccountOperations
 import AccountStore
+package import Delivery
 import Foundation
 import IdentityProviders
 package import JSON
@@ -26,22 +27,45 @@ package struct TestService: Sendable {
     /// `settings`: the project's settings; every method on and addresses not protected unless given.
     package static func with<Output: Sendable>(
         settings: JSONValue = ProjectSettings.developmentDefaults,
+        metrics: OperationMetrics = OperationMetrics(),
+        webhooks: any WebhookSending = HTTPWebhookSender(),
         _ body: (TestService) async throws -> Output
     ) async throws -> Output {
         try await TestDatabase.with { database in
-            try await with(database: database, clock: TestClock(), settings: settings, body)
+            try await with(
+                database: database,
+                clock: TestClock(),
+                settings: settings,
+                metrics: metrics,
+                webhooks: webhooks,
+                body
+            )
         }
     }
 
     /// Two server processes' worth of operations on one fresh database, under one clock.
     package static func withTwo<Output: Sendable>(
         settings: JSONValue = ProjectSettings.developmentDefaults,
+        metrics: OperationMetrics = OperationMetrics(),
+        webhooks: any WebhookSending = HTTPWebhookSender(),
         _ body: (TestService, TestService) async throws -> Output
     ) async throws -> Output {
         try await TestDatabase.with { database in
             let clock = TestClock()
-            return try await with(database: database, clock: clock, settings: settings) { first in
-                try await with(database: database, clock: clock, settings: settings) { second in
+            return try await with(
+                database: database,
+                clock: clock,
+                settings: settings,
+                metrics: metrics,
+                webhooks: webhooks
+            ) { first in
+                try await with(
+                    database: database,
+                    clock: clock,
+                    settings: settings,
+                    metrics: metrics,
+                    webhooks: webhooks
+                ) { second in
                     try await body(first, second)
                 }
             }
@@ -52,10 +76,19 @@ package struct TestService: Sendable {
         database: TestDatabase,
         clock: TestClock,
         settings: JSONValue,
+        metrics: OperationMetrics = OperationMetrics(),
+        webhooks: any WebhookSending = HTTPWebhookSender(),
         _ body: (TestService) async throws -> Output
     ) async throws -> Output {
         try await database.withClient { client in
-            let service = try await make(database: database, client: client, clock: clock, settings: settings)
+            let service = try await make(
+                database: database,
+                client: client,
+                clock: clock,
+                settings: settings,
+                metrics: metrics,
+                webhooks: webhooks
+            )
             do {
                 let output = try await body(service)
                 await service.operations.passwords.shutDown()
@@ -72,10 +105,12 @@ package struct TestService: Sendable {
         database: TestDatabase,
         client: PostgresClient,
         clock: TestClock = TestClock(),
-        settings: JSONValue
+        settings: JSONValue,
+        metrics: OperationMetrics = OperationMetrics(),
+        webhooks: any WebhookSending = HTTPWebhookSender()
     ) async throws -> TestService {
         let effects = Effects(now: { clock.now }, randomBytes: Effects.system.randomBytes)
-        let store = AccountStore(client: client)
+        let store = AccountStore(client: client, observer: metrics)
         guard let key = Sealer.Key(id: "test", bytes: Array(repeating: 7, count: 32)) else {
             throw PostgresError(.misuse, "no key")
         }
@@ -108,7 +143,9 @@ package struct TestService: Sendable {
             ),
             sealer: sealer,
             mailLinks: MailLinks(base: "http://127.0.0.1:9099", page: .emulator),
-            effects: effects
+            effects: effects,
+            webhooks: webhooks,
+            metrics: metrics
         )
         return TestService(database: database, client: client, operations: operations, clock: clock, signingKeys: keys)
     }

@@ -77,6 +77,74 @@ struct IssuerHTTPClientTests {
         }
     }
 
+    // MARK: Posting
+
+    private func post(
+        _ address: String,
+        by client: IssuerHTTPClient? = nil,
+        within time: Duration = .seconds(120)
+    ) async throws -> Int {
+        try await (client ?? self.client).post(
+            Array("{}".utf8),
+            fields: [("content-type", "application/json")],
+            to: address,
+            deadline: .now + time
+        )
+    }
+
+    @Test(arguments: [200, 204, 302, 308, 410, 500])
+    func `any answer to a post is an answer, and no redirect is followed`(status: Int) async throws {
+        try await LocalServer.run { path, _ in
+            LocalServer.Reply(status: HTTPResponseStatus(statusCode: status), headers: [("location", "/elsewhere")])
+        } _: { server async throws in
+            #expect(try await post(server.address("/hooks?a=b")) == status)
+            #expect(server.paths == ["/hooks?a=b"])
+        }
+    }
+
+    @Test func `the body of an answer to a post is not waited for`() async throws {
+        try await LocalServer.run { _, _ in
+            LocalServer.Reply(body: [UInt8](repeating: 0x20, count: 5_000_000), stops: .insideBody)
+        } _: { server async throws in
+            #expect(try await post(server.address("/")) == 200)
+        }
+    }
+
+    @Test func `a post that is not answered in time is given up`() async throws {
+        try await LocalServer.run { _, _ in
+            LocalServer.Reply(stops: .beforeHead)
+        } _: { server in
+            await #expect(throws: ProviderUnavailable.timedOut) {
+                try await post(server.address("/"), within: .milliseconds(200))
+            }
+        }
+    }
+
+    @Test func `nothing is posted to where nothing may be fetched`() async throws {
+        try await LocalServer.run { _, _ in
+            .text("{}")
+        } _: { server in
+            let strict = IssuerHTTPClient(policy: NetworkPolicy())
+            let port = server.port
+            await #expect(throws: ProviderUnavailable.addressNotAllowed) {
+                try await post(server.address("/"), by: strict)
+            }
+            for host in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "[::1]", "[::ffff:10.0.0.1]"] {
+                await #expect(throws: ProviderUnavailable.networkNotAllowed) {
+                    try await post("https://\(host):\(port)/", by: strict)
+                }
+            }
+            // A public name that leads to a neighbour.
+            let rebound = IssuerHTTPClient(policy: NetworkPolicy()) { _, port in
+                try SocketAddress(ipAddress: "192.168.0.1", port: port)
+            }
+            await #expect(throws: ProviderUnavailable.networkNotAllowed) {
+                try await post("https://receiver.example.com/", by: rebound)
+            }
+            #expect(server.paths == [])
+        }
+    }
+
     @Test(
         arguments: [
             "http://localhost:1/", "https://127.0.0.1/", "//localhost/", "http://127.0.0.1:1/",

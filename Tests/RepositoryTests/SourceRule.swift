@@ -29,7 +29,8 @@ extension SourceRule {
     static let importsAtMost: [String: Set<String>] = [
         "AccountLinking": ["CIDN2", "FoundationEssentials"],
         "JSON": ["FoundationEssentials"],
-        "Postgres": ["CLibpq", "DequeModule", "FoundationEssentials", "Glibc", "Synchronization"],
+        "Postgres": ["CLibpq", "DequeModule", "FoundationEssentials", "Glibc", "Metrics", "Synchronization"],
+        "PrometheusMetrics": ["CoreMetrics", "Synchronization"],
         "PostgresCluster": ["Glibc", "Subprocess", "SystemPackage", "FoundationEssentials", "Synchronization"],
     ]
 
@@ -44,6 +45,9 @@ extension SourceRule {
         "NIOHTTP1": ["AccountAPI", "HTTPServer", "IdentityProviders", "demo"],
         "ArgumentParser": ["bench", "concord", "demo"],
         "Yams": ["concord"],
+        "CoreMetrics": ["PrometheusMetrics"],
+        "Metrics": ["AccountAPI", "AccountOperations", "Postgres", "concord"],
+        "PrometheusMetrics": ["concord"],
         "NIOSSL": ["HTTPServer", "IdentityProviders", "concord"],
         "JWTKit": ["IdentityProviders"],
         "AsyncHTTPClient": ["IdentityProviders", "demo"],
@@ -51,7 +55,8 @@ extension SourceRule {
         "AccountOperations": ["AccountAPI", "bench", "concord"],
         "AccountStore": ["AccountOperations", "bench", "concord"],
         // The API reads requests into its credential types and writes verified ones into answers (ADR 0011).
-        "IdentityProviders": ["AccountAPI", "AccountOperations", "concord"],
+        "IdentityProviders": ["AccountAPI", "AccountOperations", "Delivery", "concord"],
+        "Delivery": ["AccountOperations", "concord"],
         "Migrations": ["concord"],
         "PostgresCluster": ["bench", "concord"],
         "Postgres": ["AccountOperations", "AccountStore", "Migrations", "bench", "concord"],

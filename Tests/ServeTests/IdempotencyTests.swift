@@ -4,6 +4,7 @@ import Glibc
 import JSON
 import NIOHTTP1
 import Postgres
+import Subprocess
 import Testing
 
 /// Requests that are repeated under one key: by 64 callers at once over two servers, and after a server that died between
@@ -170,7 +171,7 @@ import Testing
                 """
             )
             let settings = ["CONCORD_DATABASE_WRITE_STATEMENT_TIMEOUT": "60s", "CONCORD_LIMITS_REQUEST_TIMEOUT": "2m"]
-            try await ServeProcess.launch(database: database.url, settings, isKilled: true) { starting in
+            try await ServeProcess.launch(database: database.url, settings, endsWith: .signaled(SIGKILL)) { starting in
                 let victim = try await starting.ready()
                 async let lost = try? post(Self.resolve, body, handle: handle, key: "k", to: victim)
                 while try await database.count(

@@ -8,6 +8,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import Postgres
+import Subprocess
 import Testing
 
 /// How `concord serve` is reached, and how it stops.
@@ -41,6 +42,56 @@ import Testing
                 #expect(try answer.get().status == .ok)
                 // A client that speaks plain HTTP to it is no client.
                 await #expect(throws: (any Error).self) { try await server.send(.GET, "/healthz", key: nil) }
+            }
+        }
+    }
+
+    @Test func `an address that somebody listens at is named, and ends the process as a mistake`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url) { server in
+                let port = try #require(server.url.split(separator: ":").last)
+                let settings = ["CONCORD_LISTEN_PORT": String(port)]
+                try await ServeProcess.launch(
+                    database: database.url,
+                    settings,
+                    endsWith: .exited(78)
+                ) { starting in
+                    await #expect(throws: (any Error).self) { _ = try await starting.ready() }
+                    #expect(
+                        starting.log.text.contains("cannot listen at 127.0.0.1:\(port): Address already in use")
+                    )
+                }
+            }
+        }
+    }
+
+    @Test func `measurements are shown where the configuration says, and in public never`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            let port = try await freePort()
+            let settings = [
+                "CONCORD_LISTEN_METRICS_ADDRESS": "127.0.0.1:\(port)", "CONCORD_PURGE_INTERVAL": "1s",
+            ]
+            try await ServeProcess.run(database: database.url, settings) { server in
+                let scrape = server.at("http://127.0.0.1:\(port)")
+                _ = try await server.signUp("ada@example.com", password: TwoServers.password).success()
+                #expect(try await server.signIn("ada@example.com", password: "wrong").status == 400)
+                let answer = try await scrape.send(.GET, "/metrics", key: nil)
+                #expect(answer.status == 200)
+                let shown = try Exposition(answer.text)
+                #expect(shown.value("concord_decisions_total", ["rule": "P11"]) == 1)
+                #expect(shown.value("concord_decisions_total", ["rule": "S4"]) == 1)
+                let signUps = ["route": "POST /v1/accounts:signUp", "status": "2xx"]
+                #expect(shown.value("concord_http_requests_total", signUps) == 1)
+                #expect(shown.value("concord_database_call_seconds_count", ["call": "account-write"]) == 1)
+                #expect(shown.value("concord_password_hashing_wait_seconds_count") == 2)
+                #expect(try #require(shown.value("concord_database_connections", ["queue": "write"])) > 0)
+                #expect(!answer.text.contains("ada@example.com"))
+                for path in ["/metrics", "/metrics/", "//metrics", "/v1/metrics"] {
+                    #expect(try await server.send(.GET, path, key: nil).status == 404)
+                }
+                #expect(try await scrape.send(.GET, "/readyz", key: nil).status == 404)
             }
         }
     }

@@ -304,6 +304,7 @@ extension AccountOperations {
         let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictProven, rule: rule)
         let kept = try keeping(proven, for: once, of: conflict.user, tenant: conflict.tenant, at: now)
         guard try await store.change(conflict, at: now, event: event, companions: kept) == .applied else { return nil }
+        metrics.conflict(.proven, of: conflict.provider, with: conflict.accountMethod)
         return .success(proven)
     }
 }

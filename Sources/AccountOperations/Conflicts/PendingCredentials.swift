@@ -62,11 +62,14 @@ extension AccountOperations {
     }
 
     /// Keeps a credential that could not be applied, and gives out its handle.
+    ///
+    /// `accounts`: those the decision was taken on.
     /// - Returns: `nil` when the account it concerns is gone.
     func keep(
         _ credential: VerifiedCredential,
         because conflict: Conflict,
         event: AccountEvent,
+        among accounts: [UserRecord?],
         tenant: TenantID
     ) async throws -> String? {
         let identity = credential.incoming.identity
@@ -77,22 +80,27 @@ extension AccountOperations {
             Array(credential.stored.text.utf8),
             context: Self.credentialContext(user, tenant, digest)
         )
+        let newID = effects.randomBytes(16)
+        let accountMethod = accounts.lazy.compactMap(\.self).first { $0.id == user }.map { MethodClass(of: $0.account) }
         let id = try await store.open(
             ConflictRecord(
                 tenant: tenant,
                 user: user,
-                id: effects.randomBytes(16),
+                id: newID,
                 kind: conflict.kind,
                 provider: identity.provider,
                 identityDigest: digest,
                 tokenDigests: credential.tokens.digests,
                 sealedCredential: sealed,
+                accountMethod: accountMethod ?? .other,
                 openedAt: now,
                 expiresAt: now.adding(seconds: project.settings.conflictLifetimeSeconds)
             ),
             event: event
         )
         guard let id else { return nil }
+        // Otherwise it joined one that was open.
+        if id == newID { metrics.conflict(.opened, of: identity.provider, with: accountMethod ?? .other) }
         return try ConflictHandle(tenant: tenant, user: user, conflict: id, identity: identity).sealed(by: sealer)
     }
 

@@ -1,4 +1,5 @@
 import CArgon2
+package import Metrics
 import NIOPosix
 import Synchronization
 
@@ -23,7 +24,10 @@ package final class PasswordHasher: Sendable {
 
     private let threads: NIOThreadPool
     private let queueMax: Int
-    private let waiting = Atomic<Int>(0)
+    /// Those that wait and those that are worked on.
+    private let accepted = Atomic<Int>(0)
+    private let busy = Atomic<Int>(0)
+    private let metrics: PasswordHasherMetrics
     private let randomBytes: @Sendable (Int) -> [UInt8]
     /// Verified when there is no hash to verify, so that an unknown address takes as long as a known one.
     private let dummyHash: String
@@ -34,9 +38,11 @@ package final class PasswordHasher: Sendable {
     package init(
         threadCount: Int,
         queueMax: Int,
-        randomBytes: @escaping @Sendable (Int) -> [UInt8]
+        randomBytes: @escaping @Sendable (Int) -> [UInt8],
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance
     ) throws(HashingFailed) {
         self.queueMax = queueMax
+        self.metrics = PasswordHasherMetrics(metrics)
         self.randomBytes = randomBytes
         self.dummyHash = try Self.argon2id([], salt: randomBytes(Self.saltBytes))
         self.threads = NIOThreadPool(numberOfThreads: threadCount)
@@ -72,12 +78,26 @@ package final class PasswordHasher: Sendable {
     }
 
     private func run<Output: Sendable>(_ work: @escaping @Sendable () throws -> Output) async throws -> Output {
-        guard waiting.add(1, ordering: .relaxed).newValue <= queueMax else {
-            waiting.subtract(1, ordering: .relaxed)
+        guard accepted.add(1, ordering: .relaxed).newValue <= queueMax else {
+            accepted.subtract(1, ordering: .relaxed)
+            metrics.refused.increment()
             throw Overloaded()
         }
-        defer { waiting.subtract(1, ordering: .relaxed) }
-        return try await threads.runIfActive(work)
+        defer { accepted.subtract(1, ordering: .relaxed) }
+        let start = ContinuousClock.now
+        return try await threads.runIfActive { [self] in
+            busy.add(1, ordering: .relaxed)
+            defer { busy.subtract(1, ordering: .relaxed) }
+            metrics.wait.record(duration: start.duration(to: .now))
+            return try work()
+        }
+    }
+
+    /// Sets what of the metrics is known by looking.
+    package func report() {
+        let busy = busy.load(ordering: .relaxed)
+        metrics.busy.set(busy)
+        metrics.queued.set(max(0, accepted.load(ordering: .relaxed) - busy))
     }
 
     private static func argon2id(_ password: [UInt8], salt: [UInt8]) throws(HashingFailed) -> String {

@@ -1,7 +1,8 @@
 import AccountLinking
 package import AccountStore
 
-/// Deletes what nothing will ask for any more, a bounded number of rows at a time.
+/// Counts the conflicts that have ended, and deletes what nothing will ask for any more, a bounded number of rows at a
+/// time.
 ///
 /// Any number of servers may do so at once: what one of them is deleting the others skip. What stays for good: accounts
 /// and all that belongs to them, sessions that live, and events.
@@ -21,17 +22,25 @@ package struct Purge: Sendable {
     private let effects: Effects
     private let keepSeconds: Int64
     private let rowsMax: Int
+    private let metrics: OperationMetrics
     /// Where the walk through all sessions stands; it begins anew at the end.
     private var place = AccountStore.SessionPlace.beginning
 
     ///
     /// - `keepSeconds`: how long things stay after they expired, so that their holders are told so.
     /// - `rowsMax`: rows in one batch.
-    package init(store: AccountStore, effects: Effects, keepSeconds: Int64, rowsMax: Int) {
+    package init(
+        store: AccountStore,
+        effects: Effects,
+        keepSeconds: Int64,
+        rowsMax: Int,
+        metrics: OperationMetrics = OperationMetrics()
+    ) {
         self.store = store
         self.effects = effects
         self.keepSeconds = keepSeconds
         self.rowsMax = rowsMax
+        self.metrics = metrics
     }
 
     /// Deletes what is due, at most `batchesMax` batches of each kind.
@@ -39,6 +48,12 @@ package struct Purge: Sendable {
     package mutating func run() async throws -> Report {
         var report = Report()
         let now = effects.now()
+        // Before any of them is deleted.
+        for _ in 0..<Self.batchesMax {
+            let ended = try await store.countEndedConflicts(at: now, rowsMax: rowsMax)
+            for conflict in ended { metrics.conflictEnded(conflict) }
+            if ended.count < rowsMax { break }
+        }
         for kind in AccountStore.Purgeable.allCases {
             let cutoff = kind.isKeptAfterItsEnd ? now.adding(seconds: -keepSeconds) : now
             for _ in 0..<Self.batchesMax {
@@ -61,7 +76,7 @@ extension AccountStore.Purgeable {
     /// Whether somebody may still ask, and be told that it is over.
     fileprivate var isKeptAfterItsEnd: Bool {
         switch self {
-        case .conflicts, .codes, .messages, .finishedMessages: true
+        case .conflicts, .codes, .messages, .finishedMessages, .webhookMessages: true
         // A count that is forgotten counts no more; a key that is published no more is only a risk; an answer that is over
         // is told to nobody.
         case .passwordAttempts, .signingKeys, .keptAnswers: false

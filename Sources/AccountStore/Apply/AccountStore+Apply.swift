@@ -18,7 +18,9 @@ extension AccountStore {
     package func apply(_ write: AccountWrite) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("account-write")
         for statement in write.statements() { batch.append(statement) }
-        return try await run(batch, event: write.event, of: write.user.id, tenant: write.user.tenant)
+        let (user, tenant) = (write.user.id, write.user.tenant)
+        announce(write.announcements, as: write.event, of: user, tenant: tenant, in: &batch)
+        return try await run(batch, event: write.event, of: user, tenant: tenant)
     }
 
     /// Deletes an account with everything that hangs off it, and frees its identifiers.
@@ -46,7 +48,9 @@ extension AccountStore {
             batch.append(AccountEventRow.insert(event, of: user.id, tenant: user.tenant))
         }
         // All or nothing, so one event tells of all.
-        return try await run(batch, event: first.event, of: first.user.id, tenant: first.user.tenant)
+        let applied = try await run(batch, event: first.event, of: first.user.id, tenant: first.user.tenant)
+        if applied == .applied { for (_, event) in deletions.dropFirst() { observer?.applied(event) } }
+        return applied
     }
 
     /// Writes `batch`, whose last word is `event`; where the answer is lost, the event tells whether it took effect.
@@ -58,13 +62,14 @@ extension AccountStore {
     ) async throws(PostgresError) -> Applied {
         do {
             _ = try await client.write(batch)
-            return .applied
         } catch {
             if error.saysFactsMoved { return .factsMoved }
             guard error.code == .commitOutcomeUnknown else { throw error }
             let found = try await client.read(AccountEventRow.withID(event.id, of: user, tenant: tenant))
-            return found.isEmpty ? .factsMoved : .applied
+            if found.isEmpty { return .factsMoved }
         }
+        observer?.applied(event)
+        return .applied
     }
 }
 

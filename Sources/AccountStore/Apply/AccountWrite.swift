@@ -18,9 +18,12 @@ package struct AccountWrite: Sendable {
     /// A companion that must not be applied to facts that moved brings its own guard.
     package struct Companion: Sendable {
         let statements: [SQL]
+        /// What the statements make true.
+        let announcements: [Announcement]
 
-        init(_ statements: [SQL]) {
+        init(_ statements: [SQL], announcing announcements: [Announcement] = []) {
             self.statements = statements
+            self.announcements = announcements
         }
     }
 

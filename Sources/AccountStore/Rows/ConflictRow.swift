@@ -35,6 +35,8 @@ package struct ConflictRecord: Sendable, Hashable {
     /// SHA-256 of each token the credential came with.
     package var tokenDigests: [[UInt8]]
     package var sealedCredential: [UInt8]
+    /// What the account could be signed in with when the conflict was opened.
+    package var accountMethod: MethodClass
     package var openedAt: Timestamp
     package var expiresAt: Timestamp
     package var closedAt: Timestamp?
@@ -51,6 +53,7 @@ package struct ConflictRecord: Sendable, Hashable {
         identityDigest: [UInt8],
         tokenDigests: [[UInt8]],
         sealedCredential: [UInt8],
+        accountMethod: MethodClass,
         openedAt: Timestamp,
         expiresAt: Timestamp
     ) {
@@ -62,6 +65,7 @@ package struct ConflictRecord: Sendable, Hashable {
         self.identityDigest = identityDigest
         self.tokenDigests = tokenDigests
         self.sealedCredential = sealedCredential
+        self.accountMethod = accountMethod
         self.openedAt = openedAt
         self.expiresAt = expiresAt
     }
@@ -77,7 +81,7 @@ struct ConflictRow: RowDecodable {
 
     private static let columns: SQL = """
         tenant_id, user_id, conflict_id, state, version, kind, provider_id, identity_digest, token_digests,
-        sealed_credential, opened_at, expires_at, closed_at, proofs_started, proof_kind, proof_session_epoch,
+        sealed_credential, account_method, opened_at, expires_at, closed_at, proofs_started, proof_kind, proof_session_epoch,
         proof_policy_version, proof_email, proof_attempts, proof_expires_at, proof_link_hash, proof_sealed_code,
         proof_token_hash
         """
@@ -97,6 +101,7 @@ struct ConflictRow: RowDecodable {
             identityDigest: try row.next([UInt8].self),
             tokenDigests: try row.next([[UInt8]].self),
             sealedCredential: try row.next([UInt8].self),
+            accountMethod: MethodClass(rawValue: try row.next(String.self)) ?? .other,
             openedAt: try row.timestamp(),
             expiresAt: try row.timestamp()
         )
@@ -174,14 +179,14 @@ struct ConflictRow: RowDecodable {
     static func openOrJoin(_ conflict: ConflictRecord) -> SQL {
         """
         INSERT INTO conflicts (tenant_id, user_id, conflict_id, state, kind, provider_id, identity_digest,
-            token_digests, sealed_credential, opened_at, expires_at)
+            token_digests, sealed_credential, account_method, opened_at, expires_at)
         VALUES (\(conflict.tenant.rawValue), \(conflict.user.rawValue), \(conflict.id), 'open',
             \(conflict.kind.rawValue), \(conflict.provider.rawValue), \(conflict.identityDigest),
-            \(conflict.tokenDigests), \(conflict.sealedCredential), \(conflict.openedAt.stored),
-            \(conflict.expiresAt.stored))
+            \(conflict.tokenDigests), \(conflict.sealedCredential), \(conflict.accountMethod.rawValue),
+            \(conflict.openedAt.stored), \(conflict.expiresAt.stored))
         ON CONFLICT (tenant_id, user_id, identity_digest) WHERE state IN ('open', 'proven') DO UPDATE SET
             version = conflicts.version + 1, kind = excluded.kind, token_digests = excluded.token_digests,
-            sealed_credential = excluded.sealed_credential, expires_at = excluded.expires_at,
+            sealed_credential = excluded.sealed_credential, expires_at = excluded.expires_at, is_counted = false,
             proofs_started = CASE WHEN conflicts.expires_at > excluded.opened_at THEN conflicts.proofs_started ELSE 0 END
         RETURNING conflict_id
         """
@@ -226,11 +231,42 @@ struct ConflictRow: RowDecodable {
         """
     }
 
+    /// Marks at most `rowsMax` conflicts that have ended as counted, those that ended first, and returns them. What somebody
+    /// else holds is left for later.
+    static func countEnded(at now: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        UPDATE conflicts SET is_counted = true WHERE (tenant_id, user_id, conflict_id) IN (
+            SELECT tenant_id, user_id, conflict_id FROM conflicts
+            WHERE NOT is_counted AND coalesce(closed_at, expires_at) <= \(now.stored)
+            ORDER BY coalesce(closed_at, expires_at) LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        RETURNING state, provider_id, account_method, opened_at, coalesce(closed_at, expires_at)
+        """
+    }
+
     static func supersedeLive(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE conflicts SET state = 'superseded', version = version + 1, closed_at = \(now.stored)
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND state IN ('open', 'proven')
         """
+    }
+}
+
+/// A conflict at its end, as it is counted.
+package struct EndedConflict: Sendable, Hashable, RowDecodable {
+    /// Open or proven: its time ended first.
+    package let state: ConflictFacts.State
+    package let provider: ProviderID
+    package let accountMethod: MethodClass
+    package let openedAt: Timestamp
+    package let endedAt: Timestamp
+
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        state = try row.parsed("conflicts.state", ConflictFacts.State.init(rawValue:))
+        provider = try row.parsed("conflicts.provider_id", ProviderID.init)
+        accountMethod = MethodClass(rawValue: try row.next(String.self)) ?? .other
+        openedAt = try row.timestamp()
+        endedAt = try row.timestamp()
     }
 }
 
@@ -246,10 +282,13 @@ private struct ConflictIDRow: RowDecodable {
 extension AccountWrite.Companion {
     /// Replaces a conflict by `record`, if it is still the one that was loaded; otherwise the write is stopped.
     package static func update(_ record: ConflictRecord, at now: Timestamp) -> Self {
-        Self([
-            ConflictRow.update(record, at: now),
-            ConflictRow.assertVersion(record.version + 1, of: record.id, of: record.user, tenant: record.tenant),
-        ])
+        Self(
+            [
+                ConflictRow.update(record, at: now),
+                ConflictRow.assertVersion(record.version + 1, of: record.id, of: record.user, tenant: record.tenant),
+            ],
+            announcing: record.state == .resolved ? [.about(record, .conflictResolved)] : []
+        )
     }
 
     /// Uses up the conflict whose credential this write applies; one that is not as it was loaded stops the write.
@@ -330,6 +369,8 @@ extension AccountStore {
             for statement in companion.statements { batch.append(statement) }
         }
         batch.append(AccountEventRow.insert(event, of: record.user, tenant: record.tenant))
+        let announcements = event.kind.announcement.map { [Announcement.about(record, $0)] } ?? []
+        announce(announcements, as: event, of: record.user, tenant: record.tenant, in: &batch)
         return try await run(batch, event: event, of: record.user, tenant: record.tenant)
     }
 
@@ -361,6 +402,13 @@ extension AccountStore {
         try await client.read(ConflictRow.proven(of: user, tenant: tenant, at: now)).first?.record
     }
 
+    /// Takes note that conflicts have ended, settled or not: each is returned once, whichever server asks.
+    package func countEndedConflicts(at now: Timestamp, rowsMax: Int) async throws(PostgresError) -> [EndedConflict] {
+        var batch = WriteBatch("conflict-count")
+        batch.append(ConflictRow.countEnded(at: now, rowsMax: Int64(rowsMax)))
+        return try await client.write(batch).rows(0)
+    }
+
     /// Keeps a conflict, with the event that says so, in one transaction.
     ///
     /// Of many that open the same at once one makes the row and the others join it: all get its id.
@@ -372,8 +420,17 @@ extension AccountStore {
         var batch = WriteBatch("conflict-open")
         batch.append(ConflictRow.openOrJoin(conflict))
         batch.append(AccountEventRow.insert(event, of: conflict.user, tenant: conflict.tenant))
+        announce(
+            [.about(conflict, .conflictOpened)],
+            as: event,
+            of: conflict.user,
+            tenant: conflict.tenant,
+            in: &batch
+        )
         do {
-            return try await client.write(batch).rows(0, as: ConflictIDRow.self).first?.id
+            let id = try await client.write(batch).rows(0, as: ConflictIDRow.self).first?.id
+            observer?.applied(event)
+            return id
         } catch {
             // Whatever became of an answer that was lost: trying again joins what may have been written.
             if error.saysFactsMoved || error.code == .commitOutcomeUnknown { return nil }

@@ -4,7 +4,7 @@ package import Postgres
 /// A message on its way out. Its content is sealed.
 package struct OutboxMessage: Sendable, Hashable {
     /// The way out.
-    package enum Kind: String, Sendable {
+    package enum Kind: String, Sendable, CaseIterable {
         case mail
     }
 
@@ -55,6 +55,17 @@ struct OutboxRow: RowDecodable {
         )
     }
 
+    /// How many messages wait, counted up to `countMax`.
+    static func waitingCount(_ kind: OutboxMessage.Kind, countMax: Int64) -> Query<CountRow> {
+        Query(
+            """
+            SELECT count(*) FROM (
+                SELECT 1 FROM outbox WHERE state = 'pending' AND kind = \(kind.rawValue) LIMIT \(countMax)
+            ) AS waiting
+            """
+        )
+    }
+
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM outbox WHERE (tenant_id, message_id) IN (
@@ -92,7 +103,24 @@ extension AccountWrite.Companion {
     }
 }
 
+/// A number of rows.
+struct CountRow: RowDecodable {
+    let count: Int64
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        count = try row.next(Int64.self)
+    }
+}
+
 extension AccountStore {
+    /// How many messages of all tenants wait to be sent, counted up to `countMax`. One round trip.
+    package func waitingMessageCount(
+        _ kind: OutboxMessage.Kind,
+        countMax: Int64
+    ) async throws(PostgresError) -> Int64 {
+        try await client.read(OutboxRow.waitingCount(kind, countMax: countMax)).first?.count ?? 0
+    }
+
     /// The newest `countMax` messages that wait to be sent, still sealed, the oldest first. One round trip.
     package func waitingMessages(
         _ kind: OutboxMessage.Kind,

@@ -59,6 +59,29 @@ package struct IssuerHTTPClient: HTTPFetching {
         throw .redirected
     }
 
+    /// Posts `body`, within the same rules; a redirect is an answer like any other, and the answer's body is not read.
+    /// - Returns: the status.
+    /// - Throws: `ProviderUnavailable` when there was no answer.
+    package func post(
+        _ body: [UInt8],
+        fields: [(name: String, value: String)],
+        to address: String,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> Int {
+        var request = HTTPClientRequest(url: address)
+        request.method = .POST
+        for (name, value) in fields { request.headers.add(name: name, value: value) }
+        request.body = .bytes(ByteBuffer(bytes: body))
+        return try await exchange(request, with: try Target(address), deadline: deadline) { Int($0.status.code) }
+    }
+
+    /// Whether `address` may be reached as far as its text tells.
+    package func allows(_ address: String) -> Bool {
+        (try? Target(address)).map(allows) ?? false
+    }
+
+    private func allows(_ target: Target) -> Bool { target.usesTLS || policy.allowsLoopback }
+
     private enum Answer: Sendable {
         case document(HTTPDocument)
         case redirect(String)
@@ -68,14 +91,44 @@ package struct IssuerHTTPClient: HTTPFetching {
         from target: Target,
         deadline: ContinuousClock.Instant
     ) async throws(ProviderUnavailable) -> Answer {
-        guard target.usesTLS || policy.allowsLoopback else { throw .addressNotAllowed }
+        var request = HTTPClientRequest(url: target.url.absoluteString)
+        request.headers.add(name: "accept", value: "application/json")
+        let bodyBytesMax = limits.bodyBytesMax
+        return try await exchange(request, with: target, deadline: deadline) { response in
+            switch response.status {
+            case .ok: break
+            case .movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect:
+                guard let location = response.headers.first(name: "location") else {
+                    throw ProviderUnavailable.unexpectedStatus
+                }
+                return .redirect(location)
+            default: throw ProviderUnavailable.unexpectedStatus
+            }
+            let body = try await response.body.collect(upTo: bodyBytesMax)
+            return .document(
+                HTTPDocument(
+                    body: Array(body.readableBytesView),
+                    maxAgeSeconds: HTTPDocument.maxAgeSeconds(cacheControl: response.headers["cache-control"])
+                )
+            )
+        }
+    }
+
+    /// Sends one request, to an address that the policy allows, and reads its answer.
+    private func exchange<Output: Sendable>(
+        _ request: HTTPClientRequest,
+        with target: Target,
+        deadline: ContinuousClock.Instant,
+        _ read: @escaping @Sendable (HTTPClientResponse) async throws -> Output
+    ) async throws(ProviderUnavailable) -> Output {
+        guard allows(target) else { throw .addressNotAllowed }
         do {
             let address = try await resolved(target, deadline: deadline)
             guard policy.allows(address, overTLS: target.usesTLS) else {
                 throw ProviderUnavailable.networkNotAllowed
             }
-            return try await withThrowingTaskGroup(of: Answer.self) { group in
-                group.addTask { try await exchange(with: target, at: address, deadline: deadline) }
+            return try await withThrowingTaskGroup(of: Output.self) { group in
+                group.addTask { try await exchange(request, with: target, at: address, deadline: deadline, read) }
                 group.addTask {
                     try await Task.sleep(until: deadline, clock: .continuous)
                     throw ProviderUnavailable.timedOut
@@ -109,14 +162,16 @@ package struct IssuerHTTPClient: HTTPFetching {
         return try await promise.futureResult.get()
     }
 
-    private func exchange(
+    private func exchange<Output: Sendable>(
+        _ request: HTTPClientRequest,
         with target: Target,
         at address: SocketAddress,
-        deadline: ContinuousClock.Instant
-    ) async throws -> Answer {
+        deadline: ContinuousClock.Instant,
+        _ read: @escaping @Sendable (HTTPClientResponse) async throws -> Output
+    ) async throws -> Output {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.httpVersion = .http1Only
-        // One attempt: the cache has keys to go on with, or says no at once, and asks again soon.
+        // One attempt: whoever asks has something to go on with, or says no at once, and asks again soon.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = timeLeft(until: deadline)
         if let pinned = address.ipAddress, pinned != target.host { configuration.dnsOverride[target.host] = pinned }
@@ -125,31 +180,13 @@ package struct IssuerHTTPClient: HTTPFetching {
             tls.additionalTrustRoots = [.certificates(authorities)]
             configuration.tlsConfiguration = tls
         }
-        let bodyBytesMax = limits.bodyBytesMax
         return try await HTTPClient.withHTTPClient(
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             configuration: configuration
         ) { client in
-            var request = HTTPClientRequest(url: target.url.absoluteString)
-            request.headers.add(name: "accept", value: "application/json")
+            var request = request
             request.headers.add(name: "user-agent", value: "concord")
-            let response = try await client.execute(request, deadline: .now() + timeLeft(until: deadline))
-            switch response.status {
-            case .ok: break
-            case .movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect:
-                guard let location = response.headers.first(name: "location") else {
-                    throw ProviderUnavailable.unexpectedStatus
-                }
-                return .redirect(location)
-            default: throw ProviderUnavailable.unexpectedStatus
-            }
-            let body = try await response.body.collect(upTo: bodyBytesMax)
-            return .document(
-                HTTPDocument(
-                    body: Array(body.readableBytesView),
-                    maxAgeSeconds: HTTPDocument.maxAgeSeconds(cacheControl: response.headers["cache-control"])
-                )
-            )
+            return try await read(try await client.execute(request, deadline: .now() + timeLeft(until: deadline)))
         }
     }
 

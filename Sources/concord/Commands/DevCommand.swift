@@ -3,6 +3,7 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import ArgumentParser
+import Delivery
 import IdentityProviders
 import Logging
 import Migrations
@@ -71,7 +72,8 @@ struct DevCommand: AsyncParsableCommand {
                     transport: .plain,
                     trustedProxies: [],
                     publicURL: nil,
-                    adminListener: nil
+                    adminListener: nil,
+                    metricsAddress: nil
                 ),
                 limits: defaults.limits,
                 purge: defaults.purge,
@@ -103,6 +105,7 @@ struct DevCommand: AsyncParsableCommand {
                         ),
                         fakes: FakeProvider()
                     ),
+                    webhooks: HTTPWebhookSender(http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))),
                     development: DevelopmentRoutes(),
                     actionPage: .emulator,
                     projectToCreate: project,

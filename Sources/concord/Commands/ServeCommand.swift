@@ -2,6 +2,7 @@ import AccountAPI
 import AccountLinking
 import AccountOperations
 import ArgumentParser
+import Delivery
 import IdentityProviders
 import Logging
 
@@ -39,6 +40,10 @@ struct ServeCommand: AsyncParsableCommand {
                             configuration.limits,
                             logger: logger
                         )
+                    ),
+                    webhooks: HTTPWebhookSender(
+                        http: IssuerHTTPClient(configuration.providers),
+                        timeout: configuration.limits.providerCallTimeout
                     ),
                     development: nil,
                     actionPage: .standard,

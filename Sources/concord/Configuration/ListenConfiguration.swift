@@ -27,12 +27,15 @@ struct ListenConfiguration: Sendable, Hashable {
     /// The base of links that leave the service, without a slash at the end; `nil` when none was given.
     let publicURL: String?
     let adminListener: AdminListener?
+    /// The listener that answers with measurements and nothing else.
+    let metricsAddress: HostAndPort?
 }
 
 extension ListenConfiguration {
     static let entries: [ConfigurationEntry] = [
         hostKey.entry, portKey.entry, certificateKey.entry, privateKeyKey.entry, allowPlainHTTPKey.entry,
         trustedProxiesKey.entry, publicURLKey.entry, adminSocketKey.entry, adminAddressKey.entry,
+        metricsAddressKey.entry,
     ]
 
     private static let hostKey = ConfigurationKey(
@@ -87,6 +90,13 @@ extension ListenConfiguration {
         "The same on a loopback port; every process of this host can reach it"
     )
 
+    private static let metricsAddressKey = ConfigurationKey(
+        optional: "listen.metrics_address",
+        .hostAndPort,
+        absent: "off",
+        "Where `/metrics` is answered, without a credential and in the clear, to whoever can reach it; a private network"
+    )
+
     /// Reads the `listen` keys; leaves what is wrong with the reader.
     init(reading reader: inout ConfigurationReader) {
         host = reader.value(Self.hostKey)
@@ -95,6 +105,7 @@ extension ListenConfiguration {
         publicURL = reader.value(Self.publicURLKey)
         transport = Self.transport(reading: &reader)
         adminListener = Self.adminListener(reading: &reader)
+        metricsAddress = reader.value(Self.metricsAddressKey)
         let allowsPlainHTTP = reader.value(Self.allowPlainHTTPKey)
         if transport == .plain, !allowsPlainHTTP, !isLoopback(host: host) {
             reader.refuse(

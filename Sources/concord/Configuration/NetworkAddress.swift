@@ -43,6 +43,11 @@ func isEveryAddress(host: String) -> Bool {
 }
 
 extension ConfigurationForm where Value == HostAndPort {
+    static let hostAndPort = Self(
+        allowed: "an address and port such as 10.0.0.5:9097",
+        parse: { HostAndPort($0) },
+        format: { "\($0.host):\($0.port)" }
+    )
     static let loopback = Self(
         allowed: "a loopback address and port such as 127.0.0.1:9098",
         parse: { text in HostAndPort(text).flatMap { isLoopback(host: $0.host) ? $0 : nil } },

@@ -14,12 +14,12 @@ extension ProvidersConfiguration {
         "providers.allow_private_networks",
         .truth,
         default: false,
-        "Allows issuers of `oidc.*` providers that are not on the public internet; still over HTTPS only"
+        "Allows issuers of `oidc.*` providers and webhook endpoints that are not on the public internet; over HTTPS only"
     )
     private static let certificateAuthoritiesKey = ConfigurationKey(
         optional: "providers.certificate_authorities",
         .path,
-        "PEM certificates that issuers' own may come from, beside those the system believes"
+        "PEM certificates that those of issuers and webhook endpoints may come from, beside those the system believes"
     )
 
     /// Reads the `providers` keys; leaves what is wrong with the reader.

@@ -21,6 +21,11 @@ struct HTTPAnswer: Sendable {
 extension ServeProcess {
     static let apiKey = "AIza-test-key-of-the-project"
 
+    /// The same process at another of its addresses.
+    func at(_ url: String) -> ServeProcess {
+        ServeProcess(url: url, processID: processID, log: log)
+    }
+
     /// Posts `body` as JSON with the project's API key.
     func post(_ path: String, _ body: JSONValue) async throws -> HTTPAnswer {
         try await send(.POST, path, body)

@@ -1,6 +1,8 @@
 import AccountTestSupport
 import Glibc
 import JSON
+import NIOCore
+import NIOPosix
 import Subprocess
 import SystemPackage
 import Testing
@@ -16,25 +18,25 @@ struct ServeProcess: Sendable {
 
     /// Starts the program, runs `body` once it has said that it is ready, and ends it by SIGTERM.
     ///
-    /// However the body ends, the process is gone afterwards; that it ended well is part of every test.
+    /// However the body ends, the process is gone afterwards; that it ended well, or as the test wants, is part of every
+    /// test.
     static func run<Output: Sendable>(
         database url: String,
         _ settings: [String: String] = [:],
+        endsWith status: TerminationStatus = .exited(0),
         sourceLocation: SourceLocation = #_sourceLocation,
         _ body: @Sendable (ServeProcess) async throws -> Output
     ) async throws -> Output {
-        try await launch(database: url, settings, sourceLocation: sourceLocation) { starting in
+        try await launch(database: url, settings, endsWith: status, sourceLocation: sourceLocation) { starting in
             try await body(try await starting.ready())
         }
     }
 
     /// The same, except that `body` runs at once.
-    ///
-    /// `isKilled`: the body ends the process by SIGKILL.
     static func launch<Output: Sendable>(
         database url: String,
         _ settings: [String: String] = [:],
-        isKilled: Bool = false,
+        endsWith status: TerminationStatus = .exited(0),
         sourceLocation: SourceLocation = #_sourceLocation,
         _ body: @Sendable (StartingProcess) async throws -> Output
     ) async throws -> Output {
@@ -69,8 +71,7 @@ struct ServeProcess: Sendable {
                 return outcome
             }
         }
-        let ending: TerminationStatus = isKilled ? .signaled(SIGKILL) : .exited(0)
-        #expect(result.terminationStatus == ending, "\(log.text)", sourceLocation: sourceLocation)
+        #expect(result.terminationStatus == status, "\(log.text)", sourceLocation: sourceLocation)
         return try result.closureResult.get()
     }
 
@@ -92,6 +93,19 @@ struct ServeProcess: Sendable {
             case .failure(let error): throw error
             }
         }
+    }
+}
+
+/// A port that nobody listens at, and that the system gives to nobody who leaves the choice to it, as other tests do.
+func freePort() async throws -> Int {
+    while true {
+        let port = Int.random(in: 20_000..<32_000)
+        guard
+            let channel = try? await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .bind(host: "127.0.0.1", port: port).get()
+        else { continue }
+        try await channel.close()
+        return port
     }
 }
 

@@ -1,8 +1,8 @@
-import AccountLinking
+package import AccountLinking
 
 /// Instants in the form of RFC 3339, in UTC with exactly three fractional digits, which iOS insists on (`spec/02` §7).
-enum RFC3339 {
-    static func text(_ instant: Timestamp) -> String {
+package enum RFC3339 {
+    package static func text(_ instant: Timestamp) -> String {
         let milliseconds = instant.microsecondsSinceEpoch.floored(by: 1000)
         let days = milliseconds.floored(by: 86_400_000)
         let inDay = milliseconds - days * 86_400_000

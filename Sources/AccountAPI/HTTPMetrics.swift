@@ -1,0 +1,96 @@
+package import HTTPServer
+import HTTPTypes
+package import Metrics
+import NIOHTTP1
+
+/// What requests are measured by: the route that answered and the class of its status, both closed sets, so that nobody
+/// who sends requests makes a time series.
+package struct HTTPMetrics: Sendable {
+    package static let requests = "concord_http_requests_total"
+    package static let seconds = "concord_http_request_seconds"
+    package static let statusClasses = ["2xx", "3xx", "4xx", "5xx"]
+
+    /// What is measured of one route.
+    struct Series: Sendable {
+        let byStatusClass: [Counter]
+        let timer: Timer
+
+        func record(_ status: HTTPResponse.Status, since start: ContinuousClock.Instant) {
+            byStatusClass[min(max(status.code / 100, 2), 5) - 2].increment()
+            timer.record(duration: start.duration(to: .now))
+        }
+    }
+
+    private let series: [String: Series]
+    /// Requests that no route answers.
+    let unmatched: Series
+    let preflight: Series
+
+    private static let unmatchedName = "unmatched"
+    private static let preflightName = "OPTIONS"
+    static let unimplementedName = "unimplemented"
+
+    /// What requests can be told apart by: the method and path pattern of each route, and a word for what has none.
+    package static func routes(_ development: DevelopmentRoutes?) -> [String] {
+        (API.routes + (development?.routes ?? [])).map(\.name) + API.ownPaths.map { "GET " + $0 }
+            + [preflightName, unimplementedName, unmatchedName]
+    }
+
+    /// - `development`: the routes that only development has, where they are served.
+    package init(_ factory: any MetricsFactory, _ development: DevelopmentRoutes?) {
+        func series(_ route: String) -> Series {
+            Series(
+                byStatusClass: Self.statusClasses.map {
+                    Counter(label: Self.requests, dimensions: [("route", route), ("status", $0)], factory: factory)
+                },
+                timer: Timer(label: Self.seconds, dimensions: [("route", route)], factory: factory)
+            )
+        }
+        self.series = Dictionary(uniqueKeysWithValues: Self.routes(development).map { ($0, series($0)) })
+        unmatched = series(Self.unmatchedName)
+        preflight = series(Self.preflightName)
+    }
+
+    /// The series of a route by its name; everything else is unmatched.
+    func series(of route: String) -> Series { series[route] ?? unmatched }
+}
+
+extension Route {
+    /// The method and the pattern of the path; the other paths of the same endpoint count as this one.
+    var name: String { "\(method.rawValue) \(path)" }
+}
+
+/// What a listener for nothing but measurements answers: whoever scrapes needs no credential, so that listener stands
+/// where an operator says, and never in public by itself.
+package struct MetricsResponder: Responder {
+    private let exposition: MetricsExposition
+
+    package init(_ exposition: MetricsExposition) {
+        self.exposition = exposition
+    }
+
+    package func respond(to request: ServerRequest) async -> ServerResponse {
+        let path = request.target.prefix { $0 != "?" }
+        guard path == API.metricsPath, request.method == .get || request.method == .head else {
+            return .text("not found\n", status: APIError.notFound.status)
+        }
+        return exposition.response
+    }
+}
+
+/// Everything that is measured, in the words of whoever reads it.
+package struct MetricsExposition: Sendable {
+    private let contentType: String
+    private let text: @Sendable () -> String
+
+    package init(contentType: String, text: @escaping @Sendable () -> String) {
+        self.contentType = contentType
+        self.text = text
+    }
+
+    var response: ServerResponse {
+        var response = ServerResponse.text(text(), status: .ok)
+        response.headers.replaceOrAdd(name: "Content-Type", value: contentType)
+        return response
+    }
+}

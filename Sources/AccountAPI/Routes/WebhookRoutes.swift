@@ -1,0 +1,88 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+// Where events are sent, for administrators. docs/webhooks.md tells receivers what comes there.
+
+extension Route {
+    static let webhooks: [Route] = [
+        Route(.post, path, service: .concord, access: .administrator) { request in
+            guard let url = try request.body.nonEmptyString("url") else {
+                throw Problem(.malformedRequest, "url is needed.")
+            }
+            switch try await request.operations.addWebhookEndpoint(url: url) {
+            case .added(let secret): return .secret(secret)
+            case .refusedURL: throw Problem(.malformedRequest, "url must be an HTTPS URL of at most 2048 bytes.")
+            case .tooMany: throw Problem(.refused, "There are ten already.")
+            }
+        },
+        Route(.get, path, service: .concord, access: .administrator) { request in
+            let endpoints = try await request.operations.webhookEndpoints()
+            return .object { writer in
+                writer.field("webhooks", array: endpoints) { writer, endpoint in writer.webhook(endpoint) }
+            }
+        },
+        Route(.delete, item, service: .concord, access: .administrator) { request in
+            guard try await request.operations.deleteWebhookEndpoint(request.webhook) else { throw APIError.notFound }
+            return .object { _ in }
+        },
+        Route(.post, item + "/secret", service: .concord, access: .administrator) { request in
+            guard let secret = try await request.operations.rotateWebhookSecret(of: request.webhook) else {
+                throw APIError.notFound
+            }
+            return .secret(secret)
+        },
+        Route(.post, item + "/enable", service: .concord, access: .administrator) { request in
+            guard try await request.operations.enableWebhookEndpoint(request.webhook) else { throw APIError.notFound }
+            return .object { _ in }
+        },
+        Route(.get, item + "/failures", service: .concord, access: .administrator) { request in
+            let failures = try await request.operations.failedWebhooks(of: request.webhook)
+            return .object { writer in
+                writer.field("failures", array: failures) { writer, failure in writer.failedWebhook(failure) }
+            }
+        },
+    ]
+
+    private static let path = "/concord/v1/webhooks"
+    private static let item = path + "/{id}"
+}
+
+extension APIRequest {
+    fileprivate var webhook: String { captures["id"] ?? "" }
+}
+
+extension APIResponse {
+    fileprivate static func secret(_ secret: NewWebhookSecret) -> APIResponse {
+        .object { writer in
+            writer.field("id", secret.endpoint)
+            writer.field("secret", secret.secret)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func webhook(_ endpoint: WebhookEndpoint) {
+        object { writer in
+            writer.field("id", endpoint.id)
+            writer.field("url", endpoint.url)
+            writer.field("state", endpoint.state.rawValue)
+            writer.field("createTime", RFC3339.text(endpoint.createdAt))
+            writer.field("failingSince", endpoint.failingSince.map { RFC3339.text($0) })
+            writer.field("waiting", endpoint.waitingCount)
+            writer.field("failed", endpoint.failedCount)
+        }
+    }
+
+    fileprivate mutating func failedWebhook(_ failure: FailedWebhook) {
+        object { writer in
+            writer.field("id", failure.id)
+            writer.field("type", failure.type)
+            writer.field("userId", failure.user.rawValue)
+            writer.field("timestamp", RFC3339.text(failure.occurredAt))
+            writer.field("attempts", failure.attempts)
+            writer.field("lastStatus", failure.lastStatus)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import AccountLinking
+package import AccountStore
+package import Metrics
+
+/// What the operations count. Handles are made once; counting is a lookup and an addition.
+package struct OperationMetrics: AccountStoreObserver {
+    private let decisions: [Rule: Counter]
+    private let conflicts: [ConflictSeries: Counter]
+    private let secondsToResolve: [MethodClass: Timer]
+    private let webhookAttempts: [WebhookResult: Counter]
+
+    package static let decisions = "concord_decisions_total"
+    package static let conflicts = "concord_conflicts_total"
+    package static let resolutionSeconds = "concord_conflict_resolution_seconds"
+
+    package static let webhookAttempts = "concord_webhook_attempts_total"
+
+    /// What came of sending a webhook once.
+    package enum WebhookResult: String, Sendable, CaseIterable {
+        case delivered
+        case failed
+        case givenUp = "given-up"
+    }
+
+    /// What becomes of a conflict.
+    package enum ConflictStep: String, Sendable, CaseIterable {
+        case opened
+        case proven
+        case resolved
+        case declined
+        case superseded
+        /// Its time ended while it was open or proven.
+        case abandoned
+    }
+
+    private struct ConflictSeries: Hashable {
+        let step: ConflictStep
+        let provider: MethodClass
+        let account: MethodClass
+    }
+
+    package init(_ factory: any MetricsFactory = NOOPMetricsHandler.instance) {
+        decisions = Dictionary(
+            uniqueKeysWithValues: Rule.allCases.map { rule in
+                (rule, Counter(label: Self.decisions, dimensions: [("rule", rule.rawValue)], factory: factory))
+            }
+        )
+        var conflicts: [ConflictSeries: Counter] = [:]
+        for step in ConflictStep.allCases {
+            for provider in MethodClass.providers {
+                for account in MethodClass.allCases {
+                    conflicts[ConflictSeries(step: step, provider: provider, account: account)] = Counter(
+                        label: Self.conflicts,
+                        dimensions: [
+                            ("step", step.rawValue), ("provider", provider.rawValue), ("account", account.rawValue),
+                        ],
+                        factory: factory
+                    )
+                }
+            }
+        }
+        self.conflicts = conflicts
+        webhookAttempts = Dictionary(
+            uniqueKeysWithValues: WebhookResult.allCases.map { result in
+                let dimensions = [("result", result.rawValue)]
+                return (result, Counter(label: Self.webhookAttempts, dimensions: dimensions, factory: factory))
+            }
+        )
+        secondsToResolve = Dictionary(
+            uniqueKeysWithValues: MethodClass.providers.map { provider in
+                let dimensions = [("provider", provider.rawValue)]
+                return (provider, Timer(label: Self.resolutionSeconds, dimensions: dimensions, factory: factory))
+            }
+        )
+    }
+
+    func decided(_ rule: Rule) {
+        decisions[rule]?.increment()
+    }
+
+    func conflict(_ step: ConflictStep, of provider: ProviderID, with account: MethodClass) {
+        conflicts[ConflictSeries(step: step, provider: MethodClass(provider), account: account)]?.increment()
+    }
+
+    func conflictEnded(_ conflict: EndedConflict) {
+        let step: ConflictStep =
+            switch conflict.state {
+            case .open, .proven: .abandoned
+            case .resolved: .resolved
+            case .declined: .declined
+            case .superseded: .superseded
+            }
+        self.conflict(step, of: conflict.provider, with: conflict.accountMethod)
+        guard step == .resolved else { return }
+        let microseconds = conflict.endedAt.microsecondsSinceEpoch - conflict.openedAt.microsecondsSinceEpoch
+        secondsToResolve[MethodClass(conflict.provider)]?.recordMicroseconds(max(0, microseconds))
+    }
+
+    func webhookAttempted(_ attempt: WebhookAttempt) {
+        let result: WebhookResult =
+            switch attempt {
+            case .delivered: .delivered
+            case .retry: .failed
+            case .givenUp: .givenUp
+            }
+        webhookAttempts[result]?.increment()
+    }
+
+    // MARK: AccountStoreObserver
+
+    package func applied(_ event: AccountEvent) {
+        decided(event.rule)
+    }
+}

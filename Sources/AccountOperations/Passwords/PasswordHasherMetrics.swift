@@ -1,0 +1,21 @@
+import Metrics
+
+/// What hashing passwords measures.
+package struct PasswordHasherMetrics: Sendable {
+    let queued: Meter
+    let busy: Meter
+    let wait: Timer
+    let refused: Counter
+
+    package static let queued = "concord_password_hashing_queued"
+    package static let busy = "concord_password_hashing_busy"
+    package static let waitSeconds = "concord_password_hashing_wait_seconds"
+    package static let refusals = "concord_password_hashing_refusals_total"
+
+    init(_ factory: any MetricsFactory) {
+        queued = Meter(label: Self.queued, factory: factory)
+        busy = Meter(label: Self.busy, factory: factory)
+        wait = Timer(label: Self.waitSeconds, factory: factory)
+        refused = Counter(label: Self.refusals, factory: factory)
+    }
+}

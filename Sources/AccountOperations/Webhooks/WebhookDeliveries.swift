@@ -1,0 +1,107 @@
+import AccountLinking
+import AccountStore
+import Delivery
+import JSON
+
+/// Sends the webhooks that are due. Any number of servers do so at once.
+///
+/// A message is claimed in a short transaction, sent while nothing is held, and its end is written in another. Who dies in
+/// between leaves it to whoever comes when the claim is over: each is sent at least once, those of one user in order.
+package struct WebhookDeliveries: Sendable {
+    /// Messages sent at once.
+    package static let concurrencyMax = 16
+    /// How long a claim holds: twice what sending may take at most (`limits.provider_call_timeout`).
+    package static let claimSeconds: Int64 = 120
+
+    private let store: AccountStore
+    private let sealer: Sealer
+    private let effects: Effects
+    private let sender: any WebhookSending
+    private let metrics: OperationMetrics
+
+    package init(_ operations: AccountOperations) {
+        store = operations.store
+        sealer = operations.sealer
+        effects = operations.effects
+        sender = operations.webhooks
+        metrics = operations.metrics
+    }
+
+    /// Sends what is due, `concurrencyMax` at most.
+    /// - Returns: how many were sent, taken or not.
+    /// - Throws: what the database could not do; what was sent and not written down is sent again.
+    package func sendDue() async throws -> Int {
+        let now = effects.now()
+        let claimed = try await store.claimWebhookMessages(
+            at: now,
+            until: now.adding(seconds: Self.claimSeconds),
+            countMax: Self.concurrencyMax
+        )
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for message in claimed { group.addTask { try await send(message) } }
+            try await group.waitForAll()
+        }
+        return claimed.count
+    }
+
+    private func send(_ claimed: ClaimedWebhookMessage) async throws {
+        let message = claimed.message
+        // Without a secret there is no way to sign: the key it was sealed with is gone. Another is to be made.
+        var status: Int?
+        let secrets = [claimed.sealedSecret, claimed.sealedOlderSecret].compactMap(\.self)
+            .compactMap { WebhookSecret(sealed: $0, of: message.endpoint, sealer: sealer) }
+        if !secrets.isEmpty {
+            status = await sender.send(
+                Webhook(message),
+                to: claimed.url,
+                at: effects.now().secondsSinceEpoch,
+                secrets: secrets
+            )
+        }
+        // Nobody knows what became of it: left to whoever comes when the claim is over.
+        try Task.checkCancellation()
+        let now = effects.now()
+        let attempt = attempt(message, status: status, at: now)
+        try await store.finishWebhookAttempt(
+            message,
+            attempt,
+            status: status,
+            isGone: status == 410,
+            failingSecondsMax: WebhookRetries.failingSecondsMax,
+            at: now
+        )
+        metrics.webhookAttempted(attempt)
+    }
+
+    private func attempt(_ message: WebhookMessageRecord, status: Int?, at now: Timestamp) -> WebhookAttempt {
+        if let status, (200..<300).contains(status) { return .delivered }
+        let bytes = effects.randomBytes(2)
+        let jitter = Double(UInt16(bytes[0]) << 8 | UInt16(bytes[1])) / Double(UInt16.max)
+        guard status != 410,
+            let pause = WebhookRetries.pauseSeconds(after: Int(message.attempts), jitter: jitter)
+        else { return .givenUp }
+        return .retry(at: now.adding(seconds: pause))
+    }
+}
+
+extension Webhook {
+    /// What an event is sent as. The same bytes each time, because they are signed and may be compared.
+    init(_ message: WebhookMessageRecord) {
+        self.init(
+            id: "msg_" + message.id.text,
+            body: JSONWriter.object { writer in
+                writer.field("type", message.kind.rawValue)
+                writer.field("timestamp", RFC3339.text(message.occurredAt))
+                writer.field(
+                    "data",
+                    object: { writer in
+                        writer.field("userId", message.user.rawValue)
+                        writer.field("conflictId", message.conflict.map { Hexadecimal.encode($0) })
+                        writer.field(message.conflict == nil ? "method" : "providerId", message.method.name)
+                        writer.field("rule", message.rule)
+                    }
+                )
+            }
+        )
+    }
+}

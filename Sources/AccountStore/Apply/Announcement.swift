@@ -1,0 +1,96 @@
+package import AccountLinking
+
+/// One thing that receivers of webhooks are told, written in the transaction that makes it true.
+///
+/// Those about methods follow from what an `AccountWrite` changes; those about conflicts come with the statements that
+/// change them. So no operation can forget one.
+package struct Announcement: Sendable, Hashable {
+    /// The type of the event, as receivers know it; what is written once is never renamed.
+    package enum Kind: String, Sendable, CaseIterable {
+        case conflictOpened = "conflict.opened"
+        case conflictProven = "conflict.proven"
+        case conflictResolved = "conflict.resolved"
+        case conflictDeclined = "conflict.declined"
+        case methodLinked = "method.linked"
+        case methodUnlinked = "method.unlinked"
+        case methodQuarantined = "method.quarantined"
+        case methodRestored = "method.restored"
+        // The next one goes here.
+    }
+
+    package let kind: Kind
+    package let conflict: [UInt8]?
+    /// What was linked or unlinked; of a conflict what it is over.
+    package let method: SignInMethod
+
+    private init(_ kind: Kind, conflict: [UInt8]?, method: SignInMethod) {
+        self.kind = kind
+        self.conflict = conflict
+        self.method = method
+    }
+
+    static func about(_ conflict: ConflictRecord, _ kind: Kind) -> Announcement {
+        Announcement(kind, conflict: conflict.id, method: .provider(conflict.provider))
+    }
+
+    static func about(_ method: SignInMethod, _ kind: Kind) -> Announcement {
+        Announcement(kind, conflict: nil, method: method)
+    }
+}
+
+extension AccountWrite.Companion {
+    /// Tells that `method` is suspended, in place of that it was unlinked.
+    package static func announceQuarantine(of method: SignInMethod) -> Self {
+        Self([], announcing: [.about(method, .methodQuarantined)])
+    }
+
+    /// Tells that `method` is back, in place of that it was linked.
+    package static func announceRestoration(of method: SignInMethod) -> Self {
+        Self([], announcing: [.about(method, .methodRestored)])
+    }
+}
+
+extension AccountWrite {
+    /// What the write makes true, in the order in which it is told. The methods a new account begins with are no news.
+    var announcements: [Announcement] {
+        let announced = companions.flatMap(\.announcements)
+        guard let previous else { return announced }
+        let (before, after) = (previous.methodOwners, user.methodOwners)
+        let told = Set(announced.filter { $0.conflict == nil }.map(\.method))
+        func changed(_ from: [SignInMethod: String], _ to: [SignInMethod: String]) -> [SignInMethod] {
+            from.filter { $0.value != to[$0.key] && !told.contains($0.key) }.keys.sorted { $0.name < $1.name }
+        }
+        return changed(before, after).map { .about($0, .methodUnlinked) }
+            + changed(after, before).map { .about($0, .methodLinked) } + announced
+    }
+}
+
+extension AccountEvent.Kind {
+    /// What a change of a conflict that is recorded as this is told as.
+    var announcement: Announcement.Kind? {
+        switch self {
+        case .conflictOpened: .conflictOpened
+        case .conflictProven: .conflictProven
+        case .conflictDeclined: .conflictDeclined
+        case .conflictResolved: .conflictResolved
+        case .userCreated, .signedIn, .methodLinked, .accountTakenOver, .conflictProofRequested, .conflictProofFailed,
+            .refused, .userUpdated, .sessionsRevoked, .userDeleted:
+            nil
+        }
+    }
+}
+
+extension UserRecord {
+    /// The ways in, and whom each stands for at its provider: another subject is another method.
+    fileprivate var methodOwners: [SignInMethod: String] {
+        var owners: [SignInMethod: String] = [:]
+        for method in account.signInMethods {
+            if case .provider(let provider) = method {
+                owners[method] = linkedProviders[provider]?.identity.subject
+            } else {
+                owners[method] = ""
+            }
+        }
+        return owners
+    }
+}

@@ -1,0 +1,177 @@
+package import AccountLinking
+package import Postgres
+import Synchronization
+
+/// Where events are sent.
+package struct WebhookEndpointRecord: Sendable, Hashable {
+    /// Why nothing is sent any more.
+    package enum DisabledReason: String, Sendable {
+        /// It said so itself (410).
+        case gone
+        case failing
+    }
+
+    package let id: PostgresUUID
+    package let url: String
+    package let createdAt: Timestamp
+    /// Since when every attempt has failed; `nil` while they succeed.
+    package let failingSince: Timestamp?
+    package let disabledReason: DisabledReason?
+    package let waitingCount: Int64
+    package let failedCount: Int64
+}
+
+struct WebhookEndpointRow: RowDecodable {
+    let record: WebhookEndpointRecord
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        record = WebhookEndpointRecord(
+            id: try row.next(PostgresUUID.self),
+            url: try row.next(String.self),
+            createdAt: try row.timestamp(),
+            failingSince: try row.optionalTimestamp(),
+            disabledReason: try row.optionallyParsed(
+                "webhook_endpoints.disabled_reason",
+                WebhookEndpointRecord.DisabledReason.init(rawValue:)
+            ),
+            waitingCount: try row.next(Int64.self),
+            failedCount: try row.next(Int64.self)
+        )
+    }
+
+    /// Messages are counted up to this.
+    private static let countMax: Int64 = 10_000
+
+    static let all: Query<WebhookEndpointRow> = """
+        SELECT endpoint_id, url, created_at, failing_since, disabled_reason,
+            (SELECT count(*) FROM (SELECT 1 FROM webhook_messages AS m
+                WHERE m.endpoint_id = e.endpoint_id AND state = 'pending' LIMIT \(countMax)) AS waiting),
+            (SELECT count(*) FROM (SELECT 1 FROM webhook_messages AS m
+                WHERE m.endpoint_id = e.endpoint_id AND state = 'failed' LIMIT \(countMax)) AS failed)
+        FROM webhook_endpoints AS e ORDER BY created_at, endpoint_id
+        """
+
+    static let enabledCount: Query<CountRow> = "SELECT count(*) FROM webhook_endpoints WHERE disabled_at IS NULL"
+
+    /// Takes the first free slot; inserts nothing when all are taken, and raises 23505 when another was faster.
+    static func insert(_ id: PostgresUUID, url: String, sealedSecret: [UInt8], at now: Timestamp) -> SQL {
+        """
+        INSERT INTO webhook_endpoints (endpoint_id, slot, url, sealed_secret, created_at)
+        SELECT \(id), slot, \(url), \(sealedSecret), \(now.stored) FROM generate_series(1, 10) AS slot
+        WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoints AS taken WHERE taken.slot = slot.slot)
+        ORDER BY slot LIMIT 1
+        """
+    }
+
+    static func delete(_ id: PostgresUUID) -> SQL {
+        "DELETE FROM webhook_endpoints WHERE endpoint_id = \(id)"
+    }
+
+    /// The secret there was signs on until `until`.
+    static func replaceSecret(of id: PostgresUUID, by sealedSecret: [UInt8], until: Timestamp) -> SQL {
+        """
+        UPDATE webhook_endpoints SET sealed_older_secret = sealed_secret, older_secret_until = \(until.stored),
+            sealed_secret = \(sealedSecret)
+        WHERE endpoint_id = \(id)
+        """
+    }
+
+    static func enable(_ id: PostgresUUID) -> SQL {
+        """
+        UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL
+        WHERE endpoint_id = \(id)
+        """
+    }
+
+    static func noteSuccess(of id: PostgresUUID) -> SQL {
+        "UPDATE webhook_endpoints SET failing_since = NULL WHERE endpoint_id = \(id) AND failing_since IS NOT NULL"
+    }
+
+    static func noteFailure(of id: PostgresUUID, at now: Timestamp) -> SQL {
+        """
+        UPDATE webhook_endpoints SET failing_since = \(now.stored)
+        WHERE endpoint_id = \(id) AND failing_since IS NULL
+        """
+    }
+
+    /// `failingBefore`: only if it has failed since before then.
+    static func disable(
+        _ id: PostgresUUID,
+        _ reason: WebhookEndpointRecord.DisabledReason,
+        failingBefore: Timestamp,
+        at now: Timestamp
+    ) -> SQL {
+        """
+        UPDATE webhook_endpoints SET disabled_at = \(now.stored), disabled_reason = \(reason.rawValue)
+        WHERE endpoint_id = \(id) AND disabled_at IS NULL AND failing_since <= \(failingBefore.stored)
+        """
+    }
+}
+
+extension AccountStore {
+    /// Every endpoint, the oldest first.
+    package func webhookEndpoints() async throws(PostgresError) -> [WebhookEndpointRecord] {
+        try await client.read(WebhookEndpointRow.all).map(\.record)
+    }
+
+    /// Takes note of whether any endpoint is to be told anything: until then, and where there is none, events cost nothing.
+    package func refreshWebhooks() async throws(PostgresError) {
+        let count = try await client.read(WebhookEndpointRow.enabledCount).first?.count ?? 0
+        webhooks.isOn.store(count > 0, ordering: .relaxed)
+    }
+
+    /// Whether events are written for somebody.
+    package var hasWebhooks: Bool { webhooks.isOn.load(ordering: .relaxed) }
+
+    /// Adds an endpoint. What happens from when every server has taken note of it is sent there.
+    /// - Returns: whether there was room.
+    package func addWebhookEndpoint(
+        _ id: PostgresUUID,
+        url: String,
+        sealedSecret: [UInt8],
+        at now: Timestamp
+    ) async throws(PostgresError) -> Bool {
+        var attempts = 0
+        while true {
+            do {
+                let row = WebhookEndpointRow.insert(id, url: url, sealedSecret: sealedSecret, at: now)
+                return try await changeWebhooks(row)
+            } catch {
+                attempts += 1
+                // Whoever was faster took one slot, so this ends.
+                guard error.sqlState == .uniqueViolation, attempts < 100 else { throw error }
+            }
+        }
+    }
+
+    /// Deletes an endpoint with what waits for it.
+    /// - Returns: whether there was one.
+    package func deleteWebhookEndpoint(_ id: PostgresUUID) async throws(PostgresError) -> Bool {
+        try await changeWebhooks(WebhookEndpointRow.delete(id))
+    }
+
+    /// Gives an endpoint another secret; the one before signs beside it until `until`.
+    /// - Returns: whether there is such an endpoint.
+    package func replaceWebhookSecret(
+        of id: PostgresUUID,
+        by sealedSecret: [UInt8],
+        until: Timestamp
+    ) async throws(PostgresError) -> Bool {
+        try await changeWebhooks(WebhookEndpointRow.replaceSecret(of: id, by: sealedSecret, until: until))
+    }
+
+    /// Has an endpoint be sent to again.
+    /// - Returns: whether there is such an endpoint.
+    package func enableWebhookEndpoint(_ id: PostgresUUID) async throws(PostgresError) -> Bool {
+        try await changeWebhooks(WebhookEndpointRow.enable(id))
+    }
+
+    private func changeWebhooks(_ statement: SQL) async throws(PostgresError) -> Bool {
+        var batch = WriteBatch("webhook-endpoint")
+        batch.append(statement)
+        let isChanged = try await client.write(batch).affectedRows(0) == 1
+        // Should it fail, this server takes note a moment later like all others.
+        try? await refreshWebhooks()
+        return isChanged
+    }
+}

@@ -1,0 +1,260 @@
+package import AccountLinking
+package import Postgres
+
+/// An event on its way to one endpoint.
+package struct WebhookMessageRecord: Sendable, Hashable {
+    package let position: Int64
+    package let endpoint: PostgresUUID
+    package let tenant: TenantID
+    package let user: UserID
+    /// The same for every endpoint and attempt.
+    package let id: PostgresUUID
+    package let kind: Announcement.Kind
+    package let occurredAt: Timestamp
+    package let conflict: [UInt8]?
+    package let method: SignInMethod
+    package let rule: String
+    /// Attempts begun so far.
+    package let attempts: Int32
+    /// What the attempt before was answered.
+    package let lastStatus: Int32?
+}
+
+/// A message that was claimed, with what sending it takes.
+package struct ClaimedWebhookMessage: Sendable, RowDecodable {
+    package let message: WebhookMessageRecord
+    package let url: String
+    package let sealedSecret: [UInt8]
+    /// `nil` unless the secret was replaced a short while ago.
+    package let sealedOlderSecret: [UInt8]?
+
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        message = try WebhookMessageRow(row: &row).record
+        url = try row.next(String.self)
+        sealedSecret = try row.next([UInt8].self)
+        sealedOlderSecret = try row.next([UInt8]?.self)
+    }
+}
+
+/// What came of an attempt.
+package enum WebhookAttempt: Sendable, Hashable {
+    case delivered
+    case retry(at: Timestamp)
+    case givenUp
+}
+
+struct WebhookMessageRow: RowDecodable {
+    let record: WebhookMessageRecord
+
+    private static let columns: SQL = """
+        m.position, m.endpoint_id, m.tenant_id, m.user_id, m.message_id, m.type, m.occurred_at, m.conflict_id, m.method,
+        m.rule, m.attempts, m.last_status
+        """
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        record = WebhookMessageRecord(
+            position: try row.next(Int64.self),
+            endpoint: try row.next(PostgresUUID.self),
+            tenant: TenantID(try row.next(String.self)),
+            user: try row.parsed("webhook_messages.user_id", UserID.init),
+            id: try row.next(PostgresUUID.self),
+            kind: try row.parsed("webhook_messages.type", Announcement.Kind.init(rawValue:)),
+            occurredAt: try row.timestamp(),
+            conflict: try row.next([UInt8]?.self),
+            method: try row.parsed("webhook_messages.method", SignInMethod.init(name:)),
+            rule: try row.next(String.self),
+            attempts: try row.next(Int32.self),
+            lastStatus: try row.next(Int32?.self)
+        )
+    }
+
+    /// One row for each endpoint that is sent to.
+    static func insert(
+        _ announcement: Announcement,
+        id: PostgresUUID,
+        rule: Rule,
+        of user: UserID,
+        tenant: TenantID,
+        at now: Timestamp
+    ) -> SQL {
+        """
+        INSERT INTO webhook_messages (endpoint_id, tenant_id, user_id, message_id, type, occurred_at, conflict_id, method,
+            rule, next_attempt_at)
+        SELECT endpoint_id, \(tenant.rawValue), \(user.rawValue), \(id), \(announcement.kind.rawValue), \(now.stored),
+            \(announcement.conflict), \(announcement.method.name), \(rule.rawValue), \(now.stored)
+        FROM webhook_endpoints WHERE disabled_at IS NULL
+        """
+    }
+
+    /// The same for a conflict that may have joined another: then nothing was opened.
+    static func insertOpened(
+        _ announcement: Announcement,
+        id: PostgresUUID,
+        rule: Rule,
+        of user: UserID,
+        tenant: TenantID,
+        at now: Timestamp
+    ) -> SQL {
+        """
+        \(insert(announcement, id: id, rule: rule, of: user, tenant: tenant, at: now))
+            AND EXISTS (SELECT 1 FROM conflicts WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)
+                AND conflict_id = \(announcement.conflict))
+        """
+    }
+
+    /// Takes at most `countMax` messages that are due for sending, of each user and endpoint none but the first that waits,
+    /// and keeps the others' hands off them until `until`.
+    static func claim(at now: Timestamp, until: Timestamp, countMax: Int64) -> SQL {
+        """
+        UPDATE webhook_messages AS m SET attempts = m.attempts + 1, next_attempt_at = \(until.stored)
+        FROM webhook_endpoints AS e
+        WHERE e.endpoint_id = m.endpoint_id AND m.position IN (
+            SELECT due.position FROM webhook_messages AS due
+            WHERE due.state = 'pending' AND due.next_attempt_at <= \(now.stored)
+                AND EXISTS (SELECT 1 FROM webhook_endpoints AS open
+                    WHERE open.endpoint_id = due.endpoint_id AND open.disabled_at IS NULL)
+                AND NOT EXISTS (SELECT 1 FROM webhook_messages AS earlier
+                    WHERE earlier.endpoint_id = due.endpoint_id AND earlier.tenant_id = due.tenant_id
+                        AND earlier.user_id = due.user_id AND earlier.state = 'pending'
+                        AND earlier.position < due.position)
+            ORDER BY due.next_attempt_at LIMIT \(countMax) FOR UPDATE OF due SKIP LOCKED
+        )
+        RETURNING \(columns), e.url, e.sealed_secret,
+            CASE WHEN e.older_secret_until > \(now.stored) THEN e.sealed_older_secret END
+        """
+    }
+
+    /// Ends an attempt, unless another has begun since.
+    static func finish(
+        _ message: WebhookMessageRecord,
+        _ attempt: WebhookAttempt,
+        status: Int32?,
+        at now: Timestamp
+    ) -> SQL {
+        let state: String
+        var next: Timestamp = now
+        var finishedAt: Timestamp? = now
+        switch attempt {
+        case .delivered: state = "delivered"
+        case .givenUp: state = "failed"
+        case .retry(let at):
+            state = "pending"
+            next = at
+            finishedAt = nil
+        }
+        return """
+            UPDATE webhook_messages SET state = \(state), next_attempt_at = \(next.stored), last_status = \(status),
+                finished_at = \(finishedAt?.stored)
+            WHERE position = \(message.position) AND attempts = \(message.attempts) AND state = 'pending'
+            """
+    }
+
+    /// Those that were given up, the newest first.
+    static func failed(of endpoint: PostgresUUID, countMax: Int64) -> Query<WebhookMessageRow> {
+        Query(
+            """
+            SELECT \(columns) FROM webhook_messages AS m
+            WHERE m.endpoint_id = \(endpoint) AND m.state = 'failed' ORDER BY m.position DESC LIMIT \(countMax)
+            """
+        )
+    }
+
+    /// How many wait, counted up to `countMax`.
+    static func waitingCount(countMax: Int64) -> Query<CountRow> {
+        Query(
+            """
+            SELECT count(*) FROM (SELECT 1 FROM webhook_messages WHERE state = 'pending' LIMIT \(countMax)) AS waiting
+            """
+        )
+    }
+
+    /// Those that ended before `cutoff`, or that wait for an endpoint that has been off since before then.
+    static func deleteEnded(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM webhook_messages WHERE position IN (
+            SELECT position FROM webhook_messages AS m
+            WHERE state <> 'pending' AND finished_at <= \(cutoff.stored)
+                OR state = 'pending' AND EXISTS (SELECT 1 FROM webhook_endpoints AS e
+                    WHERE e.endpoint_id = m.endpoint_id AND e.disabled_at <= \(cutoff.stored))
+            ORDER BY position LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}
+
+extension AccountStore {
+    /// Adds to a batch what receivers are told of the decision it applies; nothing where there is nobody to tell.
+    func announce(
+        _ announcements: @autoclosure () -> [Announcement],
+        as event: AccountEvent,
+        of user: UserID,
+        tenant: TenantID,
+        in batch: inout WriteBatch
+    ) {
+        guard hasWebhooks else { return }
+        for (index, announcement) in announcements().enumerated() {
+            // An event's id is random, so those that follow it are nobody else's.
+            let id = PostgresUUID(high: event.id.high, low: event.id.low ^ UInt64(index))
+            let insert =
+                announcement.kind == .conflictOpened ? WebhookMessageRow.insertOpened : WebhookMessageRow.insert
+            batch.append(insert(announcement, id, event.rule, user, tenant, event.occurredAt))
+        }
+    }
+
+    /// Takes messages that are due for sending, and keeps other servers' hands off them until `until`.
+    ///
+    /// Of one user and endpoint only the first that waits is given out, so that they arrive in order.
+    package func claimWebhookMessages(
+        at now: Timestamp,
+        until: Timestamp,
+        countMax: Int
+    ) async throws(PostgresError) -> [ClaimedWebhookMessage] {
+        var batch = WriteBatch("webhook-claim")
+        batch.append(WebhookMessageRow.claim(at: now, until: until, countMax: Int64(countMax)))
+        return try await client.write(batch).rows(0)
+    }
+
+    /// Keeps what came of an attempt, for the message and for its endpoint.
+    ///
+    /// `status`: what was answered, if anything. `failingSecondsMax`: an endpoint that has failed for longer is off.
+    /// `isGone`: it is off at once.
+    package func finishWebhookAttempt(
+        _ message: WebhookMessageRecord,
+        _ attempt: WebhookAttempt,
+        status: Int?,
+        isGone: Bool,
+        failingSecondsMax: Int64,
+        at now: Timestamp
+    ) async throws(PostgresError) {
+        var batch = WriteBatch("webhook-finish")
+        batch.append(WebhookMessageRow.finish(message, attempt, status: status.map { Int32($0) }, at: now))
+        let endpoint = message.endpoint
+        if attempt == .delivered {
+            batch.append(WebhookEndpointRow.noteSuccess(of: endpoint))
+        } else {
+            batch.append(WebhookEndpointRow.noteFailure(of: endpoint, at: now))
+            batch.append(
+                WebhookEndpointRow.disable(
+                    endpoint,
+                    isGone ? .gone : .failing,
+                    failingBefore: isGone ? now : now.adding(seconds: -failingSecondsMax),
+                    at: now
+                )
+            )
+        }
+        _ = try await client.write(batch)
+    }
+
+    /// The newest `countMax` messages to an endpoint that were given up.
+    package func failedWebhookMessages(
+        to endpoint: PostgresUUID,
+        countMax: Int
+    ) async throws(PostgresError) -> [WebhookMessageRecord] {
+        try await client.read(WebhookMessageRow.failed(of: endpoint, countMax: Int64(countMax))).map(\.record)
+    }
+
+    /// How many messages wait to be sent, counted up to `countMax`.
+    package func waitingWebhookCount(countMax: Int64) async throws(PostgresError) -> Int64 {
+        try await client.read(WebhookMessageRow.waitingCount(countMax: countMax)).first?.count ?? 0
+    }
+}

@@ -1,0 +1,44 @@
+import Crypto
+import FoundationEssentials
+
+/// The secret that signs what is sent to an endpoint (Standard Webhooks 1.0, "Symmetric keys"): 24 to 64 bytes, written as
+/// `whsec_` and base64.
+package struct WebhookSecret: Sendable {
+    package let bytes: [UInt8]
+
+    private static let prefix = "whsec_"
+
+    /// `nil` unless there are 24 to 64 bytes.
+    package init?(bytes: [UInt8]) {
+        guard (24...64).contains(bytes.count) else { return nil }
+        self.bytes = bytes
+    }
+
+    package var text: String { Self.prefix + Data(bytes).base64EncodedString() }
+}
+
+/// What is sent: the same bytes with every attempt.
+package struct Webhook: Sendable {
+    /// Names the event, so that a receiver knows one it has seen.
+    package let id: String
+    package let body: [UInt8]
+
+    package init(id: String, body: [UInt8]) {
+        self.id = id
+        self.body = body
+    }
+
+    /// The fields of a request made at `seconds` since 1970: one signature for each secret (Standard Webhooks 1.0,
+    /// "Webhook headers").
+    package func fields(at seconds: Int64, secrets: [WebhookSecret]) -> [(name: String, value: String)] {
+        let signed = Array("\(id).\(seconds).".utf8) + body
+        let signatures = secrets.map { secret in
+            let code = HMAC<SHA256>.authenticationCode(for: signed, using: SymmetricKey(data: secret.bytes))
+            return "v1," + Data(code).base64EncodedString()
+        }
+        return [
+            ("content-type", "application/json"), ("webhook-id", id), ("webhook-timestamp", String(seconds)),
+            ("webhook-signature", signatures.joined(separator: " ")),
+        ]
+    }
+}

@@ -1,0 +1,173 @@
+package import CoreMetrics
+import Synchronization
+
+/// What is measured, in the form Prometheus reads (text exposition format 0.0.4).
+///
+/// All time series exist from the start and no other can come into being: asking for one that was not declared ends the
+/// program, so handles are made where it is put together, never while a request is served. Recording takes no lock.
+package final class PrometheusRegistry: MetricsFactory {
+    /// The content type of `text`.
+    package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+    private enum Series: Sendable {
+        case counter(CounterSeries)
+        case gauge(GaugeSeries)
+        case histogram(HistogramSeries)
+    }
+
+    /// A series and how its lines begin.
+    private struct Line: Sendable {
+        /// `name{a="b"}`; of a histogram the one for each bucket, of its sum and of its count.
+        let heads: [String]
+        let series: Series
+    }
+
+    private struct Key: Hashable {
+        let name: String
+        let values: [String]
+    }
+
+    private let families: [(declared: MetricFamily, lines: [Line])]
+    private let seriesByKey: [Key: Series]
+    private let readings = Mutex<[@Sendable () -> Void]>([])
+
+    /// A registry of these and no other series. Names and label names follow the data model of Prometheus, names are
+    /// distinct and so are the values of a label.
+    package init(_ declared: [MetricFamily]) {
+        var seriesByKey: [Key: Series] = [:]
+        families = declared.map { family in
+            let lines = family.combinations.map { values in
+                let line = Self.line(family, values)
+                let isNew = seriesByKey.updateValue(line.series, forKey: Key(name: family.name, values: values)) == nil
+                precondition(isNew, "\(family.name) is declared twice")
+                return line
+            }
+            return (family, lines)
+        }
+        self.seriesByKey = seriesByKey
+    }
+
+    /// Has `read` set what is known only when it is looked at. It runs before each `text`, so it waits for nothing.
+    package func beforeReading(_ read: @escaping @Sendable () -> Void) {
+        readings.withLock { $0.append(read) }
+    }
+
+    /// How many series there are; a histogram counts as one.
+    package var seriesCount: Int { seriesByKey.count }
+
+    /// Everything, as it stands now.
+    package func text() -> String {
+        for read in readings.withLock(\.self) { read() }
+        var text = ""
+        for (family, lines) in families {
+            text += "# HELP \(family.name) \(Self.escaped(family.help, quotes: false))\n"
+            text += "# TYPE \(family.name) \(family.kind.name)\n"
+            for line in lines { Self.append(line, to: &text) }
+        }
+        return text
+    }
+
+    // MARK: Writing
+
+    private static func line(_ family: MetricFamily, _ values: [String]) -> Line {
+        let labels = zip(family.labels, values).map { "\($0.name)=\"\(escaped($1, quotes: true))\"" }
+        func head(_ suffix: String = "", _ more: [String] = []) -> String {
+            let all = labels + more
+            return family.name + suffix + (all.isEmpty ? " " : "{\(all.joined(separator: ","))} ")
+        }
+        switch family.kind {
+        case .counter: return Line(heads: [head()], series: .counter(CounterSeries()))
+        case .gauge, .keptCounter: return Line(heads: [head()], series: .gauge(GaugeSeries()))
+        case .histogram(let bounds):
+            let buckets = (bounds.map(number) + ["+Inf"]).map { head("_bucket", ["le=\"\($0)\""]) }
+            return Line(
+                heads: buckets + [head("_sum"), head("_count")],
+                series: .histogram(HistogramSeries(boundsSeconds: bounds))
+            )
+        }
+    }
+
+    private static func append(_ line: Line, to text: inout String) {
+        switch line.series {
+        case .counter(let counter): text += "\(line.heads[0])\(counter.value)\n"
+        case .gauge(let gauge): text += "\(line.heads[0])\(number(gauge.value))\n"
+        case .histogram(let histogram):
+            var total: Int64 = 0
+            let counts = histogram.counts
+            for (head, count) in zip(line.heads, counts) {
+                total += count
+                text += "\(head)\(total)\n"
+            }
+            text += "\(line.heads[counts.count])\(number(histogram.sumSeconds))\n"
+            text += "\(line.heads[counts.count + 1])\(total)\n"
+        }
+    }
+
+    private static func number(_ value: Double) -> String {
+        Int64(exactly: value).map(String.init) ?? value.description
+    }
+
+    private static func escaped(_ text: String, quotes: Bool) -> String {
+        text.reduce(into: "") { result, character in
+            switch character {
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\"" where quotes: result += "\\\""
+            default: result.append(character)
+            }
+        }
+    }
+
+    // MARK: Handles
+
+    private func series(_ name: String, _ dimensions: [(String, String)]) -> Series {
+        guard let family = families.first(where: { $0.declared.name == name })?.declared,
+            family.labels.map(\.name) == dimensions.map(\.0),
+            let series = seriesByKey[Key(name: name, values: dimensions.map(\.1))]
+        else { preconditionFailure("\(name) with \(dimensions) is not declared") }
+        return series
+    }
+
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        guard case .counter(let counter) = series(label, dimensions) else {
+            preconditionFailure("\(label) is no counter")
+        }
+        return counter
+    }
+
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        guard case .gauge(let gauge) = series(label, dimensions) else { preconditionFailure("\(label) is not set") }
+        return gauge
+    }
+
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        guard case .histogram(let histogram) = series(label, dimensions) else {
+            preconditionFailure("\(label) is no histogram")
+        }
+        return histogram
+    }
+
+    package func makeRecorder(
+        label: String,
+        dimensions: [(String, String)],
+        aggregate: Bool
+    ) -> any RecorderHandler {
+        preconditionFailure("\(label): durations are timers, and what is set is a meter")
+    }
+
+    // Series live as long as the process.
+    package func destroyCounter(_ handler: any CounterHandler) {}
+    package func destroyMeter(_ handler: any MeterHandler) {}
+    package func destroyRecorder(_ handler: any RecorderHandler) {}
+    package func destroyTimer(_ handler: any TimerHandler) {}
+}
+
+extension MetricFamily.Kind {
+    package var name: String {
+        switch self {
+        case .counter, .keptCounter: "counter"
+        case .gauge: "gauge"
+        case .histogram: "histogram"
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import AccountAPI
+import AccountOperations
+import AccountStore
+import Metrics
+import Postgres
+import PrometheusMetrics
+
+/// Everything the process measures itself by, made once: a handle for each series.
+struct Measurements: Sendable {
+    let registry: PrometheusRegistry
+    let http: HTTPMetrics
+    let operations: OperationMetrics
+    let postgres: PostgresMetrics
+    let outbox: OutboxMetrics
+
+    /// `development`: the routes that only development has, where they are served.
+    init(_ development: DevelopmentRoutes?) {
+        registry = PrometheusRegistry(MetricsTable.families(development))
+        http = HTTPMetrics(registry, development)
+        operations = OperationMetrics(registry)
+        postgres = PostgresMetrics(registry, calls: AccountStore.callNames)
+        outbox = OutboxMetrics(registry)
+        let process = ProcessReadings(registry)
+        registry.beforeReading { process.read() }
+    }
+
+    var exposition: MetricsExposition {
+        MetricsExposition(contentType: PrometheusRegistry.contentType) { [registry] in registry.text() }
+    }
+}

@@ -1,0 +1,104 @@
+import AccountAPI
+import AccountOperations
+import AccountTestSupport
+import HTTPTypes
+import JSON
+import Testing
+
+/// Where operators say who is told.
+@Suite(.api(callers: DevelopmentCallers()))
+struct WebhookRoutesTests {
+    private static let path = "/concord/v1/webhooks"
+
+    private func send(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ body: JSONValue = [:],
+        describedAt described: String
+    ) async throws -> TestAPI.Answer {
+        let api = try TestAPI.shared
+        let answer = try await api.send(method, path, Array(body.text.utf8), key: nil, bearer: "owner")
+        #expect(try OpenAPIDocument().defects(of: answer, to: method, at: described) == [], "\(answer.text)")
+        return answer
+    }
+
+    @Test func `an endpoint is made, shown without its secret, given another, enabled and deleted`() async throws {
+        let url = "https://receiver.example.com/a?b=c"
+        let made = try await send(.post, Self.path, ["url": .string(url)], describedAt: Self.path)
+        #expect(made.status == 200)
+        let id = try #require(made.json["id"]?.string)
+        let secret = try #require(made.json["secret"]?.string)
+        #expect(secret.wholeMatch(of: #/whsec_[A-Za-z0-9+/]{43}=/#) != nil)
+
+        let list = try await send(.get, Self.path, describedAt: Self.path)
+        let shown = try #require(list.json["webhooks"]?.array?.first { $0["id"]?.string == id })
+        #expect(shown["url"]?.string == url && shown["state"] == "enabled" && shown["waiting"] == 0)
+        #expect(!list.text.contains("whsec"))
+
+        let item = Self.path + "/{id}"
+        let rotated = try await send(
+            .post,
+            "\(Self.path)/\(id)/secret",
+            describedAt: item + "/secret"
+        )
+        #expect(rotated.json["id"]?.string == id && rotated.json["secret"]?.string != secret)
+        #expect(try await send(.post, "\(Self.path)/\(id)/enable", describedAt: item + "/enable").status == 200)
+        let failures = try await send(.get, "\(Self.path)/\(id)/failures", describedAt: item + "/failures")
+        #expect(failures.json["failures"]?.array == [])
+        #expect(try await send(.delete, "\(Self.path)/\(id)", describedAt: item).status == 200)
+        #expect(try await send(.delete, "\(Self.path)/\(id)", describedAt: item).status == 404)
+    }
+
+    @Test(arguments: [
+        "", "receiver.example.com", "http://receiver.example.com", "ftp://receiver.example.com", "https://",
+        "https:///a",
+        "https://user:secret@receiver.example.com", "https://a b.example.com", "https://receiver.example.com/#part",
+        "https://receiver.example.com/\u{E9}", "https://receiver.example.com:0", "javascript:alert(1)",
+        "https://receiver.example.com/" + String(repeating: "a", count: 2048),
+    ])
+    func `an address that cannot be sent to is refused`(url: String) async throws {
+        let answer = try await send(.post, Self.path, ["url": .string(url)], describedAt: Self.path)
+        #expect(answer.status == 400, "\(url)")
+        #expect(answer.json["type"] == "urn:concord:problem:malformed-request")
+    }
+
+    @Test(arguments: ["x", "00000000-0000-4000-8000-000000000000", "00000000-0000-4000-8000-00000000000G", "..", "%00"])
+    func `an endpoint that is none is not found`(id: String) async throws {
+        let item = Self.path + "/{id}"
+        #expect(try await send(.delete, "\(Self.path)/\(id)", describedAt: item).status == 404)
+        for verb in ["/secret", "/enable"] {
+            #expect(try await send(.post, "\(Self.path)/\(id)\(verb)", describedAt: item + verb).status == 404)
+        }
+    }
+
+    @Test func `an eleventh is refused`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            for number in 1...11 {
+                let answer = try await api.post(
+                    Self.path,
+                    ["url": .string("https://\(number).example.com")],
+                    key: nil,
+                    bearer: "owner"
+                )
+                #expect(answer.status == (number < 11 ? 200 : 400))
+            }
+        }
+    }
+
+    @Test func `only administrators have a say`() async throws {
+        let api = try TestAPI.shared
+        let account = try await api.signUp("webhooks@example.com")
+        for bearer in [nil, "forged", account["idToken"]?.string] {
+            for (method, path) in [
+                (HTTPRequest.Method.get, Self.path), (.post, Self.path), (.delete, Self.path + "/x"),
+                (.post, Self.path + "/x/secret"), (.post, Self.path + "/x/enable"),
+                (.get, Self.path + "/x/failures"),
+            ] {
+                let body = Array(#"{"url":"https://receiver.example.com"}"#.utf8)
+                let answer = try await api.send(method, path, body, bearer: bearer)
+                #expect([400, 401, 403].contains(answer.status), "\(method) \(path): \(answer.status) \(answer.text)")
+                #expect(answer.headers[.contentType] == "application/problem+json")
+            }
+        }
+    }
+}

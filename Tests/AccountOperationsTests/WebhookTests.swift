@@ -1,0 +1,417 @@
+import AccountLinking
+import AccountStore
+import AccountTestSupport
+import Crypto
+import Delivery
+import Foundation
+import IdentityProviders
+import JSON
+import Postgres
+import Synchronization
+import Testing
+
+@testable import AccountOperations
+
+/// What receivers of webhooks are told, in which order, and that they are told it at least once.
+struct WebhookTests {
+    private static let url = "https://receiver.example.com/hooks"
+
+    @Test func `every step of a conflict and every method is told, and nothing else about anybody`() async throws {
+        let receiver = Receiver()
+        try await TestService.with(webhooks: receiver) { service in
+            let secret = try await service.addWebhook(Self.url)
+            let ada = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            // Who runs into it again joins it, and that is no news.
+            _ = try await service.openConflict(with: "ada@example.com")
+            let proven = try await service.prove(handle, by: ada).success()
+            _ = try await service.resolve(handle, proven.proofToken).success()
+            let other = try await service.openConflict(with: "ada@example.com", subject: "78")
+            _ = try await service.decline(other).success()
+            var removal = UpdateAccount()
+            removal.removal.providers = [.twitter]
+            let session = try await service.signIn("ada@example.com").success()
+            _ = try await service.operations.updateAccount(
+                removal,
+                idToken: session.tokens.idToken,
+                tenant: .project
+            ).success()
+            try await service.sendAllWebhooks()
+
+            let told = try receiver.bodies(signedBy: secret)
+            #expect(
+                told.map { $0["type"]?.string } == [
+                    "conflict.opened", "conflict.proven", "method.linked", "conflict.resolved", "conflict.opened",
+                    "conflict.declined", "method.unlinked",
+                ]
+            )
+            #expect(
+                told.map { $0["data"]?["rule"]?.string } == ["I11", "Q14", "J12", "J12", "I11", "J13", "K3"]
+            )
+            for body in told {
+                #expect(Set(try #require(body.object).keys) == ["type", "timestamp", "data"])
+                #expect(body["data"]?["userId"]?.string == ada.user.id.rawValue)
+                let isConflict = body["type"]?.string?.hasPrefix("conflict.") == true
+                #expect(
+                    Set(try #require(body["data"]?.object).keys)
+                        == (isConflict
+                            ? ["userId", "conflictId", "providerId", "rule"] : ["userId", "method", "rule"])
+                )
+                #expect(
+                    !body.text.contains("example.com") && !body.text.contains(handle) && !body.text.contains("\"77\"")
+                )
+            }
+            #expect(Set(receiver.requests.map(\.id)).count == told.count, "each has a name of its own")
+            #expect(
+                try await service.database.count("SELECT count(*) FROM webhook_messages WHERE state <> 'delivered'")
+                    == 0
+            )
+        }
+    }
+
+    @Test func `nobody is told of what was rolled back, or before anybody asked to be told`() async throws {
+        let receiver = Receiver()
+        try await TestService.with(webhooks: receiver) { service in
+            _ = try await service.signUp("ada@example.com")
+            _ = try await service.openConflict(with: "ada@example.com")
+            #expect(try await service.database.count("SELECT count(*) FROM webhook_messages") == 0)
+            let secret = try await service.addWebhook(Self.url)
+            try await service.database.execute(
+                "ALTER TABLE account_events ADD CHECK (kind <> 'conflict-opened') NOT VALID"
+            )
+            await #expect(throws: PostgresError.self) {
+                try await service.openConflict(with: "ada@example.com", subject: "78")
+            }
+            #expect(try await service.database.count("SELECT count(*) FROM webhook_messages") == 0)
+            try await service.sendAllWebhooks()
+            #expect(try receiver.bodies(signedBy: secret).isEmpty)
+        }
+    }
+
+    @Test func `a message that is not taken holds up its user and nobody else, and is given up in the end`()
+        async throws
+    {
+        let receiver = Receiver()
+        try await TestService.with(webhooks: receiver) { service in
+            let secret = try await service.addWebhook(Self.url)
+            let ada = try await service.signUp("ada@example.com")
+            let bob = try await service.signUp("bob@example.com")
+            for (email, subject) in [("ada@example.com", "1"), ("ada@example.com", "2"), ("bob@example.com", "3")] {
+                _ = try await service.openConflict(with: email, subject: subject)
+            }
+            receiver.answer { $0["data"]?["userId"]?.string == ada.user.id.rawValue ? 500 : 204 }
+            try await service.sendAllWebhooks()
+            #expect(receiver.requests.count == 2, "Ada's first and Bob's")
+            #expect(try receiver.bodies(signedBy: secret).last?["data"]?["userId"]?.string == bob.user.id.rawValue)
+            let first = receiver.requests.filter { $0.body["data"]?["userId"]?.string == ada.user.id.rawValue }
+            // It comes again, the same, each time later, and then no more.
+            for _ in 1..<WebhookRetries.attemptsMax {
+                service.clock.advance(seconds: 2 * 86_400)
+                try await service.database.execute("UPDATE webhook_endpoints SET failing_since = NULL")
+                try await service.sendAllWebhooks()
+            }
+            let ofAda = receiver.requests.filter { $0.body["data"]?["userId"]?.string == ada.user.id.rawValue }
+            let ids = ofAda.map(\.id)
+            #expect(ids.filter { $0 == first[0].id }.count == WebhookRetries.attemptsMax)
+            #expect(ids.last != first[0].id, "then the next has its turn")
+            let failed = try await service.operations.failedWebhooks(of: service.webhookID())
+            #expect(failed.map(\.id) == [first[0].id])
+            #expect(failed.first?.lastStatus == 500 && failed.first?.attempts == Int64(WebhookRetries.attemptsMax))
+        }
+    }
+
+    @Test func `an endpoint that says it is gone is off, and one that fails for five days`() async throws {
+        let receiver = Receiver()
+        try await TestService.with(webhooks: receiver) { service in
+            _ = try await service.addWebhook(Self.url)
+            _ = try await service.signUp("ada@example.com")
+            _ = try await service.openConflict(with: "ada@example.com")
+            receiver.answer { _ in 410 }
+            try await service.sendAllWebhooks()
+            #expect(try await service.operations.webhookEndpoints().map(\.state) == [.gone])
+            try await service.operations.store.refreshWebhooks()
+            #expect(!service.operations.store.hasWebhooks && receiver.requests.count == 1)
+            _ = try await service.openConflict(with: "ada@example.com", subject: "78")
+            #expect(try await service.database.count("SELECT count(*) FROM webhook_messages") == 1)
+
+            #expect(try await service.operations.enableWebhookEndpoint(service.webhookID()))
+            receiver.answer { _ in nil }
+            _ = try await service.openConflict(with: "ada@example.com", subject: "79")
+            try await service.sendAllWebhooks()
+            #expect(try await service.operations.webhookEndpoints().map(\.state) == [.enabled])
+            service.clock.advance(seconds: WebhookRetries.failingSecondsMax + 1)
+            try await service.sendAllWebhooks()
+            let endpoint = try #require(try await service.operations.webhookEndpoints().first)
+            #expect(endpoint.state == .failing && endpoint.failingSince != nil && endpoint.waitingCount == 1)
+            let before = receiver.requests.count
+            service.clock.advance(seconds: 86_400)
+            try await service.sendAllWebhooks()
+            #expect(receiver.requests.count == before)
+            // Once it is on again, what waited is sent.
+            #expect(try await service.operations.enableWebhookEndpoint(endpoint.id))
+            receiver.answer { _ in 200 }
+            try await service.sendAllWebhooks()
+            #expect(receiver.requests.count == before + 1)
+            #expect(try await service.operations.webhookEndpoints().first?.failingSince == nil)
+        }
+    }
+
+    @Test func `while a secret is replaced both sign, and then the new one alone`() async throws {
+        let receiver = Receiver()
+        try await TestService.with(webhooks: receiver) { service in
+            let old = try await service.addWebhook(Self.url)
+            _ = try await service.signUp("ada@example.com")
+            let id = try await service.webhookID()
+            let new = try #require(try await service.operations.rotateWebhookSecret(of: id)).secret
+            #expect(new != old)
+            _ = try await service.openConflict(with: "ada@example.com", subject: "1")
+            try await service.sendAllWebhooks()
+            #expect(try receiver.bodies(signedBy: old).count == 1 && receiver.bodies(signedBy: new).count == 1)
+            service.clock.advance(seconds: 86_401)
+            _ = try await service.openConflict(with: "ada@example.com", subject: "2")
+            try await service.sendAllWebhooks()
+            #expect(try receiver.bodies(signedBy: new).count == 2)
+            #expect(throws: Receiver.Forged.self) { try receiver.bodies(signedBy: old) }
+            // In the tables neither can be read.
+            let dump = try await service.database.contents().values.joined()
+            #expect(dump.contains(Self.url) && !dump.contains("whsec"))
+            for secret in [old, new] {
+                let bytes = try #require(Data(base64Encoded: String(secret.dropFirst(6))))
+                #expect(!dump.contains(Hexadecimal.encode(Array(bytes))))
+            }
+        }
+    }
+
+    @Test func `two servers send each event once, those of one user in order, whatever fails`() async throws {
+        let receiver = Receiver()
+        let failures = Atomic(0)
+        try await TestService.withTwo(webhooks: receiver) { service, other in
+            let secret = try await service.addWebhook(Self.url)
+            try await other.operations.store.refreshWebhooks()
+            var users: [SignedIn] = []
+            for number in 0..<8 { users.append(try await service.signUp("user-\(number)@example.com")) }
+            // Every third attempt fails, and its message comes again.
+            receiver.answer { _ in failures.add(1, ordering: .relaxed).newValue.isMultiple(of: 3) ? 503 : 200 }
+            _ = try await service.race(with: other, count: 64) { service, caller in
+                try await service.openConflict(with: "user-\(caller % 8)@example.com", subject: "\(caller)")
+            }
+            let total: Query<Int64?> = "SELECT count(*) FROM webhook_messages"
+            #expect(try await service.database.count(total) == 64)
+            let waiting: Query<Int64?> = "SELECT count(*) FROM webhook_messages WHERE state = 'pending'"
+            while try await service.database.count(waiting) > 0 {
+                _ = try await service.race(with: other, count: 4) { service, _ in
+                    try await WebhookDeliveries(service.operations).sendDue()
+                }
+                service.clock.advance(seconds: 3600)
+            }
+            _ = try receiver.bodies(signedBy: secret)
+            let order = try await service.database.rows(
+                "SELECT user_id || ' ' || message_id FROM webhook_messages ORDER BY position" as Query<String?>
+            ).compactMap(\.self)
+            for user in users {
+                let expected = order.filter { $0.hasPrefix(user.user.id.rawValue) }
+                    .compactMap { $0.split(separator: " ").last.map { "msg_" + $0 } }
+                let taken = receiver.requests.filter {
+                    $0.status == 200 && $0.body["data"]?["userId"]?.string == user.user.id.rawValue
+                }
+                #expect(expected.count == 8 && taken.map(\.id) == expected)
+            }
+            #expect(failures.load(ordering: .relaxed) > 64)
+        }
+    }
+
+    @Test func `who dies while sending leaves the message to another server`() async throws {
+        let receiver = Receiver()
+        try await TestService.withTwo(webhooks: receiver) { service, other in
+            _ = try await service.addWebhook(Self.url)
+            _ = try await service.signUp("ada@example.com")
+            _ = try await service.openConflict(with: "ada@example.com")
+            // The first claims it and is never heard of again.
+            let now = service.clock.now
+            let claimed = try await service.operations.store.claimWebhookMessages(
+                at: now,
+                until: now.adding(seconds: WebhookDeliveries.claimSeconds),
+                countMax: 16
+            )
+            #expect(claimed.count == 1)
+            #expect(try await WebhookDeliveries(other.operations).sendDue() == 0, "it may still be on its way")
+            service.clock.advance(seconds: WebhookDeliveries.claimSeconds)
+            #expect(try await WebhookDeliveries(other.operations).sendDue() == 1)
+            // Back from the dead, it has no say any more.
+            try await service.operations.store.finishWebhookAttempt(
+                claimed[0].message,
+                .retry(at: now),
+                status: 500,
+                isGone: false,
+                failingSecondsMax: 60,
+                at: now
+            )
+            #expect(
+                try await service.database.count("SELECT count(*) FROM webhook_messages WHERE state = 'delivered'") == 1
+            )
+        }
+    }
+
+    @Test func `there are ten endpoints at most, however many are asked for at once`() async throws {
+        try await TestService.withTwo { service, other in
+            let outcomes = try await service.race(with: other, count: 32) { service, caller in
+                switch try await service.operations.addWebhookEndpoint(url: "https://\(caller).example.com") {
+                case .added: true
+                case .tooMany: false
+                case .refusedURL: throw UnexpectedEnding("refused")
+                }
+            }
+            #expect(outcomes.count { $0 } == 10)
+            #expect(try await service.database.count("SELECT count(*) FROM webhook_endpoints") == 10)
+            #expect(try await service.operations.deleteWebhookEndpoint(service.webhookID()))
+            _ = try await service.addWebhook("https://again.example.com")
+        }
+    }
+
+    @Test func `an endpoint that is deleted meanwhile stops no decision`() async throws {
+        try await TestService.withTwo { service, other in
+            for round in 0..<4 {
+                _ = try await service.addWebhook(Self.url)
+                try await other.operations.store.refreshWebhooks()
+                _ = try await service.signUp("user\(round)@example.com")
+                let id = try await service.webhookID()
+                _ = try await service.race(with: other, count: 16) { service, caller in
+                    if caller == 7 {
+                        _ = try await service.operations.deleteWebhookEndpoint(id)
+                    } else {
+                        _ = try await service.openConflict(
+                            with: "user\(round)@example.com",
+                            subject: "\(round)-\(caller)"
+                        )
+                    }
+                }
+            }
+            #expect(try await service.database.count("SELECT count(*) FROM conflicts") == 60)
+            #expect(try await service.database.count("SELECT count(*) FROM webhook_messages") == 0)
+        }
+    }
+
+    @Test func `what is done is deleted after a while, and what waits for an endpoint that is off`() async throws {
+        let receiver = Receiver()
+        try await TestService.with(webhooks: receiver) { service in
+            _ = try await service.addWebhook(Self.url)
+            _ = try await service.signUp("ada@example.com")
+            _ = try await service.openConflict(with: "ada@example.com", subject: "1")
+            try await service.sendAllWebhooks()
+            receiver.answer { _ in 410 }
+            for subject in ["2", "3"] { _ = try await service.openConflict(with: "ada@example.com", subject: subject) }
+            try await service.sendAllWebhooks()
+            var purge = Purge(
+                store: service.operations.store,
+                effects: service.operations.effects,
+                keepSeconds: 86_400,
+                rowsMax: 2
+            )
+            #expect(try await purge.run().rows[.webhookMessages] == 0)
+            service.clock.advance(seconds: 86_401)
+            // One was taken, one was given up, one waits.
+            #expect(try await purge.run().rows[.webhookMessages] == 3)
+        }
+    }
+
+    @Test func `the pauses grow, differ, and end`() {
+        let pauses = (1...WebhookRetries.attemptsMax).map { WebhookRetries.pauseSeconds(after: $0, jitter: 0.5) }
+        #expect(pauses.last == .some(nil))
+        let given = pauses.compactMap(\.self)
+        #expect(given.count == WebhookRetries.attemptsMax - 1 && given == given.sorted())
+        #expect(given.reduce(0, +) > 2 * 86_400 && given.reduce(0, +) < 5 * 86_400)
+        #expect(WebhookRetries.pauseSeconds(after: 3, jitter: 0) == 225)
+        #expect(WebhookRetries.pauseSeconds(after: 3, jitter: 1) == 375)
+        #expect(WebhookRetries.pauseSeconds(after: 0, jitter: 0) == nil)
+    }
+}
+
+/// Stands for the network and the receiver behind it: takes what it is sent, or not, and checks each signature by the
+/// letter of RFC 2104 rather than with the function that made it.
+final class Receiver: WebhookSending {
+    struct Request: Sendable {
+        let id: String
+        let timestamp: Int64
+        let signatures: [String]
+        let bytes: [UInt8]
+        let body: JSONValue
+        let status: Int?
+    }
+
+    struct Forged: Error {}
+
+    private struct State {
+        var requests: [Request] = []
+        var answer: @Sendable (JSONValue) -> Int? = { _ in 200 }
+    }
+
+    private let state = Mutex(State())
+
+    var requests: [Request] { state.withLock(\.requests) }
+
+    func answer(_ answer: @escaping @Sendable (JSONValue) -> Int?) {
+        state.withLock { $0.answer = answer }
+    }
+
+    func accepts(_ url: String) -> Bool { url.hasPrefix("https://") }
+
+    func send(_ webhook: Webhook, to url: String, at seconds: Int64, secrets: [WebhookSecret]) async -> Int? {
+        let fields = Dictionary(uniqueKeysWithValues: webhook.fields(at: seconds, secrets: secrets))
+        let body = (try? JSONValue(parsing: webhook.body)) ?? .null
+        return state.withLock { state in
+            let status = state.answer(body)
+            state.requests.append(
+                Request(
+                    id: fields["webhook-id"] ?? "",
+                    timestamp: fields["webhook-timestamp"].flatMap { Int64($0) } ?? 0,
+                    signatures: fields["webhook-signature"]?.split(separator: " ").map(String.init) ?? [],
+                    bytes: webhook.body,
+                    body: body,
+                    status: status
+                )
+            )
+            return status
+        }
+    }
+
+    /// What came, in order.
+    /// - Throws: `Forged` where a request is not signed with `secret`.
+    func bodies(signedBy secret: String) throws -> [JSONValue] {
+        let key = try #require(Data(base64Encoded: String(secret.dropFirst("whsec_".count))))
+        return try requests.map { request in
+            let signed = Array("\(request.id).\(request.timestamp).".utf8) + request.bytes
+            guard request.signatures.contains("v1," + Data(Self.hmac(signed, Array(key))).base64EncodedString()) else {
+                throw Forged()
+            }
+            return request.body
+        }
+    }
+
+    /// HMAC-SHA-256 (RFC 2104 §2).
+    private static func hmac(_ message: [UInt8], _ key: [UInt8]) -> [UInt8] {
+        let padded = key + Array(repeating: 0, count: 64 - key.count)
+        let inner = SHA256.hash(data: padded.map { $0 ^ 0x36 } + message)
+        return Array(SHA256.hash(data: padded.map { $0 ^ 0x5C } + Array(inner)))
+    }
+}
+
+extension TestService {
+    /// Adds an endpoint.
+    /// - Returns: its secret.
+    func addWebhook(_ url: String) async throws -> String {
+        guard case .added(let secret) = try await operations.addWebhookEndpoint(url: url) else {
+            throw UnexpectedEnding("no endpoint was added")
+        }
+        return secret.secret
+    }
+
+    /// The id of the oldest endpoint.
+    func webhookID() async throws -> String {
+        try #require(try await operations.webhookEndpoints().first?.id)
+    }
+
+    /// Sends until nothing is due any more.
+    func sendAllWebhooks() async throws {
+        while try await WebhookDeliveries(operations).sendDue() > 0 {}
+    }
+}

@@ -1,0 +1,25 @@
+import AccountTestSupport
+import Foundation
+import Testing
+
+@testable import AccountStore
+@testable import Postgres
+
+struct CallNamesTests {
+    @Test func `every write and transaction of the store is measured by its name`() throws {
+        let folder = Repository.root + "/Sources/AccountStore"
+        let files = try #require(FileManager.default.enumerator(atPath: folder)).compactMap { $0 as? String }
+        var names: Set<String> = []
+        for file in files where file.hasSuffix(".swift") {
+            let text = String(
+                decoding: try #require(FileManager.default.contents(atPath: "\(folder)/\(file)")),
+                as: UTF8.self
+            )
+            for match in text.matches(of: #/(?:WriteBatch|\.transaction)\("([^"]+)"/#) { names.insert(String(match.1)) }
+        }
+        #expect(names.contains("account-write"))
+        let listed = AccountStore.callNames.filter { !$0.hasPrefix("read-") }
+        #expect(names.sorted() == listed.sorted())
+        #expect(Set(AccountStore.callNames).count == AccountStore.callNames.count)
+    }
+}

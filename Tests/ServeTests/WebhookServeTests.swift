@@ -1,0 +1,145 @@
+import AccountTestSupport
+import Crypto
+import Foundation
+import Glibc
+import JSON
+import NIOHTTP1
+import Postgres
+import Subprocess
+import Testing
+
+/// Webhooks of the real program, to a receiver over TLS.
+@Suite(.serialized) struct WebhookServeTests {
+    private static let hooks = "/concord/v1/webhooks"
+
+    private func settings(_ receiver: LocalReceiver, admin port: Int) -> [String: String] {
+        [
+            "CONCORD_LISTEN_ADMIN_ADDRESS": "127.0.0.1:\(port)",
+            "CONCORD_LIMITS_PROVIDER_CALL_TIMEOUT": "60s",
+            "CONCORD_PROVIDERS_ALLOW_PRIVATE_NETWORKS": "true",
+            "CONCORD_PROVIDERS_CERTIFICATE_AUTHORITIES": receiver.certificatePath,
+        ]
+    }
+
+    /// Registers the receiver.
+    /// - Returns: its secret.
+    private func register(_ receiver: LocalReceiver, at server: ServeProcess) async throws -> Data {
+        let made = try await server.send(
+            .POST,
+            Self.hooks,
+            ["url": .string(receiver.url)],
+            key: nil,
+            authorization: "Bearer owner"
+        )
+        return try #require(Data(base64Encoded: String(try made.string("secret").dropFirst("whsec_".count))))
+    }
+
+    /// Takes the password away from an account and gives it another: an event each.
+    private func changePassword(_ idToken: String, _ email: String, at server: ServeProcess) async throws -> String {
+        let unlinked = try await server.post(
+            "/v1/accounts:update",
+            ["idToken": .string(idToken), "deleteProvider": ["password"]]
+        ).success()
+        _ = try unlinked.text("localId")
+        let linked = try await server.post(
+            "/v1/accounts:update",
+            [
+                "idToken": .string(idToken), "email": .string(email), "password": .string(TwoServers.password),
+                "returnSecureToken": true,
+            ]
+        ).success()
+        return try linked.text("idToken")
+    }
+
+    private func wait(until condition: () async throws -> Bool) async throws {
+        while !(try await condition()) { try await Task.sleep(for: .milliseconds(20)) }
+    }
+
+    /// What waits is due at once: no test waits for a pause to pass.
+    private static let makeDue = "UPDATE webhook_messages SET next_attempt_at = '-infinity' WHERE state = 'pending'"
+    private static let waiting: Query<Int64?> = "SELECT count(*) FROM webhook_messages WHERE state = 'pending'"
+
+    @Test func `events reach the endpoint signed and in order, after a failure and a redirect that is not followed`()
+        async throws
+    {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await LocalReceiver.run { receiver in
+                let port = try await freePort()
+                try await ServeProcess.run(database: database.url, settings(receiver, admin: port)) { server in
+                    let secret = try await register(receiver, at: server.at("http://127.0.0.1:\(port)"))
+                    let account = try await server.signUp("ada@example.com", password: TwoServers.password).success()
+                    let elsewhere = receiver.url
+                    receiver.reply { _, number in
+                        switch number {
+                        case 1: .status(500)
+                        case 2: .redirect(elsewhere)
+                        default: .status(204)
+                        }
+                    }
+                    _ = try await changePassword(try account.text("idToken"), "ada@example.com", at: server)
+                    for status in [500, 307] as [Int32] {
+                        let noted: Query<Int64?> =
+                            "SELECT count(*) FROM webhook_messages WHERE last_status = \(status)"
+                        try await wait { try await database.count(noted) == 1 }
+                        try await database.execute(Self.makeDue)
+                    }
+                    try await wait { try await database.count(Self.waiting) == 0 }
+                    let told = receiver.requests
+                    #expect(
+                        told.map { $0.json["type"]?.string }
+                            == ["method.unlinked", "method.unlinked", "method.unlinked", "method.linked"]
+                    )
+                    #expect(Set(told.prefix(3).map { $0.headers.first(name: "webhook-id") }).count == 1)
+                    for request in told {
+                        let id = try #require(request.headers.first(name: "webhook-id"))
+                        let time = try #require(request.headers.first(name: "webhook-timestamp"))
+                        let code = HMAC<SHA256>.authenticationCode(
+                            for: Array("\(id).\(time).".utf8) + request.body,
+                            using: SymmetricKey(data: secret)
+                        )
+                        #expect(
+                            request.headers.first(name: "webhook-signature") == "v1," + Data(code).base64EncodedString()
+                        )
+                        #expect(!String(decoding: request.body, as: UTF8.self).contains("example.com"))
+                    }
+                    #expect(server.log.lines(of: "error") == [])
+                }
+            }
+        }
+    }
+
+    @Test func `what a server that was killed was sending is sent by the next, under the same name`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await LocalReceiver.run { receiver in
+                let port = try await freePort()
+                let settings = settings(receiver, admin: port)
+                receiver.reply { _, _ in .silence }
+                try await ServeProcess.run(
+                    database: database.url,
+                    settings,
+                    endsWith: .signaled(SIGKILL)
+                ) { server in
+                    _ = try await register(receiver, at: server.at("http://127.0.0.1:\(port)"))
+                    let account = try await server.signUp("ada@example.com", password: TwoServers.password).success()
+                    _ = try await changePassword(try account.text("idToken"), "ada@example.com", at: server)
+                    try await wait { receiver.requests.count == 1 }
+                    #expect(kill(server.processID, SIGKILL) == 0)
+                }
+                #expect(try await database.count(Self.waiting) == 2)
+                receiver.reply { _, _ in .status(200) }
+                try await database.execute(Self.makeDue)
+                try await ServeProcess.run(database: database.url, settings) { _ in
+                    try await wait { try await database.count(Self.waiting) == 0 }
+                }
+                let ids = receiver.requests.map { $0.headers.first(name: "webhook-id") }
+                #expect(ids.count == 3 && ids[0] == ids[1] && ids[1] != ids[2])
+                #expect(
+                    receiver.requests.map { $0.json["type"]?.string }
+                        == ["method.unlinked", "method.unlinked", "method.linked"]
+                )
+            }
+        }
+    }
+}

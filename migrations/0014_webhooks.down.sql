@@ -1,0 +1,2 @@
+DROP TABLE webhook_messages;
+DROP TABLE webhook_endpoints;
