@@ -44,6 +44,7 @@ extension APIResponse {
         JSONWriter.object { writer in
             writer.field("isAccepted", isAccepted)
             writer.field("version", version)
+            writer.field("decision", decision?.text)
             writer.field("body", String(decoding: body, as: UTF8.self))
         }
     }
@@ -56,6 +57,7 @@ extension APIResponse {
         self.init(json: Array(body.utf8))
         self.isAccepted = isAccepted
         self.version = kept["version"]?.integer
+        self.decision = kept["decision"]?.string.flatMap { DecisionID($0) }
     }
 }
 

@@ -103,6 +103,9 @@ import Testing
             let token: JSONValue = ["proofToken": proven.json["proofToken"] ?? .null]
             let resolved = try await step(":resolve", token, "resolve")
             #expect(resolved.json["idToken"]?.string != nil)
+            let decision = try #require(HTTPField.Name("Concord-Decision"))
+            let again = try await step(":resolve", token, "resolve")
+            #expect(resolved.headers[decision] != nil && again.headers[decision] == resolved.headers[decision])
             for _ in 1...3 { expectSame(resolved, try await step(":resolve", token, "resolve")) }
             expectSame(started, try await step("/proof", ["kind": "mailbox"], "start", ifMatch: #""1""#))
             expect(.conflictClosed, try await step(":resolve", token, "another"))
