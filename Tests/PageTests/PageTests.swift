@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `"this wasn't me" ends it, on every device`() async throws {
+    @Test func `who says that it was not them ends it, on every device`() async throws {
         let conflict = try await Self.server.openConflict("declined@example.com")
         try await conflict.askForMail()
         try await Browser.run { laptop in

@@ -22,7 +22,7 @@ extension SourceRule {
     /// Every rule. The next one goes here.
     static let all: [SourceRule] = [
         .importsOfPureTargets, .importsWithOneHome, .pureRules, .pointers, .sql, .statusCodes, .environment,
-        .provedCredentials, .unsafeEscapes, .nothingPublic, .swiftTestingOnly, .machinePaths, .registries,
+        .provedCredentials, .unsafeEscapes, .nothingPublic, .swiftTestingOnly, .testNames, .machinePaths, .registries,
     ]
 
     /// What a target may import at most. A target that is missing here is only bound by ``importsWithOneHome``.
@@ -310,6 +310,27 @@ extension SourceRule {
         ],
         allowed: [
             SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test func `a .disabled user`() {}  // .disabled\n")
+        ]
+    )
+
+    /// The test runner writes names into its XML as they are; `scripts/check-promises` could not read that.
+    static let testNames = SourceRule(
+        name: "the name of a test holds nothing that XML would have to escape",
+        appliesTo: {
+            $0.path.hasPrefix("Tests/") && $0.path.hasSuffix(".swift") && !$0.path.hasPrefix("Tests/RepositoryTests/")
+        },
+        check: { file in
+            file.text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { index, line in
+                guard line.contains(#/func `[^`]*["<&]/#) else { return nil }
+                return Violation(path: file.path, line: index + 1, reason: "a test's name with one of \" < &")
+            }
+        },
+        planted: [
+            SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test func `says \"no\"`() {}\n"),
+            SourceFile(path: "Tests/JSONTests/A.swift", text: "    func `a < b`() {}\n"),
+        ],
+        allowed: [
+            SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test func `it's named`() { print(\"a < b\") }\n")
         ]
     )
 
