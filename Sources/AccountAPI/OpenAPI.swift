@@ -623,7 +623,7 @@ enum OpenAPI {
               },
               "Question": {
                 "type": "object",
-                "description": "What the rules were asked. Addresses, numbers and subjects have other names: a1@, s1.",
+                "description": "What the rules were asked. Addresses, numbers and subjects have other names: a@, s1.",
                 "required": ["rule", "answer", "facts", "policy", "alternatives"],
                 "additionalProperties": false,
                 "properties": {

@@ -27,7 +27,7 @@ package struct SignInWithIdp: Sendable {
     package struct Result: Sendable {
         package let credential: VerifiedCredential
         package let ending: Ending
-        /// Names the decision to an operator; `nil` where none is kept: a "no" about nobody's account.
+        /// Names the decision to an operator; `nil` for a "no" to a stranger, of which none is kept.
         package let decision: DecisionID?
     }
 
@@ -101,7 +101,6 @@ extension AccountOperations {
             methodProof: .providerCredential
         )
         attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
-        attempt.keepsRefusals = true
         let provenBy = caller?.token.secondFactor == nil ? nil : caller?.user.id
 
         return try await decideAndApply {
@@ -141,6 +140,9 @@ extension AccountOperations {
                 )
             }
             var verdict = attempt.ask(question, policy)
+            // To a stranger only where the answer tells of the account anyway: a write for some addresses and none for
+            // others would tell whose is taken.
+            attempt.keepsRefusals = caller != nil || verdict.decision == .refuse(.userDisabled)
             if caller == nil, pending == nil, case .signIn = verdict.decision {
                 verdict = try await adding(nil, to: verdict, of: found.identityOwner, &attempt)
             }
@@ -151,9 +153,7 @@ extension AccountOperations {
             case .denied(let denial): return .denied(denial)
             case .success(let ending):
                 var decision: DecisionID? = attempt.decision
-                if case .refused(_, pendingToken: nil) = ending, found.loaded.allSatisfy({ $0 == nil }) {
-                    decision = nil
-                }
+                if case .refused(_, pendingToken: nil) = ending, caller == nil { decision = nil }
                 return .success(SignInWithIdp.Result(credential: credential, ending: ending, decision: decision))
             }
         }

@@ -55,7 +55,7 @@ import Testing
             let question = try #require(why["questions"]?.array?.first)
             #expect(question["rule"] == "I11" && question["ruleToday"] == "I11")
             #expect(question["answer"]?["kind"] == "conflict")
-            #expect(question["facts"]?["emailOwner"]?["email"] == "a1@example.com")
+            #expect(question["facts"]?["emailOwner"]?["email"] == "a@example.com")
             #expect(question["facts"]?["credential"]?["subject"] == "s1")
             #expect(question["policy"]?["emailTrust"] == "asserting")
             #expect(question["alternatives"]?["emailTrusted"] == "I9")
@@ -173,6 +173,48 @@ import Testing
             let rules = try await list(api, "localId=\(localID)").json["decisions"]?.array?
                 .compactMap { $0["rule"]?.string }
             #expect(rules == ["I1", "X5", "L4", "P11"])
+        }
+    }
+
+    @Test func `a refusal leaves no trace that tells a stranger whether somebody has an address`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            _ = try await api.signUp("here@example.com")
+            let name = try #require(HTTPField.Name("Concord-Decision"))
+            func refused(_ email: String, _ provider: String) async throws -> Wire.Answer {
+                try await api.post(
+                    "/v1/accounts:signInWithIdp",
+                    [
+                        "requestUri": "http://localhost", "autoCreate": false,
+                        "postBody": .string(
+                            #"providerId=\#(provider)&access_token={"sub":"61","email":"\#(email)"}"#
+                        ),
+                    ]
+                )
+            }
+            // I12 and I6, then I0: the same answer, and no write for one that the other does without.
+            let before = try await api.service.database.rowCounts()
+            for isEnabled in [true, false] {
+                if !isEnabled {
+                    let off = try await api.send(
+                        .post,
+                        "/v2/projects/\(TestService.projectID)/defaultSupportedIdpConfigs?idpId=github.com",
+                        Array(#"{"enabled":false,"clientId":"c","clientSecret":"s"}"#.utf8),
+                        key: nil,
+                        bearer: "owner"
+                    )
+                    #expect(off.status == 200, "\(off.text)")
+                }
+                let here = try await refused("here@example.com", "github.com")
+                let nowhere = try await refused("nowhere@example.com", "github.com")
+                #expect(
+                    here.status == 400
+                        && here.errorMessage?.hasPrefix(isEnabled ? "USER_NOT_FOUND" : "OPERATION_NOT_ALLOWED") == true
+                )
+                #expect(here.status == nowhere.status && here.text == nowhere.text)
+                #expect(here.headers[name] == nil && nowhere.headers[name] == nil)
+            }
+            let after = try await api.service.database.rowCounts()
+            #expect(after["account_events"] == before["account_events"])
         }
     }
 

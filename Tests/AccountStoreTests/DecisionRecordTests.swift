@@ -99,6 +99,16 @@ import Testing
         #expect(record.alternatives.contains(Alternative(fact: .emailTaken, rule: .i5)))
     }
 
+    @Test func `the longest domain there can be names nobody either`() throws {
+        let label = String(repeating: "d", count: 61)
+        let long = try #require(EmailAddress("z@\(label).\(label).\(label).\(label).ddddd"))
+        #expect(long.canonical.utf8.count == 255)
+        let record = DecisionRecord(.update(.resetPassword(account: nil, address: long)), under: LinkPolicy())
+        var writer = JSONWriter()
+        record.write(to: &writer)
+        #expect(!writer.text.contains("z@"))
+    }
+
     @Test func `what another version kept is not read`() throws {
         var writer = JSONWriter()
         DecisionRecord(.signIn(.customToken(existing: nil)), under: LinkPolicy()).write(to: &writer)

@@ -10,11 +10,13 @@ final class Pseudonyms {
     private var subjects: [String: String] = [:]
     private var numbers: [PhoneNumber: PhoneNumber] = [:]
 
-    /// `a1@` and the same domain.
+    /// `a@` and the same domain, `b@` for the next.
     func address(_ address: EmailAddress) -> EmailAddress {
         if let known = addresses[address] { return known }
-        // INVARIANT: a domain that was part of an address is part of another one.
-        let name = EmailAddress("a\(addresses.count + 1)@\(address.domain)") ?? address
+        // INVARIANT: one letter and a domain that was part of an address are an address, the longest domain too. A
+        // question names no more than six.
+        let letter = Character(UnicodeScalar(UInt8(ascii: "a") + UInt8(addresses.count % 26)))
+        let name = EmailAddress("\(letter)@\(address.domain)") ?? address
         addresses[address] = name
         return name
     }
