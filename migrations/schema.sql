@@ -210,6 +210,22 @@ CREATE TABLE public.provider_configs (
     CONSTRAINT provider_configs_provider_id_check CHECK (((length(provider_id) >= 1) AND (length(provider_id) <= 128)))
 );
 
+CREATE TABLE public.quarantined_methods (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    method text NOT NULL COLLATE pg_catalog."C",
+    password_hash text,
+    subject text COLLATE pg_catalog."C",
+    event_id uuid NOT NULL,
+    rule text NOT NULL COLLATE pg_catalog."C",
+    quarantined_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT quarantined_methods_check CHECK ((expires_at > quarantined_at)),
+    CONSTRAINT quarantined_methods_check1 CHECK (((method = 'password'::text) = (password_hash IS NOT NULL))),
+    CONSTRAINT quarantined_methods_check2 CHECK (((method = 'password'::text) = (subject IS NULL))),
+    CONSTRAINT quarantined_methods_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
+);
+
 CREATE TABLE public.schema_migrations (
     version integer NOT NULL,
     name text NOT NULL,
@@ -401,6 +417,9 @@ ALTER TABLE ONLY public.project_config_versions
 ALTER TABLE ONLY public.provider_configs
     ADD CONSTRAINT provider_configs_pkey PRIMARY KEY (tenant_id, provider_id);
 
+ALTER TABLE ONLY public.quarantined_methods
+    ADD CONSTRAINT quarantined_methods_pkey PRIMARY KEY (tenant_id, user_id, method);
+
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 
@@ -458,6 +477,8 @@ CREATE INDEX outbox_due ON public.outbox USING btree (next_attempt_at) WHERE (st
 
 CREATE INDEX password_attempts_by_end ON public.password_attempts USING btree (forgotten_at);
 
+CREATE INDEX quarantined_methods_by_expiry ON public.quarantined_methods USING btree (expires_at);
+
 CREATE INDEX users_by_initial_email ON public.users USING btree (tenant_id, lower((initial_email COLLATE "C"))) WHERE (initial_email IS NOT NULL);
 
 CREATE INDEX webhook_messages_done ON public.webhook_messages USING btree (finished_at) WHERE (state <> 'pending'::text);
@@ -476,6 +497,9 @@ ALTER TABLE ONLY public.linked_providers
 
 ALTER TABLE ONLY public.password_credentials
     ADD CONSTRAINT password_credentials_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.quarantined_methods
+    ADD CONSTRAINT quarantined_methods_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;

@@ -106,6 +106,9 @@ package struct API: Sendable {
             .reauthenticationPolicy,
             .accountMethods,
             .removeAccountMethod,
+            .quarantine,
+            .restorePassword,
+            .discardQuarantined,
             .disableProvider,
             .openAPI,
             // The next one goes here.

@@ -82,6 +82,8 @@ extension Refusal {
             .code(.operationNotAllowed, "Please verify the new email before changing email.")
         case .tokenExpired: .code(.tokenExpired)
         case .lastSignInMethod: .code(.lastSignInMethod)
+        // Concord's own routes alone, which have a problem for it.
+        case .methodNotQuarantined: .unexpected
         case .tooManyAttempts:
             .code(
                 .tooManyAttemptsTryLater,

@@ -6,6 +6,7 @@ package struct DevelopmentRoutes: Sendable {
         .oobCodes,
         .oobCodesOfTenant,
         .conflictProofs,
+        .notices,
         .emulatorAction,
         .emulator,
         .emulatorConfig,

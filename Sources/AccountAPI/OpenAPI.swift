@@ -188,6 +188,66 @@ enum OpenAPI {
                 }
               }
             },
+            "/concord/v1/account/quarantine": {
+              "get": {
+                "operationId": "readQuarantine",
+                "summary": "What a takeover or a reset took off the session's account and can come back: a provider by being linked again.",
+                "security": [{"session": []}],
+                "responses": {
+                  "200": {"$ref": "#/components/responses/Quarantine"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/account/quarantine/password:restore": {
+              "post": {
+                "operationId": "restorePassword",
+                "summary": "Makes the suspended password the account's again, for whoever knows it. Wants a recent sign-in.",
+                "security": [{"session": []}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": {
+                        "type": "object",
+                        "required": ["password"],
+                        "properties": {"password": {"type": "string"}}
+                      }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {"$ref": "#/components/responses/AccountMethods"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/account/quarantine/{method}": {
+              "delete": {
+                "operationId": "discardQuarantined",
+                "summary": "Gives a suspended method up before its time is over. Wants a recent sign-in.",
+                "security": [{"session": []}],
+                "parameters": [
+                  {
+                    "name": "method",
+                    "in": "path",
+                    "required": true,
+                    "description": "password, phone, or the id of a provider.",
+                    "schema": {"type": "string"}
+                  },
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
+                "responses": {
+                  "200": {"$ref": "#/components/responses/Quarantine"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
             "/concord/v1/providers/{provider}:disable": {
               "post": {
                 "operationId": "disableProvider",
@@ -455,6 +515,11 @@ enum OpenAPI {
                 "headers": {"ETag": {"description": "The account's version.", "schema": {"type": "string"}}},
                 "content": {"application/json": {"schema": {"$ref": "#/components/schemas/AccountMethods"}}}
               },
+              "Quarantine": {
+                "description": "What is suspended.",
+                "headers": {"ETag": {"description": "The account's version.", "schema": {"type": "string"}}},
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Quarantine"}}}
+              },
               "ProvenConflict": {
                 "description": "The conflict is proven.",
                 "headers": {"ETag": {"description": "The conflict's version.", "schema": {"type": "string"}}},
@@ -705,6 +770,32 @@ enum OpenAPI {
                   }
                 }
               },
+              "Quarantine": {
+                "type": "object",
+                "required": ["methods"],
+                "additionalProperties": false,
+                "properties": {
+                  "methods": {
+                    "type": "array",
+                    "items": {
+                      "type": "object",
+                      "required": ["method", "reason", "decision", "quarantineTime", "expireTime"],
+                      "additionalProperties": false,
+                      "properties": {
+                        "method": {"type": "string", "description": "password, phone, or the id of a provider."},
+                        "reason": {
+                          "type": "string",
+                          "description": "Why: somebody showed for the first time to own the address, or the password was reset by mail.",
+                          "enum": ["address-proven", "password-reset"]
+                        },
+                        "decision": {"type": "string", "description": "Names the decision that suspended it."},
+                        "quarantineTime": {"type": "string", "format": "date-time"},
+                        "expireTime": {"type": "string", "format": "date-time", "description": "From then on it is gone."}
+                      }
+                    }
+                  }
+                }
+              },
               "DisabledProvider": {
                 "type": "object",
                 "required": ["providerId", "enabled", "lockedOutUsers", "isExact"],
@@ -732,7 +823,8 @@ enum OpenAPI {
                           "type": "string",
                           "enum": [
                             "delete-account", "change-email", "change-password", "enroll-second-factor",
-                            "withdraw-second-factor", "request-email-change", "prove-conflict", "remove-method"
+                            "withdraw-second-factor", "request-email-change", "prove-conflict", "remove-method",
+                            "restore-method"
                           ]
                         },
                         "maxAge": {

@@ -147,6 +147,8 @@ extension Outcome {
         case .denied(.idempotencyKeyReused): throw Problem(.idempotencyKeyReused)
         case .denied(.conflict(let refusal)): throw refusal.problem
         case .denied(.versionMismatch): throw Problem(.versionMismatch)
+        case .denied(.refusal(.methodNotQuarantined)): throw Problem(.noSuchRoute, "No such method is suspended.")
+        case .denied(.refusal(.invalidPassword)): throw Problem(.wrongProof)
         case .denied(let denial): throw Problem(denial.apiError)
         }
     }

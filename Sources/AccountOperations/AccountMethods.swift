@@ -38,27 +38,13 @@ extension AccountOperations {
         expectedVersion: Int64?,
         once: Once<AccountMethods>? = nil
     ) async throws -> Outcome<AccountMethods> {
-        let session: AuthenticatedSession
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let authenticated): session = authenticated
-        }
-        let attempt = UpdateAttempt(effects: effects, methodProof: .session)
-        let challenge = challenge(session, for: .removeMethod, now: attempt.now)
-        return try await decideAndApply {
-            let user: UserRecord
-            switch session.stillHolds(try await store.user(session.user.id, tenant: tenant)) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let current): user = current
-            }
-            if let once {
-                // After the account: who sees it as a repeated request left it sees the answer too.
-                let kept = try await store.keptAnswer(once.key(of: user.id, tenant: tenant), at: attempt.now)
-                if let denial = try denial(of: once, answered: kept, of: user.id, tenant: tenant) {
-                    return .denied(denial)
-                }
-            }
-            if let expectedVersion, expectedVersion != user.version { return .denied(.versionMismatch) }
+        try await decideAndApply(
+            onAccountOf: idToken,
+            for: .removeMethod,
+            tenant: tenant,
+            expectedVersion: expectedVersion,
+            once: once
+        ) { user, challenge, attempt in
             var plan = UpdatePlan(user.account)
             plan.ask(
                 .removeMethod(
@@ -71,8 +57,7 @@ extension AccountOperations {
             )
             if let refusal = plan.refusal?.decision {
                 try await keepRefusal(plan, of: user)
-                if refusal == .credentialTooOld, let challenge { return .denied(.reauthenticationRequired(challenge)) }
-                return .denied(.refusal(refusal))
+                return .denied(denial(refusal, challenge))
             }
             if plan.change.isEmpty { return .success(methods(of: user, version: user.version)) }
             let changed = user.applying(plan.change, attempt.context)
@@ -89,7 +74,49 @@ extension AccountOperations {
         }
     }
 
-    private func methods(of user: UserRecord, version: Int64) -> AccountMethods {
+    /// Decides and applies something about the methods of a session's account, while the session holds.
+    ///
+    /// A request that was answered before is answered as it was; one about another version than there is, refused.
+    func decideAndApply<Value: Sendable>(
+        onAccountOf idToken: String,
+        for operation: SensitiveOperation,
+        tenant: TenantID,
+        expectedVersion: Int64?,
+        once: Once<Value>?,
+        _ decide: (UserRecord, ReauthenticationChallenge?, UpdateAttempt) async throws -> Outcome<Value>?
+    ) async throws -> Outcome<Value> {
+        let session: AuthenticatedSession
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let authenticated): session = authenticated
+        }
+        let attempt = UpdateAttempt(effects: effects, methodProof: .session)
+        let challenge = challenge(session, for: operation, now: attempt.now)
+        return try await decideAndApply {
+            let user: UserRecord
+            switch session.stillHolds(try await store.user(session.user.id, tenant: tenant)) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let current): user = current
+            }
+            if let once {
+                // After the account: who sees it as a repeated request left it sees the answer too.
+                let kept = try await store.keptAnswer(once.key(of: user.id, tenant: tenant), at: attempt.now)
+                if let denial = try denial(of: once, answered: kept, of: user.id, tenant: tenant) {
+                    return .denied(denial)
+                }
+            }
+            if let expectedVersion, expectedVersion != user.version { return .denied(.versionMismatch) }
+            return try await decide(user, challenge, attempt)
+        }
+    }
+
+    /// What says no to a session, with what it can do about it.
+    func denial(_ refusal: Refusal, _ challenge: ReauthenticationChallenge?) -> Denial {
+        if refusal == .credentialTooOld, let challenge { return .reauthenticationRequired(challenge) }
+        return .refusal(refusal)
+    }
+
+    func methods(of user: UserRecord, version: Int64) -> AccountMethods {
         let account = user.account
         let standings = methodStandings(
             of: account,

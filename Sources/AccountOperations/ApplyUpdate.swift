@@ -79,6 +79,8 @@ struct UpdateAttempt: Sendable {
     var session: NewSession?
     /// What tells the owner of a replaced address; `nil` for an administrator.
     var recovery: EmailRecovery?
+    /// What it is called; `nil`: what the change says.
+    var kind: AccountEvent.Kind?
     private let eventID: AccountEvent.ID
 
     init(
@@ -102,7 +104,7 @@ struct UpdateAttempt: Sendable {
         AccountEvent(
             id: eventID,
             occurredAt: now,
-            kind: .init(updateWith: plan.change),
+            kind: kind ?? .init(updateWith: plan.change),
             rule: plan.rules.first ?? rule,
             details: plan.rules.count > 1
                 ? .object(["rules": .array(plan.rules.map { .string($0.rawValue) })]) : nil,
@@ -153,7 +155,7 @@ extension AccountOperations {
                 at: attempt.now
             ) + companions
         )
-        guard try await store.apply(write) == .applied else { return nil }
+        guard try await store.apply(quarantining(write, by: plan.change)) == .applied else { return nil }
         guard let session else { return Updated(user: user) }
         store.activity.note(user.id, tenant: user.tenant, at: attempt.now, isSignIn: false)
         return Updated(user: user, tokens: try issueTokens(for: user, session: session, at: attempt.now))

@@ -95,6 +95,7 @@ extension AccountOperations {
         let kind: AccountEvent.Kind
         var isRecycled = false
         var linkedProvider: ProviderID?
+        var applied = AccountChange()
         var companions = attempt.companions
         switch verdict.decision {
         case .refuse(let refusal):
@@ -115,6 +116,7 @@ extension AccountOperations {
                 throw UnexpectedDecision(verdict.rule)
             }
             previous = found
+            applied = change
             user = found.applying(change, attempt.context)
             if let linked = attempt.context.linkedProvider { user.refreshProfile(of: linked) }
             companions += try self.companions(
@@ -145,7 +147,7 @@ extension AccountOperations {
             event: attempt.event(kind, verdict.rule),
             companions: companions
         )
-        guard try await store.apply(write) == .applied else { return nil }
+        guard try await store.apply(quarantining(write, by: applied)) == .applied else { return nil }
         if previous != nil { store.activity.note(user.id, tenant: user.tenant, at: attempt.now, isSignIn: true) }
         return .success(signedIn)
     }

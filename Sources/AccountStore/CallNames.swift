@@ -9,6 +9,7 @@ extension AccountStore {
         "purge-sessions", "read-account_events", "read-api_keys", "read-conflicts", "read-identifiers",
         "read-kept_answers", "read-linked_providers", "read-one_time_codes", "read-outbox", "read-password_attempts",
         "read-password_credentials", "read-project_config", "read-project_config_versions", "read-provider_configs",
+        "read-quarantined_methods",
         "read-service_accounts",
         "read-sessions", "read-sign_in_methods", "read-signing_keys", "read-users", "read-webhook_endpoints",
         "read-webhook_messages", "service-account-add", "service-account-remove", "signing-key-add", "webhook-claim",

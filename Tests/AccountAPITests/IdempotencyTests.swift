@@ -112,7 +112,8 @@ import Testing
 
             let database = api.service.database
             #expect(try await database.count("SELECT count(*) FROM linked_providers") == 1)
-            #expect(try await database.count("SELECT count(*) FROM outbox") == 1)
+            // The proof, and what the takeover suspended.
+            #expect(try await database.count("SELECT count(*) FROM outbox") == 2)
             #expect(try await database.count("SELECT count(*) FROM kept_answers") == 3)
             // One of the sign-up, ended by the takeover, and one of the conflict.
             #expect(try await database.count("SELECT count(*) FROM sessions") == 1)

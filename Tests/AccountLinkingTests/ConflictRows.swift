@@ -273,6 +273,7 @@ struct ResolveConflictRows {
             $0.emailLink = false
             $0.phone = .remove
             $0.unlinkedProviders = [.facebook]
+            $0.quarantinesRemovals = true
             $0.linkedIdentity = credential.identity
             $0.endsSessions = true
             $0.voidsOutstandingProofs = true

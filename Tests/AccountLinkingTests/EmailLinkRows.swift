@@ -73,6 +73,7 @@ struct EmailLinkRows {
                             $0.emailLink = true
                             $0.phone = .remove
                             $0.unlinkedProviders = [.gitHub, .google]
+                            $0.quarantinesRemovals = true
                             $0.endsSessions = true
                             $0.voidsOutstandingProofs = true
                         },

@@ -478,7 +478,8 @@ struct UpdateLaws {
         checkLaw(UpdateCase.all) { point in
             guard case .apply(_, let change, _) = point.verdict.decision else { return nil }
             if case .set = change.email { return change.endsSessions }
-            return change.password != .set || change.endsSessions
+            // A password that was the account's before lets nobody in who was out because of it.
+            return change.password != .set || change.endsSessions || point.kind == .restorePassword
         }
     }
 
@@ -487,7 +488,8 @@ struct UpdateLaws {
             guard case .apply(_, let change, let issuesTokens) = point.verdict.decision else { return nil }
             switch point.kind {
             case .changeEmail, .changePassword: return issuesTokens && change.endsSessions
-            case .resetPassword, .applyEmailCode, .verifyEmail, .unlink, .removeMethod, .updateByAdmin:
+            case .resetPassword, .applyEmailCode, .verifyEmail, .unlink, .removeMethod, .restorePassword,
+                .updateByAdmin:
                 return !issuesTokens
             }
         }
@@ -519,6 +521,17 @@ struct UpdateLaws {
             let left = account.applying(change).signInMethods
             // A password without an address is no method, and may go.
             return left == account.signInMethods || left.contains { $0 != .phone }
+        }
+    }
+
+    @Test func `what a takeover or a reset takes off is suspended, and nothing else is`() {
+        checkLaw(UpdateCase.all) { point in
+            guard case .apply(_, let change, _) = point.verdict.decision, let account = point.account else {
+                return nil
+            }
+            let lost = Set(account.signInMethods).subtracting(account.applying(change).signInMethods)
+            let isEviction = point.kind == .resetPassword && !lost.subtracting([.emailLink]).isEmpty
+            return change.quarantinesRemovals == isEviction
         }
     }
 

@@ -64,6 +64,8 @@ struct OutcomeCoverage {
             all.append((verdict.rule, nil))
         }
         all += ConflictCase.rules.map { ($0, nil) }
+        let given = decideDiscardQuarantined(.phone, account: account, isQuarantined: true, isSessionRecent: true)
+        all.append((given.rule, given.decision))
         for taken in 0..<4 {
             let verdict = decideCreateByAdmin(
                 request: NewAccount(),

@@ -236,6 +236,7 @@ struct SignInWithIdpRows {
                             $0.emailLink = false
                             $0.phone = .remove
                             $0.unlinkedProviders = [.gitHub, .google]
+                            $0.quarantinesRemovals = true
                             $0.linkedIdentity = identity(.google, "google-ann")
                             $0.profile = .replace(annsProfile)
                             $0.endsSessions = true

@@ -318,6 +318,7 @@ struct UpdateCase {
         case changePassword = "change password"
         case unlink
         case removeMethod = "remove a method"
+        case restorePassword = "restore a password"
         case updateByAdmin = "update by administrator"
     }
 
@@ -387,6 +388,16 @@ struct UpdateCase {
                 account: account,
                 method: choices.choose(from: [.password, .emailLink, .phone, .provider(.facebook)]),
                 isSessionRecent: choices.chooseBool()
+            )
+        case .restorePassword:
+            policy.allowsPasswordSignIn = choices.chooseBool()
+            verdict = decideRestorePassword(
+                policy: policy,
+                account: account,
+                isQuarantined: choices.chooseBool(),
+                isSessionRecent: choices.chooseBool(),
+                isLocked: choices.chooseBool(),
+                passwordMatches: choices.chooseBool()
             )
         case .updateByAdmin:
             let update = choices.choose(from: [

@@ -71,6 +71,7 @@ struct ResetPasswordRows {
                             $0.password = .set
                             $0.phone = .release
                             $0.unlinkedProviders = [.google, .gitHub]
+                            $0.quarantinesRemovals = true
                             $0.endsSessions = true
                         },
                         issuesTokens: false
@@ -91,6 +92,7 @@ struct ResetPasswordRows {
                             $0.email = .prove(.passwordReset)
                             $0.password = .set
                             $0.unlinkedProviders = [.gitHub]
+                            $0.quarantinesRemovals = true
                             $0.endsSessions = true
                             $0.voidsOutstandingProofs = true
                         },
@@ -111,6 +113,7 @@ struct ResetPasswordRows {
                         .only {
                             $0.password = .set
                             $0.phone = .release
+                            $0.quarantinesRemovals = true
                             $0.endsSessions = true
                         },
                         issuesTokens: false

@@ -82,6 +82,24 @@ struct PurgeTests {
         }
     }
 
+    @Test func `suspended methods go when their time is over, and not a moment before`() async throws {
+        try await TestService.with { service in
+            let user = try await service.signUp(service.newAddress()).value.user.id.rawValue
+            for (method, seconds) in [("google.com", -1), ("github.com", 0), ("phone", 1)] as [(String, Int64)] {
+                try await service.database.execute(
+                    """
+                    INSERT INTO quarantined_methods (user_id, method, subject, event_id, rule, quarantined_at, expires_at)
+                    VALUES ('\(user)', '\(method)', 's', gen_random_uuid(), 'I9', \(time(service, -60)),
+                        \(time(service, seconds)))
+                    """
+                )
+            }
+            var purge = purge(service)
+            #expect(try await purge.run().rows[.quarantinedMethods] == 2)
+            #expect(try await left(service, "quarantined_methods", "method") == ["phone"])
+        }
+    }
+
     @Test func `sessions of an epoch that is over go, all others stay, whatever the page`() async throws {
         try await TestService.with { service in
             var live: Set<String> = []

@@ -62,6 +62,23 @@ extension TestService {
         return try await operations.signUp(.password(address, password), tenant: .project).success()
     }
 
+    /// A code that resets the password of the account with `email`, as an administrator gets it.
+    func resetCode(for email: String) async throws -> String {
+        guard let address = EmailAddress(email) else { throw UnexpectedEnding("not an address") }
+        let request = EmailCodeRequest(
+            action: .passwordReset(address),
+            settings: EmailCodeSettings(),
+            locale: nil,
+            isAdministrator: true,
+            returnsLink: true,
+            tenant: .project
+        )
+        guard let code = try await operations.sendEmailCode(request).success().returned?.code else {
+            throw UnexpectedEnding("no code")
+        }
+        return code
+    }
+
     func signIn(
         _ email: String,
         _ password: String = "correct horse",

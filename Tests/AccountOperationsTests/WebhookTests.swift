@@ -69,6 +69,50 @@ struct WebhookTests {
         }
     }
 
+    @Test func `what a takeover suspends is told as that, and what its owner brings back as well`() async throws {
+        let receiver = Receiver()
+        try await TestService.with(webhooks: receiver) { service in
+            let secret = try await service.addWebhook(Self.url)
+            let first = try await service.signUp("ada@gmail.com", "the old password")
+            let gitHub = service.credential(.gitHub, subject: "gh-1")
+            _ = try await service.signIn(gitHub, idToken: first.tokens.idToken).signedIn()
+            let google = service.credential(.google, subject: "g", email: "ada@gmail.com", isVerified: true)
+            let owner = try await service.signIn(google).signedIn()
+            #expect(owner.user.id == first.user.id)
+            let idToken = owner.tokens.idToken
+            _ = try await service.signIn(gitHub, idToken: idToken).signedIn()
+            _ = try await service.operations.restorePassword(
+                "the old password",
+                idToken: idToken,
+                tenant: .project,
+                expectedVersion: nil
+            ).success()
+            // Suspended by a reset, and another identity of the same provider linked: that one is new.
+            let code = try await service.resetCode(for: "ada@gmail.com")
+            _ = try await service.operations.resetPassword(code, newPassword: "a new password", tenant: .project)
+                .success()
+            let session = try await service.signIn("ada@gmail.com", "a new password").success().tokens.idToken
+            let other = service.credential(.gitHub, subject: "gh-2")
+            _ = try await service.signIn(other, idToken: session).signedIn()
+            try await service.sendAllWebhooks()
+
+            let told = try receiver.bodies(signedBy: secret).map { body in
+                [body["type"], body["data"]?["method"], body["data"]?["rule"]].map { $0?.string ?? "?" }
+                    .joined(separator: " ")
+            }
+            #expect(
+                told == [
+                    "method.linked github.com L4",
+                    "method.quarantined github.com I9", "method.quarantined password I9", "method.linked google.com I9",
+                    "method.restored github.com L4",
+                    "method.restored password B7",
+                    "method.quarantined github.com R2", "method.quarantined google.com R2",
+                    "method.linked github.com L4",
+                ]
+            )
+        }
+    }
+
     @Test func `nobody is told of what was rolled back, or before anybody asked to be told`() async throws {
         let receiver = Receiver()
         try await TestService.with(webhooks: receiver) { service in

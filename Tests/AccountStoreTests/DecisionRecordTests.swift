@@ -299,6 +299,17 @@ private struct Chance {
                 )
             )
         case 6:
+            if isLucky(oneIn: 3) {
+                return .update(
+                    .restorePassword(
+                        account: account("T"),
+                        isQuarantined: !isLucky(oneIn: 4),
+                        isSessionRecent: !isLucky(oneIn: 4),
+                        isLocked: isLucky(oneIn: 4),
+                        passwordMatches: isLucky()
+                    )
+                )
+            }
             return isLucky()
                 ? .signIn(.customToken(existing: perhaps { $0.account("T") }))
                 : .update(.resetPassword(account: perhaps { $0.account("T") }, address: email()))

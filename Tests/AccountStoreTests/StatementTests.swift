@@ -84,6 +84,7 @@ private let statements: [Statement] = {
     )
     let answerKey = KeptAnswerKey(tenant: tenant, user: fixed, digest: Array(repeating: 1, count: 32))
     let answer = KeptAnswer(requestDigest: Array(repeating: 2, count: 32), sealedAnswer: [3])
+    let linked = Announcement.about(.provider(.google), .methodLinked)
     let news = Announcement.about(conflict, .conflictOpened)
     let webhook = WebhookMessageRecord(
         position: 1,
@@ -298,6 +299,28 @@ private let statements: [Statement] = {
             sql: ProviderConfigRow.update(config, tenant: tenant, at: origin),
             isHot: false
         ),
+        Statement(
+            name: "QuarantinedMethodRow.delete",
+            sql: QuarantinedMethodRow.delete([.password], of: fixed, tenant: tenant)
+        ),
+        Statement(
+            name: "QuarantinedMethodRow.deleteExpired",
+            sql: QuarantinedMethodRow.deleteExpired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(
+            name: "QuarantinedMethodRow.insert",
+            sql: QuarantinedMethodRow.insert(.provider(.google), of: user, by: event, until: later)
+        ),
+        Statement(
+            name: "QuarantinedMethodRow.insertPassword",
+            sql: QuarantinedMethodRow.insertPassword(of: user, by: event, until: later)
+        ),
+        Statement(name: "QuarantinedMethodRow.of", sql: QuarantinedMethodRow.of(fixed, tenant: tenant, at: origin).sql),
+        Statement(
+            name: "QuarantinedMethodRow.password",
+            sql: QuarantinedMethodRow.password(of: fixed, tenant: tenant, at: origin).sql
+        ),
         Statement(name: "ServiceAccountRow.all", sql: ServiceAccountRow.all.sql, isHot: false),
         Statement(name: "ServiceAccountRow.delete", sql: ServiceAccountRow.delete("key"), isHot: false),
         Statement(name: "ServiceAccountRow.insert", sql: ServiceAccountRow.insert(serviceAccount), isHot: false),
@@ -442,6 +465,11 @@ private let statements: [Statement] = {
             isHot: false
         ),
         Statement(
+            name: "WebhookMessageRow.insertLinked",
+            sql: WebhookMessageRow.insertLinked(linked, id: use, rule: .l4, of: fixed, tenant: tenant, at: origin),
+            isHot: false
+        ),
+        Statement(
             name: "WebhookMessageRow.insertOpened",
             sql: WebhookMessageRow.insertOpened(news, id: use, rule: .i11, of: fixed, tenant: tenant, at: origin),
             isHot: false
@@ -538,6 +566,9 @@ struct PlanTests {
             FROM generate_series(1, 1000) AS n;
         INSERT INTO kept_answers (user_id, key_digest, request_digest, sealed_answer, expires_at)
             SELECT 'user-' || n, sha256(n::text::bytea), sha256(n::text::bytea), 'x', now() + interval '1 day'
+            FROM generate_series(1, 1000) AS n;
+        INSERT INTO quarantined_methods (user_id, method, subject, event_id, rule, quarantined_at, expires_at)
+            SELECT 'user-' || n, 'google.com', 'subject-' || n, gen_random_uuid(), 'I9', now(), now() + interval '1 day'
             FROM generate_series(1, 1000) AS n;
         ANALYZE;
         """

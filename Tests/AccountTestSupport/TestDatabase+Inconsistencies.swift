@@ -64,6 +64,9 @@ extension TestDatabase {
                 ) AS m USING (tenant_id, user_id, provider_id)
                 WHERE l.subject IS NULL OR m.proof IS NULL
                 UNION ALL
+                SELECT 'method suspended that the account has: ' || method || ' ' || user_id
+                FROM quarantined_methods JOIN sign_in_methods USING (tenant_id, user_id, method)
+                UNION ALL
                 SELECT 'address of several users: ' || lower(email)
                 FROM users WHERE email IS NOT NULL GROUP BY tenant_id, lower(email) HAVING count(*) > 1
                 UNION ALL

@@ -494,6 +494,40 @@ import Testing
         }
     }
 
+    @Test func `what a takeover suspends is brought back or given up by one of many`() async throws {
+        try await TwoServers.with { servers in
+            _ = try await servers.signUp(Self.email)
+            let owner = try await servers.first.signInWithIdp(
+                servers.credential(.one, subject: "ada", email: Self.email, isVerified: true)
+            )
+            .success().text("idToken")
+            #expect(try await servers.first.signIn(Self.email).code == "INVALID_PASSWORD")
+            let answers = try await servers.race { server, number in
+                if (number / 2).isMultiple(of: 2) {
+                    return try await server.send(
+                        .POST,
+                        "/concord/v1/account/quarantine/password:restore",
+                        ["password": .string(TwoServers.password)],
+                        key: nil,
+                        authorization: "Bearer " + owner
+                    )
+                }
+                return try await server.send(
+                    .DELETE,
+                    "/concord/v1/account/quarantine/password",
+                    key: nil,
+                    authorization: "Bearer " + owner
+                )
+            }
+            try await servers.expectSound(answers)
+            #expect(answers.count { $0.status == 200 } == 1, "\(answers.codes)")
+            #expect(answers.allSatisfy { $0.status == 200 || $0.status == 404 }, "\(answers.codes)")
+            let restored = (0..<Self.callers).contains { answers[$0].status == 200 && ($0 / 2).isMultiple(of: 2) }
+            #expect(try await servers.second.signIn(Self.email).status == (restored ? 200 : 400))
+            #expect(try await servers.database.count("SELECT count(*) FROM quarantined_methods") == 0)
+        }
+    }
+
     @Test func `a session refreshes for everybody at once and changes nothing`() async throws {
         try await TwoServers.with { servers in
             let refreshToken = try await servers.signUp(Self.email).text("refreshToken")

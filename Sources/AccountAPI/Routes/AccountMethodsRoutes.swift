@@ -25,9 +25,7 @@ extension Route {
         access: .anyone
     ) { request in
         let idToken = try request.sessionToken()
-        guard let method = request.captures["method"].flatMap(SignInMethod.init(name:)) else {
-            throw Problem(.malformedRequest, "What the path names is no sign-in method.")
-        }
+        let method = try request.signInMethod()
         return try await request.answer(boundTo: "", as: APIResponse.methods) { once in
             try await request.operations.removeMethod(
                 method,
@@ -48,10 +46,18 @@ extension APIRequest {
         }
         return bearerToken
     }
+
+    /// The sign-in method that the path names.
+    func signInMethod() throws(Problem) -> SignInMethod {
+        guard let method = captures["method"].flatMap(SignInMethod.init(name:)) else {
+            throw Problem(.malformedRequest, "What the path names is no sign-in method.")
+        }
+        return method
+    }
 }
 
 extension APIResponse {
-    @Sendable fileprivate static func methods(_ account: AccountMethods) -> APIResponse {
+    @Sendable static func methods(_ account: AccountMethods) -> APIResponse {
         var response = APIResponse.object { writer in
             writer.field(
                 "methods",

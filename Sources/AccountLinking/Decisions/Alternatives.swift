@@ -17,6 +17,8 @@ package enum DecidingFact: String, Sendable, Hashable, CaseIterable {
     case passwordRight
     case passwordLocked
     case proofGiven
+    /// Whether the method is suspended.
+    case methodQuarantined
     case oneAccountPerEmail
     case signUpAllowed
 }
@@ -61,7 +63,7 @@ extension Question {
             other.emailTrust = EmailTrust([.init(.init(.any), opposite)])
             return (self, other)
         case .providerEnabled, .emailProven, .emailTaken, .identityLinked, .accountDisabled, .providerLinked,
-            .createsUsers, .sessionRecent, .passwordRight, .passwordLocked, .proofGiven:
+            .createsUsers, .sessionRecent, .passwordRight, .passwordLocked, .proofGiven, .methodQuarantined:
             let other: Question? =
                 switch self {
                 case .signIn(let question): question.with(fact).map(Question.signIn)
@@ -191,6 +193,22 @@ extension UpdateQuestion {
                 enabledProviders: enabledProviders,
                 method: method,
                 isSessionRecent: isSessionRecent
+            )
+        case .restorePassword(var account, var isQuarantined, var isSessionRecent, var isLocked, var matches):
+            switch fact {
+            case .accountDisabled: account = account.with(fact, nil)
+            case .methodQuarantined: isQuarantined.toggle()
+            case .sessionRecent: isSessionRecent.toggle()
+            case .passwordLocked: isLocked.toggle()
+            case .passwordRight: matches.toggle()
+            default: return nil
+            }
+            return .restorePassword(
+                account: account,
+                isQuarantined: isQuarantined,
+                isSessionRecent: isSessionRecent,
+                isLocked: isLocked,
+                passwordMatches: matches
             )
         case .resetPassword(let account, let address):
             switch fact {

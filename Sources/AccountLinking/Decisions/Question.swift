@@ -72,10 +72,17 @@ package enum SignInQuestion: Sendable, Hashable {
     }
 }
 
-/// What the rules are asked when methods are taken off an account, or an administrator changes it.
+/// What the rules are asked when methods are taken off an account or given back, or an administrator changes it.
 package enum UpdateQuestion: Sendable, Hashable {
     case unlink(account: Account, enabledProviders: Set<ProviderID>, removal: Removal, request: RequestOrigin)
     case removeMethod(account: Account, enabledProviders: Set<ProviderID>, method: SignInMethod, isSessionRecent: Bool)
+    case restorePassword(
+        account: Account,
+        isQuarantined: Bool,
+        isSessionRecent: Bool,
+        isLocked: Bool,
+        passwordMatches: Bool
+    )
     case resetPassword(account: Account?, address: EmailAddress)
     case updateByAdmin(
         account: Account?,
@@ -102,6 +109,15 @@ package enum UpdateQuestion: Sendable, Hashable {
                 account: account,
                 method: method,
                 isSessionRecent: isSessionRecent
+            )
+        case .restorePassword(let account, let isQuarantined, let isSessionRecent, let isLocked, let passwordMatches):
+            decideRestorePassword(
+                policy: policy,
+                account: account,
+                isQuarantined: isQuarantined,
+                isSessionRecent: isSessionRecent,
+                isLocked: isLocked,
+                passwordMatches: passwordMatches
             )
         case .resetPassword(let account, let address):
             decideResetPassword(policy: policy, account: account, address: address)

@@ -125,6 +125,16 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case k5 = "K5"
     case k6 = "K6"
 
+    // Methods in quarantine (`decideRestorePassword`, `decideDiscardQuarantined`).
+    case b1 = "B1"
+    case b2 = "B2"
+    case b3 = "B3"
+    case b4 = "B4"
+    case b5 = "B5"
+    case b6 = "B6"
+    case b7 = "B7"
+    case b8 = "B8"
+
     // Editing the profile (`decideEditProfile`).
     case f1 = "F1"
     case f2 = "F2"

@@ -39,7 +39,7 @@ extension Refusal {
         case .operationNotAllowed, .signUpDisabled, .anonymousSignUpDisabled, .selfDeletionDisabled, .userDisabled,
             .userNotFound, .emailNotFound, .emailExists, .phoneNumberExists, .federatedIdentityAlreadyLinked,
             .duplicateLocalID, .credentialTooOld, .emailChangeNeedsVerification, .tokenExpired, .lastSignInMethod,
-            .invalidEmailCode, .tooManyAttempts:
+            .methodNotQuarantined, .invalidEmailCode, .tooManyAttempts:
             false
         }
     }

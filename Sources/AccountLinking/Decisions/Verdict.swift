@@ -29,6 +29,8 @@ package enum Refusal: String, Sendable, Hashable, CaseIterable {
     case emailChangeNeedsVerification
     case tokenExpired
     case lastSignInMethod
+    /// Nothing is suspended, or no longer, under the method that was named.
+    case methodNotQuarantined
     /// Too many wrong passwords; this one was not looked at.
     case tooManyAttempts
     case selfDeletionDisabled

@@ -56,6 +56,7 @@ extension AccountChange {
         if let linked = linkedIdentity, later.unlinkedProviders.contains(linked.provider) { both.linkedIdentity = nil }
         if let identity = later.linkedIdentity { both.linkedIdentity = identity }
         both.unlinkedProviders.formUnion(later.unlinkedProviders)
+        both.quarantinesRemovals = both.quarantinesRemovals || later.quarantinesRemovals
         if later.profile != .keep { both.profile = later.profile }
         if let isDisabled = later.isDisabled { both.isDisabled = isDisabled }
         if let usesCustomTokens = later.usesCustomTokens { both.usesCustomTokens = usesCustomTokens }

@@ -50,6 +50,9 @@ package struct AccountChange: Sendable, Hashable {
     /// The identity to link; replaces a row of the same provider when that provider is in `unlinkedProviders` too.
     package var linkedIdentity: ProviderIdentity?
     package var unlinkedProviders: Set<ProviderID> = []
+    /// What this takes off the account is suspended instead of gone, for as long as the project says: it may have been
+    /// the owner's own.
+    package var quarantinesRemovals = false
     package var profile = ProfileUpdate.keep
     package var isDisabled: Bool?
     /// Marks the account as one that custom tokens sign in to.

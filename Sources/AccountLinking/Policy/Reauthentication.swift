@@ -17,6 +17,8 @@ package enum SensitiveOperation: String, Sendable, Hashable, CaseIterable {
     case proveConflict = "prove-conflict"
     /// Taking a sign-in method off the account, on Concord's own routes.
     case removeMethod = "remove-method"
+    /// Bringing a suspended method back, or giving it up.
+    case restoreMethod = "restore-method"
 }
 
 /// How recent a sign-in must be.
@@ -43,7 +45,7 @@ extension LinkPolicy {
     package func reauthentication(for operation: SensitiveOperation) -> ReauthenticationRequirement {
         switch operation {
         case .deleteAccount, .changeEmail, .changePassword, .enrollSecondFactor, .withdrawSecondFactor,
-            .requestEmailChange, .proveConflict, .removeMethod:
+            .requestEmailChange, .proveConflict, .removeMethod, .restoreMethod:
             .required(maximumAgeSeconds: recentSignInSeconds)
         }
     }

@@ -63,6 +63,6 @@ extension AccountOperations {
             companions: try [.useUp(code, by: use.id, at: use.now)]
                 + self.companions(of: change, from: user, to: changed, recovery: recovery, at: use.now) + companions
         )
-        return try await store.apply(write) == .applied ? changed : nil
+        return try await store.apply(quarantining(write, by: change)) == .applied ? changed : nil
     }
 }

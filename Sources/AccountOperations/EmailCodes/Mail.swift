@@ -12,12 +12,15 @@ package struct Mail: Sendable, Hashable {
         case addressInUse
         /// Asks the owner of an account to prove a conflict about it, and says who asks.
         case conflictProof
+        /// Tells the owner of an account what was suspended and why. Carries nothing.
+        case methodsQuarantined
 
-        var name: String {
+        package var name: String {
             switch self {
             case .code(let kind): kind.rawValue
             case .addressInUse: "ADDRESS_IN_USE"
             case .conflictProof: "CONFLICT_PROOF"
+            case .methodsQuarantined: "METHODS_QUARANTINED"
             }
         }
 
@@ -25,6 +28,7 @@ package struct Mail: Sendable, Hashable {
             switch name {
             case "ADDRESS_IN_USE": self = .addressInUse
             case "CONFLICT_PROOF": self = .conflictProof
+            case "METHODS_QUARANTINED": self = .methodsQuarantined
             default:
                 guard let kind = EmailCodeRecord.Kind(rawValue: name) else { return nil }
                 self = .code(kind)
@@ -42,6 +46,16 @@ package struct Mail: Sendable, Hashable {
         package var from: String?
     }
 
+    /// What was taken off the reader's account, and how long it can come back.
+    package struct Suspended: Sendable, Hashable {
+        /// Names of sign-in methods.
+        package var methods: [String]
+        /// A name of `QuarantineReason`.
+        package var reason: String
+        /// RFC 3339.
+        package var until: String
+    }
+
     /// The recipient, as the address was typed.
     package var to: String
     /// The account's address, as clients see it.
@@ -52,6 +66,7 @@ package struct Mail: Sendable, Hashable {
     /// A BCP 47 tag.
     package var locale: String
     package var asking: Asking?
+    package var suspended: Suspended?
 
     var plaintext: [UInt8] {
         JSONWriter.object { writer in
@@ -65,6 +80,11 @@ package struct Mail: Sendable, Hashable {
             writer.field("askingProvider", asking?.provider)
             writer.field("askingName", asking?.name)
             writer.field("askingFrom", asking?.from)
+            if let suspended {
+                writer.field("suspendedMethods", suspended.methods)
+                writer.field("suspendedReason", suspended.reason)
+                writer.field("suspendedUntil", suspended.until)
+            }
         }
     }
 
@@ -76,7 +96,8 @@ package struct Mail: Sendable, Hashable {
         code: String? = nil,
         link: String? = nil,
         locale: String,
-        asking: Asking? = nil
+        asking: Asking? = nil,
+        suspended: Suspended? = nil
     ) {
         self.template = template
         self.to = to
@@ -86,6 +107,7 @@ package struct Mail: Sendable, Hashable {
         self.link = link
         self.locale = locale
         self.asking = asking
+        self.suspended = suspended
     }
 
     /// `nil` for what `plaintext` did not make.
@@ -104,6 +126,12 @@ package struct Mail: Sendable, Hashable {
             locale: locale,
             asking: value["askingProvider"]?.string.map {
                 Asking(provider: $0, name: value["askingName"]?.string, from: value["askingFrom"]?.string)
+            },
+            suspended: value["suspendedMethods"]?.array.flatMap { methods in
+                guard let reason = value["suspendedReason"]?.string, let until = value["suspendedUntil"]?.string else {
+                    return nil
+                }
+                return Suspended(methods: methods.compactMap(\.string), reason: reason, until: until)
             }
         )
     }

@@ -18,6 +18,11 @@ extension AccountOperations {
         try await waitingMails(tenant: tenant).filter { $0.template == .conflictProof }
     }
 
+    /// The mails that only tell something, the oldest first. For development.
+    package func notices(tenant: TenantID) async throws -> [Mail] {
+        try await waitingMails(tenant: tenant).filter { $0.code == nil }
+    }
+
     private func waitingMails(tenant: TenantID) async throws -> [Mail] {
         try await store.waitingMessages(.mail, countMax: Self.inspectedMessagesMax, tenant: tenant).compactMap {
             message in

@@ -275,6 +275,12 @@ package struct ProjectConfigField: Sendable, Hashable {
             "A reset password leaves the account no other provider."
         ),
         .init(
+            "concord.quarantineSeconds",
+            .integer(Lifetimes.quarantineSecondsBounds),
+            .integer(Lifetimes.quarantineSeconds),
+            "How long a method that a takeover or a reset took off can come back; 0: it is gone at once."
+        ),
+        .init(
             "concord.keepsLastSignInMethod",
             .bool,
             .bool(false),

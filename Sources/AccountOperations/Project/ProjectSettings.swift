@@ -8,6 +8,8 @@ package struct ProjectSettings: Sendable, Hashable {
     package let policy: LinkPolicy
     /// How long a conflict waits for its owner.
     package let conflictLifetimeSeconds: Int64
+    /// How long a suspended method can come back; 0: nothing is suspended.
+    package let quarantineSeconds: Int64
     package let passwordPolicy: PasswordPolicy
     /// Hosts that links may lead back to, in lower case.
     package let authorizedDomains: [String]
@@ -50,6 +52,7 @@ package struct ProjectSettings: Sendable, Hashable {
         self.policy = policy
         self.conflictLifetimeSeconds =
             value(["concord", "conflictLifetimeSeconds"])?.integer ?? Lifetimes.conflictSeconds
+        self.quarantineSeconds = value(["concord", "quarantineSeconds"])?.integer ?? Lifetimes.quarantineSeconds
         self.authorizedDomains =
             stored["authorizedDomains"]?.array?.compactMap { $0.string?.lowercased() }
             ?? Self.authorizedDomainsByDefault(projectID: projectID)

@@ -17,6 +17,11 @@ package enum Lifetimes {
     static let conflictSeconds: Int64 = 3600
     static let conflictSecondsBounds: ClosedRange<Int64> = 60...30 * 86_400
 
+    /// How long a method that a takeover or a reset took off can come back, unless the project says otherwise; 0: it is gone
+    /// at once.
+    static let quarantineSeconds: Int64 = 30 * 86_400
+    static let quarantineSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
+
     /// How long the answer to a request that may be repeated is kept.
     static let keptAnswerSeconds: Int64 = 86_400
 

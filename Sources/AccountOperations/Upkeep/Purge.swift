@@ -78,8 +78,8 @@ extension AccountStore.Purgeable {
         switch self {
         case .conflicts, .codes, .messages, .finishedMessages, .webhookMessages: true
         // A count that is forgotten counts no more; a key that is published no more is only a risk; an answer that is over
-        // is told to nobody.
-        case .passwordAttempts, .signingKeys, .keptAnswers: false
+        // is told to nobody; a method that is gone is kept by nobody.
+        case .passwordAttempts, .signingKeys, .keptAnswers, .quarantinedMethods: false
         }
     }
 }

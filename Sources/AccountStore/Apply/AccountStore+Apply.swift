@@ -20,6 +20,9 @@ extension AccountStore {
         for statement in write.statements() { batch.append(statement) }
         let (user, tenant) = (write.user.id, write.user.tenant)
         announce(write.announcements, as: write.event, of: user, tenant: tenant, in: &batch)
+        let gained = write.gainedMethods
+        // After the announcements, which tell whether a method is back or new.
+        if !gained.isEmpty { batch.append(QuarantinedMethodRow.delete(gained, of: user, tenant: tenant)) }
         return try await run(batch, event: write.event, of: user, tenant: tenant)
     }
 

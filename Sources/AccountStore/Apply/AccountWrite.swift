@@ -12,6 +12,8 @@ package struct AccountWrite: Sendable {
     package var session: SessionRecord?
     package var event: AccountEvent
     package var companions: [Companion]
+    /// Until when what the write takes off the account is suspended; `nil`: it is gone at once.
+    package var quarantinedUntil: Timestamp?
 
     /// Statements of another table that belong to the same decision. Each table's file says which there are.
     ///
@@ -42,6 +44,21 @@ package struct AccountWrite: Sendable {
         self.event = event
         self.companions = companions
     }
+
+    /// The methods that the write takes off the account and that are suspended then. A mailed link is none: whoever has
+    /// the mailbox follows the next one.
+    package var quarantinedMethods: [SignInMethod] {
+        guard let previous, quarantinedUntil != nil else { return [] }
+        let left = user.account.signInMethods
+        return previous.account.signInMethods.filter { $0 != .emailLink && !left.contains($0) }
+    }
+
+    /// The methods that the write gives to an account that was there before: nothing of theirs is suspended any more.
+    var gainedMethods: [SignInMethod] {
+        guard let previous else { return [] }
+        return user.methodProofs.keys.filter { $0 != .emailLink && user.methodProofs[$0] != previous.methodProofs[$0] }
+            .sorted { $0.name < $1.name }
+    }
 }
 
 extension AccountWrite {
@@ -69,6 +86,14 @@ extension AccountWrite {
             statements.append(IdentifierRow.claim(identifier, for: id, tenant: tenant))
         }
 
+        if let previous, let quarantinedUntil {
+            // While what is suspended is there still.
+            statements += quarantinedMethods.map { method in
+                method == .password
+                    ? QuarantinedMethodRow.insertPassword(of: previous, by: event, until: quarantinedUntil)
+                    : QuarantinedMethodRow.insert(method, of: previous, by: event, until: quarantinedUntil)
+            }
+        }
         if let passwordHash {
             statements.append(
                 PasswordCredentialRow.put(

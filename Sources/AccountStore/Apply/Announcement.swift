@@ -38,30 +38,22 @@ package struct Announcement: Sendable, Hashable {
     }
 }
 
-extension AccountWrite.Companion {
-    /// Tells that `method` is suspended, in place of that it was unlinked.
-    package static func announceQuarantine(of method: SignInMethod) -> Self {
-        Self([], announcing: [.about(method, .methodQuarantined)])
-    }
-
-    /// Tells that `method` is back, in place of that it was linked.
-    package static func announceRestoration(of method: SignInMethod) -> Self {
-        Self([], announcing: [.about(method, .methodRestored)])
-    }
-}
-
 extension AccountWrite {
     /// What the write makes true, in the order in which it is told. The methods a new account begins with are no news.
+    /// Whether a provider that is linked had been suspended is found out where it is written (`insertLinked`).
     var announcements: [Announcement] {
         let announced = companions.flatMap(\.announcements)
         guard let previous else { return announced }
         let (before, after) = (previous.methodOwners, user.methodOwners)
-        let told = Set(announced.filter { $0.conflict == nil }.map(\.method))
         func changed(_ from: [SignInMethod: String], _ to: [SignInMethod: String]) -> [SignInMethod] {
-            from.filter { $0.value != to[$0.key] && !told.contains($0.key) }.keys.sorted { $0.name < $1.name }
+            from.filter { $0.value != to[$0.key] }.keys.sorted { $0.name < $1.name }
         }
-        return changed(before, after).map { .about($0, .methodUnlinked) }
-            + changed(after, before).map { .about($0, .methodLinked) } + announced
+        let suspended = quarantinedMethods
+        return changed(before, after).map {
+            .about($0, suspended.contains($0) ? .methodQuarantined : .methodUnlinked)
+        }
+            + changed(after, before).map { .about($0, event.kind == .methodRestored ? .methodRestored : .methodLinked) }
+            + announced
     }
 }
 
@@ -74,7 +66,7 @@ extension AccountEvent.Kind {
         case .conflictDeclined: .conflictDeclined
         case .conflictResolved: .conflictResolved
         case .userCreated, .signedIn, .methodLinked, .accountTakenOver, .conflictProofRequested, .conflictProofFailed,
-            .refused, .userUpdated, .sessionsRevoked, .userDeleted:
+            .refused, .userUpdated, .methodRestored, .quarantineDiscarded, .sessionsRevoked, .userDeleted:
             nil
         }
     }

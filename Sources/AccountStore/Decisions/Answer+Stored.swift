@@ -134,6 +134,7 @@ extension AccountChange {
         if !unlinkedProviders.isEmpty {
             members["unlinked"] = .array(unlinkedProviders.sorted().map { .string($0.rawValue) })
         }
+        if quarantinesRemovals { members["quarantines"] = .bool(true) }
         switch profile {
         case .keep: break
         case .fillBlanks: members["profile"] = .string("fillBlanks")

@@ -158,6 +158,14 @@ extension UpdateQuestion {
                 method: method,
                 isSessionRecent: isSessionRecent
             )
+        case .restorePassword(let account, let isQuarantined, let isSessionRecent, let isLocked, let passwordMatches):
+            .restorePassword(
+                account: names.account(account),
+                isQuarantined: isQuarantined,
+                isSessionRecent: isSessionRecent,
+                isLocked: isLocked,
+                passwordMatches: passwordMatches
+            )
         case .resetPassword(let account, let address):
             .resetPassword(account: account.map(names.account), address: names.address(address))
         case .updateByAdmin(let account, let update, let emailOwner, let phoneOwner, let identityOwner):

@@ -72,6 +72,13 @@ extension Question {
             case .administrator: writer.field("administrator", true)
             case .client(let isSessionRecent): writer.field("sessionRecent", isSessionRecent)
             }
+        case .update(.restorePassword(let account, let isQuarantined, let isSessionRecent, let isLocked, let matches)):
+            writer.field("question", "restorePassword")
+            writer.field("account", account)
+            writer.field("quarantined", isQuarantined)
+            writer.field("sessionRecent", isSessionRecent)
+            writer.field("locked", isLocked)
+            writer.field("passwordMatches", matches)
         case .update(.resetPassword(let account, let address)):
             writer.field("question", "resetPassword")
             writer.field("account", account)
@@ -187,6 +194,17 @@ extension Question {
                     enabledProviders: providers("enabledProviders"),
                     method: method,
                     isSessionRecent: isTrue("sessionRecent")
+                )
+            )
+        case "restorePassword":
+            guard let account = account("account") else { return nil }
+            self = .update(
+                .restorePassword(
+                    account: account,
+                    isQuarantined: isTrue("quarantined"),
+                    isSessionRecent: isTrue("sessionRecent"),
+                    isLocked: isTrue("locked"),
+                    passwordMatches: isTrue("passwordMatches")
                 )
             )
         case "unlink":

@@ -19,6 +19,8 @@ package struct AccountEvent: Sendable {
         case conflictResolved = "conflict-resolved"
         case conflictDeclined = "conflict-declined"
         case userUpdated = "user-updated"
+        case methodRestored = "method-restored"
+        case quarantineDiscarded = "quarantine-discarded"
         case sessionsRevoked = "sessions-revoked"
         case userDeleted = "user-deleted"
     }

@@ -77,10 +77,50 @@ struct WebhookMessageRow: RowDecodable {
         tenant: TenantID,
         at now: Timestamp
     ) -> SQL {
+        insert(
+            announcement,
+            type: "\(announcement.kind.rawValue)",
+            id: id,
+            rule: rule,
+            of: user,
+            tenant: tenant,
+            at: now
+        )
+    }
+
+    /// The same for a method that was linked. A provider whose very identity was suspended is back. The identity has to be
+    /// linked already, and what is suspended still be there.
+    static func insertLinked(
+        _ announcement: Announcement,
+        id: PostgresUUID,
+        rule: Rule,
+        of user: UserID,
+        tenant: TenantID,
+        at now: Timestamp
+    ) -> SQL {
+        let type: SQL = """
+            CASE WHEN EXISTS (SELECT 1 FROM quarantined_methods AS q JOIN linked_providers AS l
+                    ON l.tenant_id = q.tenant_id AND l.user_id = q.user_id AND l.provider_id = q.method
+                WHERE q.tenant_id = \(tenant.rawValue) AND q.user_id = \(user.rawValue)
+                    AND q.method = \(announcement.method.name) AND q.subject = l.subject AND q.expires_at > \(now.stored))
+            THEN \(Announcement.Kind.methodRestored.rawValue) ELSE \(announcement.kind.rawValue) END
+            """
+        return insert(announcement, type: type, id: id, rule: rule, of: user, tenant: tenant, at: now)
+    }
+
+    private static func insert(
+        _ announcement: Announcement,
+        type: SQL,
+        id: PostgresUUID,
+        rule: Rule,
+        of user: UserID,
+        tenant: TenantID,
+        at now: Timestamp
+    ) -> SQL {
         """
         INSERT INTO webhook_messages (endpoint_id, tenant_id, user_id, message_id, type, occurred_at, conflict_id, method,
             rule, next_attempt_at)
-        SELECT endpoint_id, \(tenant.rawValue), \(user.rawValue), \(id), \(announcement.kind.rawValue), \(now.stored),
+        SELECT endpoint_id, \(tenant.rawValue), \(user.rawValue), \(id), \(type), \(now.stored),
             \(announcement.conflict), \(announcement.method.name), \(rule.rawValue), \(now.stored)
         FROM webhook_endpoints WHERE disabled_at IS NULL
         """
@@ -196,7 +236,13 @@ extension AccountStore {
             // An event's id is random, so those that follow it are nobody else's.
             let id = PostgresUUID(high: event.id.high, low: event.id.low ^ UInt64(index))
             let insert =
-                announcement.kind == .conflictOpened ? WebhookMessageRow.insertOpened : WebhookMessageRow.insert
+                switch announcement.kind {
+                case .conflictOpened: WebhookMessageRow.insertOpened
+                case .methodLinked: WebhookMessageRow.insertLinked
+                case .conflictProven, .conflictResolved, .conflictDeclined, .methodUnlinked, .methodQuarantined,
+                    .methodRestored:
+                    WebhookMessageRow.insert
+                }
             batch.append(insert(announcement, id, event.rule, user, tenant, event.occurredAt))
         }
     }

@@ -123,10 +123,15 @@ struct Browser: Sendable {
 
     // MARK: Doing
 
-    /// Clicks the button that says `name`.
+    /// Clicks the button that says `name`; as a person would, once more where the page drew it anew meanwhile.
     func press(_ name: String) async throws {
-        let button = try await element("xpath", "//button[normalize-space()='\(name)']")
-        try await command(.POST, "/element/\(button)/click", [:])
+        for isLast in [false, false, true] {
+            let button = try await element("xpath", "//button[normalize-space()='\(name)']")
+            do {
+                try await command(.POST, "/element/\(button)/click", [:])
+                return
+            } catch let failure as BrowserFailure where !isLast && failure.isStale {}
+        }
     }
 
     /// Types into the field that has the focus.
@@ -261,4 +266,7 @@ actor Browsers {
 
 struct BrowserFailure: Error, CustomStringConvertible {
     let description: String
+
+    /// Whether an element was meant that the page has replaced since it was found (WebDriver, "stale element reference").
+    var isStale: Bool { description.contains("\"stale element reference\"") }
 }

@@ -1,0 +1,33 @@
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// The mails that only tell something and carry no code. Development only.
+    static let notices = Route(
+        .get,
+        "/emulator/v1/projects/{project}/notices",
+        service: .none,
+        access: .anyone
+    ) { request in
+        let mails = try await request.operations.notices(tenant: request.tenant)
+        return .object { writer in
+            writer.field(
+                "notices",
+                array: mails,
+                { writer, mail in
+                    writer.object { writer in
+                        writer.field("kind", mail.template.name)
+                        writer.field("email", mail.email)
+                        writer.field("locale", mail.locale)
+                        if let suspended = mail.suspended {
+                            writer.field("methods", suspended.methods)
+                            writer.field("reason", suspended.reason)
+                            writer.field("until", suspended.until)
+                        }
+                    }
+                }
+            )
+        }
+    }
+}

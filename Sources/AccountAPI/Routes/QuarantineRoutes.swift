@@ -1,0 +1,83 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+// Concord's own API for what a takeover or a reset took off one's own account. A provider comes back by being linked again;
+// a password, for whoever knows it, here.
+
+extension Route {
+    private static let quarantinePath = "/concord/v1/account/quarantine"
+
+    /// `GET /concord/v1/account/quarantine`: what is suspended, why, and until when it can come back.
+    static let quarantine = Route(.get, quarantinePath, service: .concord, access: .anyone) { request in
+        let quarantine = try await request.operations
+            .quarantine(idToken: request.sessionToken(), tenant: request.tenant)
+            .valueOrProblem()
+        return .quarantine(quarantine)
+    }
+
+    /// `POST /concord/v1/account/quarantine/password:restore`: makes the suspended password the account's again.
+    static let restorePassword = Route(
+        .post,
+        quarantinePath + "/password:restore",
+        service: .concord,
+        access: .anyone
+    ) { request in
+        let idToken = try request.sessionToken()
+        guard let password = try request.body.nonEmptyString("password") else {
+            throw Problem(.malformedRequest, "password is missing.")
+        }
+        return try await request.answer(boundTo: "", as: APIResponse.methods) { once in
+            try await request.operations.restorePassword(
+                password,
+                idToken: idToken,
+                tenant: request.tenant,
+                expectedVersion: request.expectedVersion.version(),
+                once: once
+            )
+        }
+    }
+
+    /// `DELETE /concord/v1/account/quarantine/{method}`: gives a suspended method up at once.
+    static let discardQuarantined = Route(
+        .delete,
+        quarantinePath + "/{method}",
+        service: .concord,
+        access: .anyone
+    ) { request in
+        let idToken = try request.sessionToken()
+        let method = try request.signInMethod()
+        return try await request.answer(boundTo: "", as: APIResponse.quarantine) { once in
+            try await request.operations.discardQuarantined(
+                method,
+                idToken: idToken,
+                tenant: request.tenant,
+                expectedVersion: request.expectedVersion.version(),
+                once: once
+            )
+        }
+    }
+}
+
+extension APIResponse {
+    @Sendable fileprivate static func quarantine(_ quarantine: Quarantine) -> APIResponse {
+        var response = APIResponse.object { writer in
+            writer.field(
+                "methods",
+                array: quarantine.methods,
+                { writer, suspended in
+                    writer.object { writer in
+                        writer.field("method", suspended.method.name)
+                        writer.field("reason", suspended.reason.rawValue)
+                        writer.field("decision", suspended.decision.text)
+                        writer.field("quarantineTime", RFC3339.text(suspended.quarantinedAt))
+                        writer.field("expireTime", RFC3339.text(suspended.expiresAt))
+                    }
+                }
+            )
+        }
+        response.version = quarantine.version
+        return response
+    }
+}

@@ -1,0 +1,78 @@
+/// Why a method was suspended, as its owner is told. Raw values are names on the wire.
+package enum QuarantineReason: String, Sendable, Hashable, CaseIterable {
+    /// Somebody showed for the first time to own the account's address; what was there before could be anybody's.
+    case addressProven = "address-proven"
+    /// The password was reset by mail, to be rid of whoever else could get in.
+    case passwordReset = "password-reset"
+
+    /// `rule`: the one that took the method off.
+    package init(_ rule: Rule) {
+        self =
+            switch rule {
+            case .r2, .r3, .r4: .passwordReset
+            default: .addressProven
+            }
+    }
+}
+
+/// Decides whether a suspended password becomes the account's again: rows B.
+///
+/// Total and pure; the first matching rule wins. Only passwords come back this way: a provider and a number come back by
+/// being linked again, which proves them as well as anything could. What is refused whoever signs in is refused before
+/// anybody is asked to sign in anew, and before a password is looked at.
+///
+/// - `isQuarantined`: whether a password of the account is suspended, and its time is not over.
+/// - `isSessionRecent`: whether its sign-in is recent enough for `SensitiveOperation.restoreMethod`.
+/// - `isLocked`: after too many wrong passwords for the account's address none is tried now (`PasswordAttempts`).
+/// - `passwordMatches`: whether the suspended password was given; ignored until everything before is right.
+package func decideRestorePassword(
+    policy: LinkPolicy,
+    account: Account,
+    isQuarantined: Bool,
+    isSessionRecent: Bool,
+    isLocked: Bool,
+    passwordMatches: Bool
+) -> Verdict<UpdateDecision> {
+    if let refusal = refusalOfQuarantined(.password, of: account, isQuarantined: isQuarantined) {
+        return Verdict(refusal.rule, .refuse(refusal.decision))
+    }
+    guard policy.allowsPasswordSignIn, account.email != nil else {
+        return Verdict(.b3, .refuse(.operationNotAllowed))
+    }
+    guard isSessionRecent else { return Verdict(.b4, .refuse(.credentialTooOld)) }
+    if isLocked { return Verdict(.b5, .refuse(.tooManyAttempts)) }
+    guard passwordMatches else { return Verdict(.b6, .refuse(.invalidPassword)) }
+    var change = AccountChange()
+    change.password = .set
+    return Verdict(.b7, .apply(account.id, change, issuesTokens: false))
+}
+
+/// Decides whether the user gives a suspended method up before its time is over: rows B.
+///
+/// Total and pure; the first matching rule wins.
+///
+/// - `isQuarantined`: whether the method is suspended, and its time is not over.
+/// - `isSessionRecent`: whether its sign-in is recent enough for `SensitiveOperation.restoreMethod`.
+/// - Returns: why not; `nil` when it goes.
+package func decideDiscardQuarantined(
+    _ method: SignInMethod,
+    account: Account,
+    isQuarantined: Bool,
+    isSessionRecent: Bool
+) -> Verdict<Refusal?> {
+    if let refusal = refusalOfQuarantined(method, of: account, isQuarantined: isQuarantined) {
+        return Verdict(refusal.rule, refusal.decision)
+    }
+    return isSessionRecent ? Verdict(.b8, nil) : Verdict(.b4, .credentialTooOld)
+}
+
+/// A method that the account has anew is suspended no more.
+private func refusalOfQuarantined(
+    _ method: SignInMethod,
+    of account: Account,
+    isQuarantined: Bool
+) -> Verdict<Refusal>? {
+    if account.isDisabled { return Verdict(.b1, .userDisabled) }
+    let hasMethod = method == .password ? account.hasPassword : account.signInMethods.contains(method)
+    return isQuarantined && !hasMethod ? nil : Verdict(.b2, .methodNotQuarantined)
+}

@@ -1,0 +1,206 @@
+package import AccountLinking
+import AccountStore
+
+/// A suspended method, as its owner is told.
+package struct SuspendedMethod: Sendable {
+    package let method: SignInMethod
+    package let reason: QuarantineReason
+    package let quarantinedAt: Timestamp
+    /// From then on it is gone.
+    package let expiresAt: Timestamp
+    /// Names the decision that suspended it.
+    package let decision: DecisionID
+}
+
+/// What of an account is suspended.
+package struct Quarantine: Sendable {
+    /// By name.
+    package let methods: [SuspendedMethod]
+    /// The account's; raised by every change that a decision could read.
+    package let version: Int64
+}
+
+extension AccountOperations {
+    /// `write`, with what `change` takes off the account suspended, where it says so and the project keeps such things; the
+    /// owner is told by mail.
+    func quarantining(_ write: AccountWrite, by change: AccountChange) throws -> AccountWrite {
+        let seconds = project.settings.quarantineSeconds
+        guard change.quarantinesRemovals, seconds > 0 else { return write }
+        var write = write
+        let (now, user) = (write.event.occurredAt, write.user)
+        let until = now.adding(seconds: seconds)
+        write.quarantinedUntil = until
+        let methods = write.quarantinedMethods
+        guard !methods.isEmpty, let address = user.email?.address else { return write }
+        let mail = Mail(
+            template: .methodsQuarantined,
+            to: address.raw,
+            email: address.lowercased,
+            locale: mailLocale(user.profile.language),
+            suspended: Mail.Suspended(
+                methods: methods.map(\.name),
+                reason: QuarantineReason(write.event.rule).rawValue,
+                until: RFC3339.text(until)
+            )
+        )
+        // One event, one such mail: it has the event's id.
+        let message = try mail.message(
+            id: write.event.id,
+            tenant: user.tenant,
+            createdAt: now,
+            expiresAt: until,
+            sealer: sealer
+        )
+        write.companions.append(.enqueue(message))
+        return write
+    }
+
+    /// What is suspended of the account of a session. Two round trips.
+    package func quarantine(idToken: String, tenant: TenantID) async throws -> Outcome<Quarantine> {
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial):
+            return .denied(denial)
+        case .success(let session):
+            let methods = try await store.quarantinedMethods(of: session.user.id, tenant: tenant, at: effects.now())
+            return .success(Quarantine(methods, of: session.user, version: session.user.version))
+        }
+    }
+
+    /// Makes the suspended password of a session's account its password again, for whoever knows it: rows B.
+    ///
+    /// A wrong password counts as at a sign-in. Of many callers at once one brings it back. Sessions stay.
+    ///
+    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. `once`: where the caller may repeat the
+    /// request.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    package func restorePassword(
+        _ password: String,
+        idToken: String,
+        tenant: TenantID,
+        expectedVersion: Int64?,
+        once: Once<AccountMethods>? = nil
+    ) async throws -> Outcome<AccountMethods> {
+        try await decideAndApply(
+            onAccountOf: idToken,
+            for: .restoreMethod,
+            tenant: tenant,
+            expectedVersion: expectedVersion,
+            once: once
+        ) { user, challenge, attempt in
+            var found: QuarantinedPassword?
+            if let address = user.email?.address {
+                found = try await store.quarantinedPassword(
+                    of: user.id,
+                    address: address,
+                    tenant: tenant,
+                    at: effects.now()
+                )
+            }
+            func question(passwordMatches: Bool) -> UpdateQuestion {
+                .restorePassword(
+                    account: user.account,
+                    isQuarantined: found != nil,
+                    isSessionRecent: challenge == nil,
+                    isLocked: found?.attempts.isLocked ?? false,
+                    passwordMatches: passwordMatches
+                )
+            }
+            // Asked first as if the password were right: where that would not help, it costs no hash.
+            var plan = UpdatePlan(user.account)
+            plan.ask(question(passwordMatches: true), policy)
+            if plan.refusal == nil, let found {
+                let matches = try await passwords.verify(password, against: found.hash)
+                plan = UpdatePlan(user.account)
+                plan.ask(question(passwordMatches: matches), policy)
+            }
+            if let refusal = plan.refusal?.decision {
+                if refusal.saysPasswordIsWrong, let address = user.email?.address,
+                    try await !store.countWrongPassword(for: address, tenant: tenant, at: effects.now())
+                {
+                    return nil
+                }
+                try await keepRefusal(plan, of: user)
+                return .denied(denial(refusal, challenge))
+            }
+            guard let found, let address = user.email?.address else { throw UnexpectedDecision(.b2) }
+            if let objection = objection(toSignInWith: password) { return .denied(objection) }
+            var attempt = attempt
+            attempt.kind = .methodRestored
+            attempt.passwordHash = found.hash
+            let changed = user.applying(plan.change, attempt.context)
+            let methods = methods(of: changed, version: user.version + 1)
+            let unlocked = AccountWrite.Companion.requireUnlocked(address, tenant: tenant, at: effects.now())
+            let applied = try await apply(
+                changed,
+                previous: user,
+                plan: plan,
+                otherwise: .b7,
+                attempt,
+                companions: [unlocked]
+                    + keeping(methods, for: once, of: user.id, tenant: tenant, at: attempt.now)
+            )
+            return applied.map { _ in .success(methods) }
+        }
+    }
+
+    /// Gives a suspended method of a session's account up before its time is over.
+    ///
+    /// `expectedVersion` and `once` as in `restorePassword`.
+    /// - Throws: `Contention`, or what the database could not do.
+    package func discardQuarantined(
+        _ method: SignInMethod,
+        idToken: String,
+        tenant: TenantID,
+        expectedVersion: Int64?,
+        once: Once<Quarantine>? = nil
+    ) async throws -> Outcome<Quarantine> {
+        let event = effects.newEventID()
+        return try await decideAndApply(
+            onAccountOf: idToken,
+            for: .restoreMethod,
+            tenant: tenant,
+            expectedVersion: expectedVersion,
+            once: once
+        ) { user, challenge, attempt in
+            let suspended = try await store.quarantinedMethods(of: user.id, tenant: tenant, at: attempt.now)
+            let verdict = decideDiscardQuarantined(
+                method,
+                account: user.account,
+                isQuarantined: suspended.contains { $0.method == method },
+                isSessionRecent: challenge == nil
+            )
+            if let refusal = verdict.decision { return .denied(denial(refusal, challenge)) }
+            let left = Quarantine(suspended.filter { $0.method != method }, of: user, version: user.version + 1)
+            let write = AccountWrite(
+                previous: user,
+                user: user,
+                event: AccountEvent(
+                    id: event,
+                    occurredAt: attempt.now,
+                    kind: .quarantineDiscarded,
+                    rule: verdict.rule
+                ),
+                companions: [.discardQuarantined(method, of: user)]
+                    + (try keeping(left, for: once, of: user.id, tenant: tenant, at: attempt.now))
+            )
+            return try await store.apply(write) == .applied ? .success(left) : nil
+        }
+    }
+}
+
+extension Quarantine {
+    fileprivate init(_ methods: [QuarantinedMethod], of user: UserRecord, version: Int64) {
+        self.init(
+            methods: methods.map {
+                SuspendedMethod(
+                    method: $0.method,
+                    reason: QuarantineReason($0.rule),
+                    quarantinedAt: $0.quarantinedAt,
+                    expiresAt: $0.expiresAt,
+                    decision: DecisionID($0.event)
+                )
+            },
+            version: version
+        )
+    }
+}

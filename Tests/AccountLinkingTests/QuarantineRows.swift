@@ -1,0 +1,90 @@
+import AccountLinking
+import Testing
+
+/// Rows B: what becomes of a method that a takeover or a reset took off.
+struct QuarantineRows {
+    private let account = Account.fixture("a", email: ann, proof: .provider(.google), providers: [.google: "g"])
+
+    private func restore(
+        _ account: Account,
+        policy: LinkPolicy = LinkPolicy(),
+        quarantined: Bool = true,
+        recent: Bool = true,
+        locked: Bool = false,
+        right: Bool = true
+    ) -> Verdict<UpdateDecision> {
+        decideRestorePassword(
+            policy: policy,
+            account: account,
+            isQuarantined: quarantined,
+            isSessionRecent: recent,
+            isLocked: locked,
+            passwordMatches: right
+        )
+    }
+
+    private func discard(
+        _ method: SignInMethod,
+        of account: Account,
+        quarantined: Bool = true,
+        recent: Bool = true
+    ) -> Verdict<Refusal?> {
+        decideDiscardQuarantined(method, account: account, isQuarantined: quarantined, isSessionRecent: recent)
+    }
+
+    @Test func `B1: nobody does anything about a disabled account`() {
+        let disabled = Account.fixture("a", email: ann, disabled: true)
+        #expect(restore(disabled) == Verdict(.b1, .refuse(.userDisabled)))
+        #expect(discard(.password, of: disabled) == Verdict(.b1, .userDisabled))
+    }
+
+    @Test func `B2: what is not suspended, or there anew, neither comes back nor goes`() {
+        let refused = Verdict<UpdateDecision>(.b2, .refuse(.methodNotQuarantined))
+        #expect(restore(account, quarantined: false) == refused)
+        #expect(restore(.fixture("a", email: ann, password: true)) == refused)
+        #expect(restore(.fixture("a", password: true)) == refused, "a password without an address is one as well")
+        let gone = Verdict<Refusal?>(.b2, .methodNotQuarantined)
+        #expect(discard(.password, of: account, quarantined: false) == gone)
+        #expect(discard(.provider(.google), of: account) == gone)
+        #expect(discard(.password, of: .fixture("a", password: true)) == gone)
+    }
+
+    @Test func `B3: a password that could not sign in does not come back`() {
+        let refused = Verdict<UpdateDecision>(.b3, .refuse(.operationNotAllowed))
+        var noPasswords = LinkPolicy()
+        noPasswords.allowsPasswordSignIn = false
+        #expect(restore(account, policy: noPasswords) == refused)
+        #expect(restore(.fixture("a", providers: [.google: "g"]), recent: false) == refused)
+    }
+
+    @Test func `B4 and B5: the sign-in has to be recent and the address open, before any password is looked at`() {
+        for right in [true, false] {
+            for locked in [true, false] {
+                let stale = restore(account, recent: false, locked: locked, right: right)
+                #expect(stale == Verdict(.b4, .refuse(.credentialTooOld)))
+            }
+            #expect(restore(account, locked: true, right: right) == Verdict(.b5, .refuse(.tooManyAttempts)))
+        }
+        #expect(discard(.password, of: account, recent: false) == Verdict(.b4, .credentialTooOld))
+    }
+
+    @Test func `B6 and B7: who knows the password has it back, and sessions stay`() {
+        #expect(restore(account, right: false) == Verdict(.b6, .refuse(.invalidPassword)))
+        var change = AccountChange()
+        change.password = .set
+        #expect(restore(account) == Verdict(.b7, .apply(user("a"), change, issuesTokens: false)))
+    }
+
+    @Test func `B8: a suspended method is given up`() {
+        #expect(discard(.password, of: account) == Verdict(.b8, nil))
+        #expect(discard(.phone, of: account) == Verdict(.b8, nil))
+        #expect(discard(.provider(.facebook), of: account) == Verdict(.b8, nil))
+    }
+
+    @Test func `the owner is told whether it was a reset or the first proof`() {
+        let reset: Set<Rule> = [.r2, .r3, .r4]
+        for rule in Rule.allCases {
+            #expect(QuarantineReason(rule) == (reset.contains(rule) ? .passwordReset : .addressProven))
+        }
+    }
+}
