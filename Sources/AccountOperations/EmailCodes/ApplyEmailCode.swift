@@ -10,6 +10,15 @@ package struct AppliedEmailCode: Sendable {
     package let newEmail: String?
 }
 
+/// A code, judged with the account it is about.
+struct JudgedEmailCode: Sendable {
+    /// As it was loaded; `nil` when it is gone.
+    let user: UserRecord?
+    let verdict: Verdict<UpdateDecision>
+    /// What is kept of the question, where anything is.
+    var decisions: [DecisionRecord] = []
+}
+
 extension AccountOperations {
     /// Applies a code that verifies, changes or brings back an address (`accounts:update` with an `oobCode`).
     ///
@@ -30,7 +39,8 @@ extension AccountOperations {
             case .denied(let denial): return .denied(denial)
             case .success(let found): code = found
             }
-            let (user, verdict) = try await judge(code)
+            let judged = try await judge(code)
+            let (user, verdict) = (judged.user, judged.verdict)
             switch verdict.decision {
             case .refuse(let refusal):
                 guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
@@ -56,28 +66,33 @@ extension AccountOperations {
         }
     }
 
-    /// What the rules say to a code about an account's address, with the account as it was loaded.
-    func judge(_ code: EmailCodeRecord) async throws -> (user: UserRecord?, verdict: Verdict<UpdateDecision>) {
+    /// What the rules say to a code about an account's address.
+    func judge(_ code: EmailCodeRecord) async throws -> JudgedEmailCode {
         var user: UserRecord?
         if let id = code.user { user = try await store.user(id, tenant: code.tenant) }
         switch code.kind {
         case .passwordReset:
-            return (user, decideResetPassword(policy: policy, account: user?.account, address: code.email))
+            let policy = policy
+            let question = UpdateQuestion.resetPassword(account: user?.account, address: code.email)
+            let decision = DecisionRecord(.update(question), under: policy)
+            return JudgedEmailCode(user: user, verdict: question.verdict(policy), decisions: [decision])
         case .verifyEmail:
-            return (user, decideVerifyEmail(account: user?.account, address: code.email))
+            return JudgedEmailCode(user: user, verdict: decideVerifyEmail(account: user?.account, address: code.email))
         case .verifyAndChangeEmail:
             guard let newEmail = code.newEmail, let epoch = code.sessionEpoch else { break }
             let owner = try await store.user(owning: .email(newEmail), tenant: code.tenant)
             let change = EmailCodeChange.verifyAndChange(to: newEmail, sentFor: code.email, sessionEpoch: epoch)
-            return (user, decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account))
+            let verdict = decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account)
+            return JudgedEmailCode(user: user, verdict: verdict)
         case .recoverEmail:
             // An account that was made anew under the id of a deleted one never had this address.
             if user?.initialEmail.flatMap(EmailAddress.init) != code.email { user = nil }
             let owner = try await store.user(owning: .email(code.email), tenant: code.tenant)
             let change = EmailCodeChange.recover(initial: code.email)
-            return (user, decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account))
+            let verdict = decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account)
+            return JudgedEmailCode(user: user, verdict: verdict)
         case .emailSignIn: break
         }
-        return (user, Verdict(.u12, .refuse(.invalidEmailCode)))
+        return JudgedEmailCode(user: user, verdict: Verdict(.u12, .refuse(.invalidEmailCode)))
     }
 }

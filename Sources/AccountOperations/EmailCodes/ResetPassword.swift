@@ -29,16 +29,13 @@ extension AccountOperations {
             case .denied(let denial): return .denied(denial)
             case .success(let found): code = found
             }
-            let policy = policy
-            var user: UserRecord?
-            if let id = code.user { user = try await store.user(id, tenant: code.tenant) }
-            let question = UpdateQuestion.resetPassword(account: user?.account, address: code.email)
-            let verdict = question.verdict(policy)
+            let judged = try await judge(code)
+            let verdict = judged.verdict
             switch verdict.decision {
             case .refuse(let refusal): return .denied(.refusal(refusal))
             case .unchanged: throw UnexpectedDecision(verdict.rule)
             case .apply(_, let change, issuesTokens: _):
-                guard let user else { throw UnexpectedDecision(verdict.rule) }
+                guard let user = judged.user else { throw UnexpectedDecision(verdict.rule) }
                 // Where the reset first proves the address, the change voids the recovery code as well.
                 let void = AccountWrite.Companion.voidEmailCodes(
                     of: user.id,
@@ -53,7 +50,7 @@ extension AccountOperations {
                     using: code,
                     use,
                     passwordHash: hash,
-                    decisions: [DecisionRecord(.update(question), under: policy)],
+                    decisions: judged.decisions,
                     companions: [void]
                 )
                 return changed == nil ? nil : .success(code)
