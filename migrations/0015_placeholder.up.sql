@@ -1,0 +1,2 @@
+-- Holds the number of a migration that is made elsewhere; never to be released.
+SELECT 1;
