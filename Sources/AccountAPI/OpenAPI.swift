@@ -781,6 +781,7 @@ enum OpenAPI {
                       "urn:concord:problem:refused",
                       "urn:concord:problem:second-factor-required",
                       "urn:concord:problem:too-many-attempts",
+                      "urn:concord:problem:too-many-mails",
                       "urn:concord:problem:unavailable",
                       "urn:concord:problem:user-disabled",
                       "urn:concord:problem:users-locked-out",

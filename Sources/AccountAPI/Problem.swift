@@ -29,6 +29,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case refused = "refused"
     case secondFactorRequired = "second-factor-required"
     case tooManyAttempts = "too-many-attempts"
+    case tooManyMails = "too-many-mails"
     case unavailable = "unavailable"
     case userDisabled = "user-disabled"
     case usersLockedOut = "users-locked-out"
@@ -60,6 +61,7 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .refused: "The request is refused"
         case .secondFactorRequired: "The account asks for its second factor"
         case .tooManyAttempts: "Too many attempts"
+        case .tooManyMails: "Too many mails about the account were asked for"
         case .unavailable: "The service is away for a moment"
         case .userDisabled: "The account is disabled"
         case .usersLockedOut: "Users have no other sign-in method that works"
@@ -81,10 +83,18 @@ struct Problem: Error, Sendable {
     var lockedOut: LockedOutUsers?
     /// Everything that is wrong with what was sent, where more than one thing may be.
     var errors: [String] = []
+    /// When to come back (RFC 9110 §10.2.3); `nil` where waiting changes nothing.
+    var retryAfterSeconds: Int64?
 
     init(_ type: ProblemType, _ detail: String? = nil) {
         self.type = type
         self.detail = detail
+        if type == .unavailable { retryAfterSeconds = 1 }
+    }
+
+    fileprivate init(_ type: ProblemType, retryAfterSeconds: Int64) {
+        self.init(type)
+        self.retryAfterSeconds = retryAfterSeconds
     }
 
     /// The sign-in of the session is too old for what it asks.
@@ -161,6 +171,7 @@ extension ConflictRefusal {
         case .unproven: Problem(.proofRequired)
         case .wrongAnswer: Problem(.wrongProof)
         case .tooManyAttempts: Problem(.tooManyAttempts)
+        case .tooManyMails(let waitSeconds): Problem(.tooManyMails, retryAfterSeconds: waitSeconds)
         case .proofExpired: Problem(.proofExpired, "Ask for a new one.")
         case .proofStale: Problem(.proofStale, "Ask for a new one.")
         case .secondFactorRequired: Problem(.secondFactorRequired)

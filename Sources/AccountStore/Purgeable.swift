@@ -19,6 +19,8 @@ extension AccountStore {
         case signingKeys
         /// Kept for no repeated request any more.
         case keptAnswers
+        /// Mails about conflicts that count no more.
+        case proofMails
 
         fileprivate func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
             switch self {
@@ -30,6 +32,7 @@ extension AccountStore {
             case .passwordAttempts: PasswordAttemptRow.deleteForgotten(before: cutoff, rowsMax: rowsMax)
             case .signingKeys: SigningKeyRow.deleteRetired(before: cutoff, rowsMax: rowsMax)
             case .keptAnswers: KeptAnswerRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .proofMails: ProofMailRow.deleteFree(before: cutoff, rowsMax: rowsMax)
             }
         }
     }
