@@ -233,8 +233,9 @@ enum OpenAPI {
               },
               "post": {
                 "operationId": "addWebhook",
-                "summary": "Adds an endpoint. Its secret is told now and never again.",
+                "summary": "Adds an endpoint. Its secret is told now and, but to a repeated request, never again.",
                 "security": [{"operator": []}],
+                "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
                 "requestBody": {
                   "required": true,
                   "content": {
@@ -257,7 +258,10 @@ enum OpenAPI {
                 "operationId": "deleteWebhook",
                 "summary": "Deletes an endpoint, with what waits for it.",
                 "security": [{"operator": []}],
-                "parameters": [{"$ref": "#/components/parameters/WebhookID"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/WebhookID"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "responses": {
                   "200": {
                     "description": "Deleted.",
@@ -272,7 +276,10 @@ enum OpenAPI {
                 "operationId": "rotateWebhookSecret",
                 "summary": "Makes another secret. For a day both sign.",
                 "security": [{"operator": []}],
-                "parameters": [{"$ref": "#/components/parameters/WebhookID"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/WebhookID"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
                 "responses": {
                   "200": {
@@ -288,7 +295,10 @@ enum OpenAPI {
                 "operationId": "enableWebhook",
                 "summary": "Has an endpoint that is off be sent to again.",
                 "security": [{"operator": []}],
-                "parameters": [{"$ref": "#/components/parameters/WebhookID"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/WebhookID"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
                 "responses": {
                   "200": {

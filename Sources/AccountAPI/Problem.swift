@@ -156,6 +156,7 @@ extension Outcome {
         case .denied(.usersLockedOut(let users)): throw Problem(users)
         case .denied(.idempotencyKeyReused): throw Problem(.idempotencyKeyReused)
         case .denied(.conflict(let refusal)): throw refusal.problem
+        case .denied(.webhook(let denial)): throw denial.problem
         case .denied(.versionMismatch): throw Problem(.versionMismatch)
         case .denied(let denial): throw Problem(denial.apiError)
         }
@@ -181,6 +182,16 @@ extension ConflictRefusal {
         case .refused(.userDisabled): Problem(.userDisabled)
         case .refused(.federatedIdentityAlreadyLinked): Problem(.identityInUse)
         case .refused(let refusal): Problem(refusal.apiError)
+        }
+    }
+}
+
+extension WebhookDenial {
+    fileprivate var problem: Problem {
+        switch self {
+        case .refusedURL: Problem(.malformedRequest, "url must be an HTTPS URL of at most 2048 bytes.")
+        case .tooMany: Problem(.refused, "There are ten already.")
+        case .unknown: Problem(.noSuchRoute, "There is no such webhook.")
         }
     }
 }

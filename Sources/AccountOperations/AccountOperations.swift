@@ -78,6 +78,7 @@ package enum Denial: Error, Sendable, Hashable {
     case providerNotRegistered
     /// No other method that works would be left to these.
     case usersLockedOut(LockedOutUsers)
+    case webhook(WebhookDenial)
     case emailCode(EmailCodeDenial)
     /// The provider's credential proves nothing.
     case invalidCredential(InvalidCredential)
