@@ -69,10 +69,12 @@ extension AccountOperations {
                 ),
                 policy
             )
-            if let refusal = plan.refusal?.decision {
+            if let refusal = plan.refusal {
                 try await keepRefusal(plan, of: user)
-                if refusal == .credentialTooOld, let challenge { return .denied(.reauthenticationRequired(challenge)) }
-                return .denied(.refusal(refusal))
+                guard refusal.decision == .credentialTooOld, let challenge else {
+                    return refused(.refusal(refusal.decision), by: refusal.rule)
+                }
+                return refused(.reauthenticationRequired(challenge), by: refusal.rule)
             }
             if plan.change.isEmpty { return .success(methods(of: user, version: user.version)) }
             let changed = user.applying(plan.change, attempt.context)

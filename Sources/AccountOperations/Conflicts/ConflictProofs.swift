@@ -115,10 +115,10 @@ extension AccountOperations {
             )
             let place: Int
             switch verdict.decision {
-            case .refuse(let refusal): return .denied(.conflict(refusal))
+            case .refuse(let refusal): return refused(.conflict(refusal), by: verdict.rule)
             case .mail(let free): place = free
             }
-            guard let user = loaded.user else { return .denied(.conflict(.unknown)) }
+            guard let user = loaded.user else { return refused(.conflict(.unknown), by: .q1) }
             let credential = try open(loaded.conflict)
             var conflict = loaded.conflict
             conflict.state = .open
@@ -205,7 +205,7 @@ extension AccountOperations {
             var conflict = loaded.conflict
             switch verdict.decision {
             case .refuse(let refusal):
-                return .denied(.conflict(refusal))
+                return refused(.conflict(refusal), by: verdict.rule)
             case .wrong:
                 conflict.proof?.facts.attempts += 1
                 let event = AccountEvent(
@@ -263,10 +263,10 @@ extension AccountOperations {
                 now: now
             )
             if case .refuse(let refusal) = verdict.decision {
-                if refusal == .refused(.credentialTooOld), let challenge {
-                    return .denied(.reauthenticationRequired(challenge))
+                guard refusal == .refused(.credentialTooOld), let challenge else {
+                    return refused(.conflict(refusal), by: verdict.rule)
                 }
-                return .denied(.conflict(refusal))
+                return refused(.reauthenticationRequired(challenge), by: verdict.rule)
             }
             let user: UserRecord
             switch session.stillHolds(loaded.user) {
