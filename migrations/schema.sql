@@ -185,6 +185,14 @@ CREATE TABLE public.project_config_versions (
     CONSTRAINT project_config_versions_version_check CHECK ((version > 0))
 );
 
+CREATE TABLE public.proof_mails (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    place integer NOT NULL,
+    free_at timestamp with time zone NOT NULL,
+    CONSTRAINT proof_mails_place_check CHECK (((place >= 1) AND (place <= 10)))
+);
+
 CREATE TABLE public.provider_configs (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     provider_id text NOT NULL COLLATE pg_catalog."C",
@@ -414,6 +422,9 @@ ALTER TABLE ONLY public.project_config
 ALTER TABLE ONLY public.project_config_versions
     ADD CONSTRAINT project_config_versions_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY public.proof_mails
+    ADD CONSTRAINT proof_mails_pkey PRIMARY KEY (tenant_id, user_id, place);
+
 ALTER TABLE ONLY public.provider_configs
     ADD CONSTRAINT provider_configs_pkey PRIMARY KEY (tenant_id, provider_id);
 
@@ -477,6 +488,8 @@ CREATE INDEX outbox_due ON public.outbox USING btree (next_attempt_at) WHERE (st
 
 CREATE INDEX password_attempts_by_end ON public.password_attempts USING btree (forgotten_at);
 
+CREATE INDEX proof_mails_by_end ON public.proof_mails USING btree (free_at);
+
 CREATE INDEX quarantined_methods_by_expiry ON public.quarantined_methods USING btree (expires_at);
 
 CREATE INDEX users_by_initial_email ON public.users USING btree (tenant_id, lower((initial_email COLLATE "C"))) WHERE (initial_email IS NOT NULL);
@@ -497,6 +510,9 @@ ALTER TABLE ONLY public.linked_providers
 
 ALTER TABLE ONLY public.password_credentials
     ADD CONSTRAINT password_credentials_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.proof_mails
+    ADD CONSTRAINT proof_mails_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.quarantined_methods
     ADD CONSTRAINT quarantined_methods_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;

@@ -299,7 +299,7 @@ extension APIError {
         case .versionMismatch: .preconditionFailed
         case .requestTooLarge: .contentTooLarge
         case .idempotencyKeyReused: .unprocessableContent
-        case .tooManyAttempts: .tooManyRequests
+        case .tooManyAttempts, .tooManyMails: .tooManyRequests
         case .internalError: .internalServerError
         case .unavailable: .serviceUnavailable
         }

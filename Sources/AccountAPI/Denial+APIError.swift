@@ -20,7 +20,7 @@ extension Denial {
         case .invalidRefreshToken: .code(.invalidRefreshToken)
         case .invalidPendingToken, .conflict, .versionMismatch: .code(.invalidPendingToken)
         case .reauthenticationRequired: .code(.credentialTooOldLoginAgain)
-        case .answeredBefore: .unexpected
+        case .answeredBefore, .webhook: .unexpected
         case .idempotencyKeyReused: .invalidArgument("the Idempotency-Key was used for another request")
         case .providerNotRegistered: .code(.configurationNotFound)
         case .usersLockedOut: .code(.lastSignInMethod)

@@ -138,7 +138,9 @@ extension Edge {
             body: ByteBuffer(bytes: problem.body)
         )
         if let challenge = problem.challenge { response.headers.add(name: "WWW-Authenticate", value: challenge) }
-        if problem.type == .unavailable { response.headers.add(name: "Retry-After", value: "1") }
+        if let seconds = problem.retryAfterSeconds {
+            response.headers.add(name: "Retry-After", value: String(seconds))
+        }
         return response
     }
 }

@@ -293,8 +293,9 @@ enum OpenAPI {
               },
               "post": {
                 "operationId": "addWebhook",
-                "summary": "Adds an endpoint. Its secret is told now and never again.",
+                "summary": "Adds an endpoint. Its secret is told now and, but to a repeated request, never again.",
                 "security": [{"operator": []}],
+                "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
                 "requestBody": {
                   "required": true,
                   "content": {
@@ -317,7 +318,10 @@ enum OpenAPI {
                 "operationId": "deleteWebhook",
                 "summary": "Deletes an endpoint, with what waits for it.",
                 "security": [{"operator": []}],
-                "parameters": [{"$ref": "#/components/parameters/WebhookID"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/WebhookID"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "responses": {
                   "200": {
                     "description": "Deleted.",
@@ -332,7 +336,10 @@ enum OpenAPI {
                 "operationId": "rotateWebhookSecret",
                 "summary": "Makes another secret. For a day both sign.",
                 "security": [{"operator": []}],
-                "parameters": [{"$ref": "#/components/parameters/WebhookID"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/WebhookID"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
                 "responses": {
                   "200": {
@@ -348,7 +355,10 @@ enum OpenAPI {
                 "operationId": "enableWebhook",
                 "summary": "Has an endpoint that is off be sent to again.",
                 "security": [{"operator": []}],
-                "parameters": [{"$ref": "#/components/parameters/WebhookID"}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/WebhookID"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
                 "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
                 "responses": {
                   "200": {
@@ -873,6 +883,7 @@ enum OpenAPI {
                       "urn:concord:problem:refused",
                       "urn:concord:problem:second-factor-required",
                       "urn:concord:problem:too-many-attempts",
+                      "urn:concord:problem:too-many-mails",
                       "urn:concord:problem:unavailable",
                       "urn:concord:problem:user-disabled",
                       "urn:concord:problem:users-locked-out",

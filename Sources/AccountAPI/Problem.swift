@@ -29,6 +29,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case refused = "refused"
     case secondFactorRequired = "second-factor-required"
     case tooManyAttempts = "too-many-attempts"
+    case tooManyMails = "too-many-mails"
     case unavailable = "unavailable"
     case userDisabled = "user-disabled"
     case usersLockedOut = "users-locked-out"
@@ -60,6 +61,7 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .refused: "The request is refused"
         case .secondFactorRequired: "The account asks for its second factor"
         case .tooManyAttempts: "Too many attempts"
+        case .tooManyMails: "Too many mails about the account were asked for"
         case .unavailable: "The service is away for a moment"
         case .userDisabled: "The account is disabled"
         case .usersLockedOut: "Users have no other sign-in method that works"
@@ -81,10 +83,18 @@ struct Problem: Error, Sendable {
     var lockedOut: LockedOutUsers?
     /// Everything that is wrong with what was sent, where more than one thing may be.
     var errors: [String] = []
+    /// When to come back (RFC 9110 §10.2.3); `nil` where waiting changes nothing.
+    var retryAfterSeconds: Int64?
 
     init(_ type: ProblemType, _ detail: String? = nil) {
         self.type = type
         self.detail = detail
+        if type == .unavailable { retryAfterSeconds = 1 }
+    }
+
+    fileprivate init(_ type: ProblemType, retryAfterSeconds: Int64) {
+        self.init(type)
+        self.retryAfterSeconds = retryAfterSeconds
     }
 
     /// The sign-in of the session is too old for what it asks.
@@ -146,6 +156,7 @@ extension Outcome {
         case .denied(.usersLockedOut(let users)): throw Problem(users)
         case .denied(.idempotencyKeyReused): throw Problem(.idempotencyKeyReused)
         case .denied(.conflict(let refusal)): throw refusal.problem
+        case .denied(.webhook(let denial)): throw denial.problem
         case .denied(.versionMismatch): throw Problem(.versionMismatch)
         case .denied(.refusal(.methodNotQuarantined)): throw Problem(.noSuchRoute, "No such method is suspended.")
         case .denied(.refusal(.invalidPassword)): throw Problem(.wrongProof)
@@ -163,6 +174,7 @@ extension ConflictRefusal {
         case .unproven: Problem(.proofRequired)
         case .wrongAnswer: Problem(.wrongProof)
         case .tooManyAttempts: Problem(.tooManyAttempts)
+        case .tooManyMails(let waitSeconds): Problem(.tooManyMails, retryAfterSeconds: waitSeconds)
         case .proofExpired: Problem(.proofExpired, "Ask for a new one.")
         case .proofStale: Problem(.proofStale, "Ask for a new one.")
         case .secondFactorRequired: Problem(.secondFactorRequired)
@@ -172,6 +184,16 @@ extension ConflictRefusal {
         case .refused(.userDisabled): Problem(.userDisabled)
         case .refused(.federatedIdentityAlreadyLinked): Problem(.identityInUse)
         case .refused(let refusal): Problem(refusal.apiError)
+        }
+    }
+}
+
+extension WebhookDenial {
+    fileprivate var problem: Problem {
+        switch self {
+        case .refusedURL: Problem(.malformedRequest, "url must be an HTTPS URL of at most 2048 bytes.")
+        case .tooMany: Problem(.refused, "There are ten already.")
+        case .unknown: Problem(.noSuchRoute, "There is no such webhook.")
         }
     }
 }

@@ -55,9 +55,9 @@ extension AccountOperations {
                 ),
                 policy
             )
-            if let refusal = plan.refusal?.decision {
+            if let refusal = plan.refusal {
                 try await keepRefusal(plan, of: user)
-                return .denied(denial(refusal, challenge))
+                return refused(refusal, challenge)
             }
             if plan.change.isEmpty { return .success(methods(of: user, version: user.version)) }
             let changed = user.applying(plan.change, attempt.context)
@@ -110,10 +110,12 @@ extension AccountOperations {
         }
     }
 
-    /// What says no to a session, with what it can do about it.
-    func denial(_ refusal: Refusal, _ challenge: ReauthenticationChallenge?) -> Denial {
-        if refusal == .credentialTooOld, let challenge { return .reauthenticationRequired(challenge) }
-        return .refusal(refusal)
+    /// Says no to a session, with what it can do about it.
+    func refused<Value>(_ refusal: Verdict<Refusal>, _ challenge: ReauthenticationChallenge?) -> Outcome<Value> {
+        guard refusal.decision == .credentialTooOld, let challenge else {
+            return refused(.refusal(refusal.decision), by: refusal.rule)
+        }
+        return refused(.reauthenticationRequired(challenge), by: refusal.rule)
     }
 
     func methods(of user: UserRecord, version: Int64) -> AccountMethods {

@@ -32,8 +32,8 @@ package struct AccountOperations: Sendable {
         sealer: Sealer,
         mailLinks: MailLinks,
         effects: Effects,
-        webhooks: any WebhookSending = HTTPWebhookSender(),
-        metrics: OperationMetrics = OperationMetrics()
+        webhooks: any WebhookSending,
+        metrics: OperationMetrics
     ) {
         self.store = store
         self.project = project
@@ -78,6 +78,7 @@ package enum Denial: Error, Sendable, Hashable {
     case providerNotRegistered
     /// No other method that works would be left to these.
     case usersLockedOut(LockedOutUsers)
+    case webhook(WebhookDenial)
     case emailCode(EmailCodeDenial)
     /// The provider's credential proves nothing.
     case invalidCredential(InvalidCredential)
@@ -125,5 +126,11 @@ extension AccountOperations {
             try await Task.sleep(for: .microseconds(jitter))
         }
         throw Contention()
+    }
+
+    /// Says no because a rule does, and counts that: each such "no" leaves the operations through here, once.
+    func refused<Value>(_ denial: Denial, by rule: Rule) -> Outcome<Value> {
+        metrics.decided(rule)
+        return .denied(denial)
     }
 }

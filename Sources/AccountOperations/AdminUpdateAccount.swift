@@ -47,12 +47,14 @@ extension AccountOperations {
         tenant: TenantID
     ) async throws -> Outcome<Updated> {
         // A look first, in the order of the answers: hashing for what will be refused would be work for nothing.
-        guard let found = try await store.user(id, tenant: tenant) else { return .denied(.refusal(.userNotFound)) }
+        guard let found = try await store.user(id, tenant: tenant) else {
+            return refused(.refusal(.userNotFound), by: .x1)
+        }
         var email: EmailAddress?
         if let raw = request.email {
             guard let address = EmailAddress(raw) else { return .denied(.invalidEmail) }
             let owner = try await store.user(owning: .email(address), tenant: tenant)
-            if let owner, owner.id != found.id { return .denied(.refusal(.emailExists)) }
+            if let owner, owner.id != found.id { return refused(.refusal(.emailExists), by: .x2) }
             email = address
         }
         if let password = request.password, let objection = objection(toNew: password) { return .denied(objection) }
@@ -95,7 +97,9 @@ extension AccountOperations {
         tenant: TenantID,
         _ attempt: UpdateAttempt
     ) async throws -> Outcome<Updated>? {
-        guard let user = try await store.user(id, tenant: tenant) else { return .denied(.refusal(.userNotFound)) }
+        guard let user = try await store.user(id, tenant: tenant) else {
+            return refused(.refusal(.userNotFound), by: .x1)
+        }
         let question = UpdateQuestion.updateByAdmin(
             account: user.account,
             update: update,
@@ -115,7 +119,7 @@ extension AccountOperations {
         plan.ask(removal, policy)
         if let refusal = plan.refusal {
             try await keepRefusal(plan, of: user)
-            return .denied(.refusal(refusal.decision))
+            return refused(.refusal(refusal.decision), by: refusal.rule)
         }
         var changed = user.applying(plan.change, attempt.context)
         request.edit(&changed, linkedBefore: user.linkedProviders, at: attempt.now)

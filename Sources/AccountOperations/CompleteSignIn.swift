@@ -102,8 +102,7 @@ extension AccountOperations {
             if attempt.keepsRefusals, let user = loaded.lazy.compactMap(\.self).first {
                 try await store.keep(attempt.event(.refused, verdict.rule), of: user.id, tenant: user.tenant)
             }
-            metrics.decided(verdict.rule)
-            return .denied(.refusal(refusal))
+            return refused(.refusal(refusal), by: verdict.rule)
         case .conflict, .secondFactorRequired: throw UnexpectedDecision(verdict.rule)
         case .createUser(let change):
             previous = nil

@@ -27,13 +27,13 @@ extension AccountOperations {
         guard let id = request.id ?? UserID(effects.newLocalID()) else { throw UnexpectedDecision(.p12) }
         // In the order of the answers: the id, the number, the address, the password (`spec/01` §2.1).
         if let given = request.id, try await store.user(given, tenant: tenant) != nil {
-            return .denied(.refusal(.duplicateLocalID))
+            return refused(.refusal(.duplicateLocalID), by: .p8)
         }
         var phoneNumber: PhoneNumber?
         if let raw = request.phoneNumber {
             guard let number = PhoneNumber(raw) else { return .denied(.invalidPhoneNumber) }
             if try await store.user(owning: .phone(number), tenant: tenant) != nil {
-                return .denied(.refusal(.phoneNumberExists))
+                return refused(.refusal(.phoneNumberExists), by: .p8)
             }
             phoneNumber = number
         }
@@ -41,7 +41,7 @@ extension AccountOperations {
         if let raw = request.email {
             guard let address = EmailAddress(raw) else { return .denied(.invalidEmail) }
             if try await store.user(owning: .email(address), tenant: tenant) != nil {
-                return .denied(.refusal(.emailExists))
+                return refused(.refusal(.emailExists), by: .p8)
             }
             email = address
         }
@@ -68,7 +68,7 @@ extension AccountOperations {
                 isEmailTaken: try await isTaken(email.map(Identifier.email), tenant: tenant)
             )
             switch verdict.decision {
-            case .refuse(let refusal): return .denied(.refusal(refusal))
+            case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
             case .create(let change):
                 let blank = UserRecord(tenant: tenant, id: id, sessionEpoch: epoch, createdAt: now)
                 var user = blank.applying(change, ChangeContext(now: now, methodProof: .administrator))

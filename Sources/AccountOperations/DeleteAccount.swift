@@ -24,7 +24,7 @@ extension AccountOperations {
                 request: .client(isSessionRecent: caller.isRecent(for: .deleteAccount, policy: policy, now: now))
             )
             switch verdict.decision {
-            case .refuse(let refusal): return .denied(.refusal(refusal))
+            case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
             case .delete(let id):
                 let record = AccountEvent(id: event, occurredAt: now, kind: .userDeleted, rule: verdict.rule)
                 guard try await store.delete(user, event: record) == .applied else { return nil }

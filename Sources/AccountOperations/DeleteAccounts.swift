@@ -10,7 +10,7 @@ extension AccountOperations {
             let user = try await store.user(id, tenant: tenant)
             let verdict = decideDelete(policy: policy, account: user?.account, request: .administrator)
             switch verdict.decision {
-            case .refuse(let refusal): return .denied(.refusal(refusal))
+            case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
             case .delete(let id):
                 guard let user else { throw UnexpectedDecision(verdict.rule) }
                 let record = AccountEvent(id: event, occurredAt: now, kind: .userDeleted, rule: verdict.rule)

@@ -26,6 +26,25 @@ extension AccountOperations {
         _ change: ProjectConfigChange,
         expectedVersion: Int64? = nil
     ) async throws -> Result<JSONValue, ProjectConfigDenial> {
+        try await write(change, expectedVersion: expectedVersion).map(\.settings)
+    }
+
+    /// Changes tables of the policy; as `updateProjectConfig`.
+    /// - Returns: the policy as this change left it, whoever changes it again since.
+    package func replacePolicy(
+        _ change: ProjectConfigChange,
+        expectedVersion: Int64? = nil
+    ) async throws -> Result<StoredPolicy, ProjectConfigDenial> {
+        try await write(change, expectedVersion: expectedVersion).map {
+            StoredPolicy(version: $0.version, settings: $0.settings)
+        }
+    }
+
+    /// - Returns: the project as it was written.
+    private func write(
+        _ change: ProjectConfigChange,
+        expectedVersion: Int64?
+    ) async throws -> Result<ProjectRecord, ProjectConfigDenial> {
         let outcome = try await store.changeProjectSettings(
             at: effects.now(),
             expectedVersion: expectedVersion
@@ -39,7 +58,7 @@ extension AccountOperations {
         case .phoneNumberOwned(let number): return .failure(.testPhoneNumberInUse(number))
         case .written(let project):
             await self.project.takeNoteOfStoredChange()
-            return .success(project.settings)
+            return .success(project)
         }
     }
 }

@@ -113,14 +113,14 @@ extension AccountOperations {
                 plan = UpdatePlan(user.account)
                 plan.ask(question(passwordMatches: matches), policy)
             }
-            if let refusal = plan.refusal?.decision {
-                if refusal.saysPasswordIsWrong, let address = user.email?.address,
+            if let refusal = plan.refusal {
+                if refusal.decision.saysPasswordIsWrong, let address = user.email?.address,
                     try await !store.countWrongPassword(for: address, tenant: tenant, at: effects.now())
                 {
                     return nil
                 }
                 try await keepRefusal(plan, of: user)
-                return .denied(denial(refusal, challenge))
+                return refused(refusal, challenge)
             }
             guard let found, let address = user.email?.address else { throw UnexpectedDecision(.b2) }
             if let objection = objection(toSignInWith: password) { return .denied(objection) }
@@ -169,7 +169,7 @@ extension AccountOperations {
                 isQuarantined: suspended.contains { $0.method == method },
                 isSessionRecent: challenge == nil
             )
-            if let refusal = verdict.decision { return .denied(denial(refusal, challenge)) }
+            if let refusal = verdict.decision { return refused(Verdict(verdict.rule, refusal), challenge) }
             let left = Quarantine(suspended.filter { $0.method != method }, of: user, version: user.version + 1)
             let write = AccountWrite(
                 previous: user,

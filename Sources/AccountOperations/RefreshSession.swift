@@ -33,7 +33,7 @@ extension AccountOperations {
             validSince: user?.validSince
         )
         switch verdict.decision {
-        case .refuse(let refusal): return .denied(.refusal(refusal))
+        case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
         case .allow:
             guard let user, let session else { throw UnexpectedDecision(verdict.rule) }
             store.activity.note(user.id, tenant: user.tenant, at: now, isSignIn: false)

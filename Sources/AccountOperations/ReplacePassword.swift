@@ -20,9 +20,9 @@ extension AccountOperations {
             guard let judged = try await judge(oldPassword, of: email, tenant: tenant) else { return nil }
             let signIn = judged.verdict
             switch signIn.decision {
-            case .refuse(let refusal): return .denied(.refusal(refusal))
+            case .refuse(let refusal): return refused(.refusal(refusal), by: signIn.rule)
             // There is no way to show a second factor here: sign in, then change the password.
-            case .secondFactorRequired: return .denied(.refusal(.credentialTooOld))
+            case .secondFactorRequired: return refused(.refusal(.credentialTooOld), by: signIn.rule)
             case .createUser, .conflict: throw UnexpectedDecision(signIn.rule)
             case .signIn: break
             }
@@ -37,7 +37,7 @@ extension AccountOperations {
             }
             let verdict = decideChangePassword(policy: policy, account: user.account, isSessionRecent: true)
             switch verdict.decision {
-            case .refuse(let refusal): return .denied(.refusal(refusal))
+            case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
             case .unchanged: throw UnexpectedDecision(verdict.rule)
             case .apply(_, let change, issuesTokens: _):
                 let changed = user.applying(change, ChangeContext(now: now, methodProof: .session))

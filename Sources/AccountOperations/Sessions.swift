@@ -118,7 +118,7 @@ extension AccountOperations {
         }
         guard token.tenant == tenant else { return .denied(.tenantMismatch) }
         guard let user = try await store.user(token.user, tenant: tenant) else {
-            return .denied(.refusal(.userNotFound))
+            return refused(.refusal(.userNotFound), by: .a1)
         }
         let access = decideAccess(
             account: user.account,
@@ -129,7 +129,7 @@ extension AccountOperations {
         // An expired token says so before anything about the account but its absence (`spec/01` §1.6).
         if isExpired { return .denied(.refusal(.tokenExpired)) }
         switch access.decision {
-        case .refuse(let refusal): return .denied(.refusal(refusal))
+        case .refuse(let refusal): return refused(.refusal(refusal), by: access.rule)
         case .allow: return .success(AuthenticatedSession(token: token, user: user))
         }
     }

@@ -60,9 +60,10 @@ extension AccountOperations {
         var pending: PendingCredential?
         switch request.source {
         case .pendingToken(let handle):
-            pending = try await pendingCredential(handle, target: caller?.user.id, tenant: tenant, now: now)
-            guard let pending else { return .denied(.invalidPendingToken) }
-            credential = pending.credential
+            let found = try await pendingCredential(handle, target: caller?.user.id, tenant: tenant, now: now)
+            guard let usable = found.credential else { return refused(.invalidPendingToken, by: found.rule) }
+            pending = usable
+            credential = usable.credential
         case .credential(let presented):
             if let caller {
                 pending = try await pendingCredential(replaying: presented, target: caller.user, now: now)
@@ -112,7 +113,7 @@ extension AccountOperations {
                     of: pending.conflict.user,
                     tenant: pending.conflict.tenant
                 )
-                guard let conflict, conflict.state.isLive else { return .denied(.invalidPendingToken) }
+                guard let conflict, conflict.state.isLive else { return refused(.invalidPendingToken, by: .y2) }
                 attempt.companions.append(.resolve(conflict, at: attempt.now))
             }
             let found = try await matchingAccounts(for: incoming, target: caller?.user.id, tenant: tenant)

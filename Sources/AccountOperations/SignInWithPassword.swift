@@ -13,7 +13,7 @@ extension AccountOperations {
         pendingToken: String? = nil,
         tenant: TenantID
     ) async throws -> Outcome<SignedIn> {
-        guard policy.allowsPasswordSignIn else { return .denied(.refusal(.operationNotAllowed)) }
+        guard policy.allowsPasswordSignIn else { return refused(.refusal(.operationNotAllowed), by: .s1) }
         return try await decideAndApply {
             guard let judged = try await judge(password, of: email, tenant: tenant) else { return nil }
             // Only somebody who knows the password learns that it is not good enough any more.

@@ -61,7 +61,7 @@ extension AccountOperations {
         // A look first: hashing for an address that is taken would be work for nothing.
         let owner = try await store.user(owning: .email(email), tenant: tenant)
         let outlook = decideSignUp(policy: policy, request: request, emailOwner: owner?.account)
-        if case .refuse(let refusal) = outlook.decision { return .denied(.refusal(refusal)) }
+        if case .refuse(let refusal) = outlook.decision { return refused(.refusal(refusal), by: outlook.rule) }
         if let objection = objection(toNew: password) { return .denied(objection) }
 
         let hash = try await passwords.hash(password)
@@ -92,7 +92,9 @@ extension AccountOperations {
         let session = try await authenticate(idToken: idToken, tenant: tenant)
         // That the address is taken comes before what is wrong with the password, and that before what is wrong with the
         // token (`spec/01` §2.1).
-        if try await isTaken(email, by: session, tenant: tenant) { return .denied(.refusal(.emailExists)) }
+        if let rule = try await refusal(of: email, to: session, tenant: tenant) {
+            return refused(.refusal(.emailExists), by: rule)
+        }
         if let objection = objection(toNew: password) { return .denied(objection) }
         let caller: AuthenticatedSession
         switch session {
@@ -133,19 +135,20 @@ extension AccountOperations {
         }
     }
 
-    /// Whether somebody else than the caller has the address. Without a session no more is told than a sign-up tells.
-    private func isTaken(
-        _ email: EmailAddress,
-        by session: Outcome<AuthenticatedSession>,
+    /// The rule that refuses the address because somebody else than the caller has it; `nil` where nobody has. Without a
+    /// session no more is told than a sign-up tells.
+    private func refusal(
+        of email: EmailAddress,
+        to session: Outcome<AuthenticatedSession>,
         tenant: TenantID
-    ) async throws -> Bool {
+    ) async throws -> Rule? {
         let owner = try await store.user(owning: .email(email), tenant: tenant)
         switch session {
         case .success(let caller):
-            return owner.map { $0.id != caller.user.id } ?? false
+            return owner.flatMap { $0.id == caller.user.id ? nil : .p3 }
         case .denied:
             let outlook = decideSignUp(policy: policy, request: .password(email), emailOwner: owner?.account)
-            return outlook.decision == .refuse(.emailExists)
+            return outlook.decision == .refuse(.emailExists) ? outlook.rule : nil
         }
     }
 }

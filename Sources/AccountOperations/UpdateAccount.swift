@@ -40,7 +40,7 @@ extension AccountOperations {
         let outlook = try plan(request, caller.user, email: email, owner: owner?.account, caller: caller, at: start)
         if let refusal = outlook.refusal {
             try await keepRefusal(outlook, of: caller.user)
-            return .denied(.refusal(refusal.decision))
+            return refused(.refusal(refusal.decision), by: refusal.rule)
         }
         if let password = request.password, let objection = objection(toNew: password) { return .denied(objection) }
 
@@ -67,7 +67,7 @@ extension AccountOperations {
             let plan = try plan(request, user, email: email, owner: owner?.account, caller: caller, at: attempt.now)
             if let refusal = plan.refusal {
                 try await keepRefusal(plan, of: user)
-                return .denied(.refusal(refusal.decision))
+                return refused(.refusal(refusal.decision), by: refusal.rule)
             }
             let changed = user.applying(plan.change, attempt.context)
             let updated = try await apply(changed, previous: user, plan: plan, otherwise: .f2, attempt)

@@ -21,6 +21,8 @@ extension AccountStore {
         case keptAnswers
         /// Methods whose time to come back is over.
         case quarantinedMethods
+        /// Mails about conflicts that count no more.
+        case proofMails
 
         fileprivate func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
             switch self {
@@ -33,6 +35,7 @@ extension AccountStore {
             case .signingKeys: SigningKeyRow.deleteRetired(before: cutoff, rowsMax: rowsMax)
             case .keptAnswers: KeptAnswerRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .quarantinedMethods: QuarantinedMethodRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .proofMails: ProofMailRow.deleteFree(before: cutoff, rowsMax: rowsMax)
             }
         }
     }

@@ -50,7 +50,7 @@ enum MetricsTable {
                         "a row of [decisions.md](decisions.md)"
                     )
                 ],
-                "Decisions that took effect, and sign-ins that were refused"
+                "Decisions that took effect, and those that refused"
             ),
             MetricFamily(
                 OperationMetrics.conflicts,

@@ -166,6 +166,23 @@ import Testing
         }
     }
 
+    @Test func `an eleventh mail about an account has to wait, and its answer says how long and no more`() async throws
+    {
+        try await TestAPI.with { api in
+            _ = try await api.signUp("full@example.com")
+            var answers: [Wire.Answer] = []
+            for number in 1...11 {
+                let handle = try await handle(api, "full@example.com", subject: "\(number)")
+                answers.append(try await post(api, "/proof", ["kind": "mailbox"], handle))
+            }
+            #expect(answers.prefix(10).allSatisfy { $0.status == 202 && $0.headers[.retryAfter] == nil })
+            expectProblem(answers[10])
+            #expect(answers[10].problem == .tooManyMails && answers[10].status == 429)
+            #expect(answers[10].headers[.retryAfter] == "3600")
+            #expect(Set(answers[10].json.object?.keys.map { $0 } ?? []) == ["type", "title", "status"])
+        }
+    }
+
     @Test func `opening the mailed link ten times uses nothing up (pain B35)`() async throws {
         let api = try TestAPI.shared
         _ = try await api.signUp("scanned@example.com")

@@ -1,6 +1,7 @@
 import AccountLinking
 import AccountOperations
 import AccountTestSupport
+import Foundation
 import HTTPTypes
 import JSON
 import Postgres
@@ -319,6 +320,65 @@ import Testing
             _ = try await api.send(.patch, configs + "/github.com" + mask, enabled, key: nil, bearer: "owner")
             expectSame(disabled, try await disable(["force": true]))
             try await api.signInWithGitHub("1")
+        }
+    }
+
+    @Test func `a webhook is made, given another secret, enabled and deleted once, and its secret is kept sealed`()
+        async throws
+    {
+        try await TestAPI.withAdministrator { api in
+            let hooks = "/concord/v1/webhooks"
+            let database = api.service.database
+            func change(
+                _ path: String,
+                _ body: JSONValue = [:],
+                by method: HTTPRequest.Method = .post,
+                key: String
+            ) async throws -> Wire.Answer {
+                try await send(hooks + path, body, by: method, key: key, bearer: "owner", api.wire)
+            }
+            let url: JSONValue = ["url": "https://receiver.example.com"]
+            let added = try await change("", url, key: "k")
+            expectSame(added, try await change("", url, key: "k"))
+            expect(.idempotencyKeyReused, try await change("", ["url": "https://b.example.com"], key: "k"))
+            #expect(try await database.count("SELECT count(*) FROM webhook_endpoints") == 1)
+            let id = try #require(added.json["id"]?.string)
+
+            // The key is one of its route: elsewhere it is another.
+            let rotated = try await change("/\(id)/secret", key: "k")
+            expectSame(rotated, try await change("/\(id)/secret", key: "k"))
+            #expect(rotated.json["secret"] != added.json["secret"])
+            let anew = try await change("/\(id)/secret", key: "l")
+            #expect(anew.json["secret"] != rotated.json["secret"])
+            let enabled = try await change("/\(id)/enable", key: "k")
+            expectSame(enabled, try await change("/\(id)/enable", key: "k"))
+            expect(.noSuchRoute, try await change("/00000000-0000-4000-8000-000000000000/enable", key: "k"))
+
+            let stored: [String] = try await database.rows(
+                """
+                SELECT encode(sealed_answer, 'hex') FROM kept_answers
+                UNION ALL SELECT encode(sealed_secret || sealed_older_secret, 'hex') FROM webhook_endpoints
+                """
+            )
+            #expect(stored.count == 5)
+            let sealingKey = Hexadecimal.encode(Array("test".utf8))
+            #expect(
+                stored.allSatisfy { $0.contains(sealingKey) },
+                "the name of the key that sealed them is in the clear"
+            )
+            for answer in [added, rotated, anew] {
+                let secret = try #require(answer.json["secret"]?.string)
+                let base64 = String(secret.dropFirst("whsec_".count))
+                let bytes = try #require(Data(base64Encoded: base64))
+                for form in [Array(base64.utf8), Array(bytes)] {
+                    #expect(!stored.contains { $0.contains(Hexadecimal.encode(form)) })
+                }
+            }
+
+            let deleted = try await change("/\(id)", by: .delete, key: "k")
+            expectSame(deleted, try await change("/\(id)", by: .delete, key: "k"))
+            expect(.noSuchRoute, try await change("/\(id)", by: .delete, key: "l"))
+            #expect(try await database.count("SELECT count(*) FROM webhook_endpoints") == 0)
         }
     }
 

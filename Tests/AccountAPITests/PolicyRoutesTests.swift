@@ -125,6 +125,34 @@ import Testing
         }
     }
 
+    @Test func `of many who replace it at once each is told what it wrote, and under which version`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let answers = try await withThrowingTaskGroup { group in
+                for number in 0..<24 {
+                    group.addTask {
+                        let rules: JSONValue = [
+                            "emailTrust": [
+                                [
+                                    "provider": "github.com", "domain": .string("\(number).example.com"),
+                                    "trust": "verifying",
+                                ]
+                            ]
+                        ]
+                        return (rules["emailTrust"], try await send(api, .put, rules))
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for (rules, answer) in answers {
+                #expect(answer.status == 200 && answer.json["emailTrust"] == rules, "\(answer.text)")
+                let version = try #require(answer.json["version"]?.integer)
+                #expect(answer.headers[.eTag] == "\"\(version)\"")
+                #expect(try await send(api, .get, query: "?version=\(version)").json["emailTrust"] == rules)
+            }
+            #expect(Set(answers.compactMap { $0.1.json["version"]?.integer }) == Set(2...25))
+        }
+    }
+
     @Test func `sixty-four replacements at once make as many versions, all of them kept`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in

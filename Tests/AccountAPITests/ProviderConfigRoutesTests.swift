@@ -314,7 +314,9 @@ import Testing
                 ),
                 sealer: development.sealer,
                 mailLinks: development.mailLinks,
-                effects: development.effects
+                effects: development.effects,
+                webhooks: development.webhooks,
+                metrics: OperationMetrics()
             )
             for issuer in ["http://127.0.0.1:9100", "http://localhost:9100", "http://issuer.example"] {
                 #expect(try await answer(issuer, production) == .invalidIssuer)

@@ -34,6 +34,11 @@ private func conflict(
     ConflictFacts(state: state, expiresAt: expires, tenant: tenant, account: user("a"), proof: proof)
 }
 
+/// Mails at these places, all of which count for another minute.
+private func mails(places: ClosedRange<Int>) -> ProofMails {
+    ProofMails(freeAt: Dictionary(uniqueKeysWithValues: places.map { ($0, noon.adding(seconds: 60)) }))
+}
+
 /// What ends every question about a conflict before it is asked: the conflicts, and the rule and refusal each meets.
 private let dead: [(ConflictFacts?, Rule, ConflictRefusal)] = [
     (nil, .q1, .unknown),
@@ -72,8 +77,9 @@ struct ProveConflictRows {
                     provider: .gitHub,
                     handleTenant: .project,
                     startsSoFar: 0,
+                    mails: ProofMails(),
                     now: noon
-                ) == Verdict(rule, .some(refusal))
+                ) == Verdict(rule, .refuse(refusal))
             )
             #expect(
                 decideProveBySession(
@@ -136,32 +142,51 @@ struct ProveConflictRows {
     }
 
     @Test func `Q10 and Q11: five mails may be asked for`() {
-        func start(_ startsSoFar: Int) -> Verdict<ConflictRefusal?> {
+        func start(_ startsSoFar: Int) -> Verdict<StartProofDecision> {
             decideStartProof(
                 policy: LinkPolicy(),
                 conflict: conflict(),
                 provider: .gitHub,
                 handleTenant: .project,
                 startsSoFar: startsSoFar,
+                mails: ProofMails(),
                 now: noon
             )
         }
-        #expect(start(4) == Verdict(.q11, nil))
-        #expect(start(5) == Verdict(.q10, .tooManyAttempts))
+        #expect(start(4) == Verdict(.q11, .mail(place: 1)))
+        #expect(start(5) == Verdict(.q10, .refuse(.tooManyAttempts)))
+    }
+
+    @Test func `Q16: ten mails may be sent about an account in an hour, whatever the conflict`() {
+        func start(_ startsSoFar: Int, _ mails: ProofMails) -> Verdict<StartProofDecision> {
+            decideStartProof(
+                policy: LinkPolicy(),
+                conflict: conflict(),
+                provider: .gitHub,
+                handleTenant: .project,
+                startsSoFar: startsSoFar,
+                mails: mails,
+                now: noon
+            )
+        }
+        #expect(start(0, mails(places: 1...9)) == Verdict(.q11, .mail(place: 10)))
+        #expect(start(0, mails(places: 1...10)) == Verdict(.q16, .refuse(.tooManyMails(waitSeconds: 60))))
+        #expect(start(5, mails(places: 1...10)).rule == .q10, "that wait would be in vain")
     }
 
     @Test func `Q15: no mail is sent where policy lets none settle what was brought`() {
-        func start(_ rule: ConflictProofRule) -> Verdict<ConflictRefusal?> {
+        func start(_ rule: ConflictProofRule) -> Verdict<StartProofDecision> {
             decideStartProof(
                 policy: .policy { $0.conflictProofRules = [rule] },
                 conflict: conflict(),
                 provider: .gitHub,
                 handleTenant: .project,
                 startsSoFar: 0,
+                mails: ProofMails(),
                 now: noon
             )
         }
-        #expect(start(.init(.init(provider: .gitHub), [.session])) == Verdict(.q15, .proofNotOffered))
+        #expect(start(.init(.init(provider: .gitHub), [.session])) == Verdict(.q15, .refuse(.proofNotOffered)))
         #expect(start(.init(.init(provider: .facebook), [])).rule == .q11)
         // What concerns this account's methods a stranger is not told.
         #expect(start(.init(.init(method: .password), [])).rule == .q11)
@@ -400,7 +425,7 @@ enum ConflictCase {
                     )
                 }
             }
-            for starts in [0, 5] {
+            for (starts, mails) in [(0, ProofMails()), (5, ProofMails()), (0, mails(places: 1...10))] {
                 for policy in [LinkPolicy(), .onlySessions] {
                     rules.append(
                         decideStartProof(
@@ -409,6 +434,7 @@ enum ConflictCase {
                             provider: .gitHub,
                             handleTenant: .project,
                             startsSoFar: starts,
+                            mails: mails,
                             now: noon
                         ).rule
                     )

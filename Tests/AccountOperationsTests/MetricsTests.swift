@@ -111,6 +111,103 @@ struct MetricsTests {
         }
     }
 
+    @Test func `every refusal of a rule is counted once, whatever was asked`() async throws {
+        let recorded = TestMetrics()
+        try await TestService.with(metrics: OperationMetrics(recorded)) { service in
+            let operations = service.operations
+            func counts() -> [Rule: Int64] {
+                Dictionary(uniqueKeysWithValues: Rule.allCases.map { ($0, decisions(recorded, $0)) })
+            }
+            func expect(
+                _ rule: Rule,
+                sourceLocation: SourceLocation = #_sourceLocation,
+                _ refused: () async throws -> Denial?
+            ) async throws {
+                let before = counts()
+                #expect(try await refused() != nil, sourceLocation: sourceLocation)
+                let increases = counts().filter { $0.value != before[$0.key] }.map { ($0.key, $0.value) }
+                #expect(increases.map(\.0) == [rule], sourceLocation: sourceLocation)
+                #expect(increases.map(\.1) == [(before[rule] ?? 0) + 1], sourceLocation: sourceLocation)
+            }
+            let ada = try await service.signUp("ada@example.com")
+            let eve = try await service.signUp("eve@example.com")
+            let token = ada.tokens.idToken
+            let handle = try await service.openConflict(with: "ada@example.com")
+
+            // Proofs and settlements.
+            try await expect(.q1) { try await service.startMailboxProof("forged").denial }
+            try await expect(.q4) { try await service.complete(handle, .code("1")).denial }
+            try await expect(.q12) { try await service.prove(handle, by: eve).denial }
+            try await expect(.j2) { try await service.resolve(handle, "forged").denial }
+            for _ in 1...5 { _ = try await service.startMailboxProof(handle).success() }
+            try await expect(.q10) { try await service.startMailboxProof(handle).denial }
+            try await expect(.q9) { try await service.complete(handle, .linkSecret("wrong")).denial }
+            _ = try await service.decline(handle).success()
+            try await expect(.q2) { try await service.decline(handle).denial }
+            try await expect(.y2) { try await service.signIn(pendingToken: handle).denial }
+
+            // Sign-ins and sign-ups.
+            try await expect(.s4) { try await service.signIn("ada@example.com", "wrong").denial }
+            try await expect(.p1) {
+                let signUp = SignUp.password(try address("ada@example.com"), "correct horse")
+                return try await operations.signUp(signUp, tenant: .project).denial
+            }
+            try await expect(.p3) {
+                let link = SignUp.link(try address("ada@example.com"), "correct horse", idToken: eve.tokens.idToken)
+                return try await operations.signUp(link, tenant: .project).denial
+            }
+
+            // Updates: by the user, on the own route, by an administrator.
+            var taken = UpdateAccount()
+            taken.email = "eve@example.com"
+            try await expect(.u3) {
+                try await operations.updateAccount(taken, idToken: token, tenant: .project).denial
+            }
+            try await expect(.k2) {
+                try await operations.removeMethod(
+                    .password,
+                    idToken: token,
+                    tenant: .project,
+                    expectedVersion: nil
+                ).denial
+            }
+            var byAdmin = AdminUpdateAccount()
+            byAdmin.email = "eve@example.com"
+            try await expect(.x2) {
+                try await operations.updateAccount(byAdmin, of: ada.user.id, tenant: .project).denial
+            }
+            let gitHub = service.credential(.gitHub, subject: "1")
+            _ = try await service.signIn(gitHub, idToken: token).signedIn()
+            service.clock.advance(seconds: 301)
+            var password = UpdateAccount()
+            password.password = "another horse"
+            try await expect(.w3) {
+                try await operations.updateAccount(password, idToken: token, tenant: .project).denial
+            }
+            try await expect(.k6) {
+                try await operations.removeMethod(
+                    .password,
+                    idToken: token,
+                    tenant: .project,
+                    expectedVersion: nil
+                ).denial
+            }
+
+            // Deletions and tokens.
+            try await expect(.d3) { try await operations.deleteAccount(idToken: token, tenant: .project).denial }
+            let now = service.clock.now
+            try await service.edit(ada.user.id) { $0.endSessions(at: now) }
+            try await expect(.a2) { try await operations.lookUp(idToken: token, tenant: .project).denial }
+            try await expect(.t2) { try await operations.refreshSession(ada.tokens.refreshToken).denial }
+            _ = try await operations.deleteAccount(ada.user.id, tenant: .project).success()
+            try await expect(.d1) { try await operations.deleteAccount(ada.user.id, tenant: .project).denial }
+            try await expect(.a1) { try await operations.lookUp(idToken: token, tenant: .project).denial }
+            try await expect(.t1) { try await operations.refreshSession(ada.tokens.refreshToken).denial }
+        }
+    }
+
+    private func address(_ text: String) throws -> EmailAddress { try #require(EmailAddress(text)) }
+
     @Test func `a race for one conflict opens it once`() async throws {
         let recorded = TestMetrics()
         try await TestService.withTwo(metrics: OperationMetrics(recorded)) { service, other in

@@ -165,6 +165,21 @@ struct PurgeTests {
         }
     }
 
+    @Test func `mails about conflicts go when they count no more`() async throws {
+        try await TestService.with { service in
+            let user = try await service.signUp(service.newAddress()).value.user.id.rawValue
+            try await service.database.execute(
+                """
+                INSERT INTO proof_mails (user_id, place, free_at)
+                VALUES ('\(user)', 1, \(time(service, -1))), ('\(user)', 2, \(time(service, 60)))
+                """
+            )
+            var purge = purge(service)
+            #expect(try await purge.run().rows[.proofMails] == 1)
+            #expect(try await left(service, "proof_mails", "place::text") == ["2"])
+        }
+    }
+
     @Test func `a run is bounded, and the next goes on`() async throws {
         try await TestService.with { service in
             let end = time(service, -1)

@@ -178,7 +178,7 @@ struct WebhookTests {
             _ = try await service.openConflict(with: "ada@example.com", subject: "78")
             #expect(try await service.database.count("SELECT count(*) FROM webhook_messages") == 1)
 
-            #expect(try await service.operations.enableWebhookEndpoint(service.webhookID()))
+            _ = try await service.operations.enableWebhookEndpoint(service.webhookID()).success()
             receiver.answer { _ in nil }
             _ = try await service.openConflict(with: "ada@example.com", subject: "79")
             try await service.sendAllWebhooks()
@@ -192,7 +192,7 @@ struct WebhookTests {
             try await service.sendAllWebhooks()
             #expect(receiver.requests.count == before)
             // Once it is on again, what waited is sent.
-            #expect(try await service.operations.enableWebhookEndpoint(endpoint.id))
+            _ = try await service.operations.enableWebhookEndpoint(endpoint.id).success()
             receiver.answer { _ in 200 }
             try await service.sendAllWebhooks()
             #expect(receiver.requests.count == before + 1)
@@ -206,7 +206,7 @@ struct WebhookTests {
             let old = try await service.addWebhook(Self.url)
             _ = try await service.signUp("ada@example.com")
             let id = try await service.webhookID()
-            let new = try #require(try await service.operations.rotateWebhookSecret(of: id)).secret
+            let new = try await service.operations.rotateWebhookSecret(of: id).success().secret
             #expect(new != old)
             _ = try await service.openConflict(with: "ada@example.com", subject: "1")
             try await service.sendAllWebhooks()
@@ -299,16 +299,104 @@ struct WebhookTests {
     @Test func `there are ten endpoints at most, however many are asked for at once`() async throws {
         try await TestService.withTwo { service, other in
             let outcomes = try await service.race(with: other, count: 32) { service, caller in
-                switch try await service.operations.addWebhookEndpoint(url: "https://\(caller).example.com") {
-                case .added: true
-                case .tooMany: false
-                case .refusedURL: throw UnexpectedEnding("refused")
-                }
+                try await service.operations.addWebhookEndpoint(url: "https://\(caller).example.com").denial
             }
-            #expect(outcomes.count { $0 } == 10)
+            #expect(outcomes.count { $0 == nil } == 10)
+            #expect(outcomes.count { $0 == .webhook(.tooMany) } == 22)
             #expect(try await service.database.count("SELECT count(*) FROM webhook_endpoints") == 10)
-            #expect(try await service.operations.deleteWebhookEndpoint(service.webhookID()))
+            _ = try await service.operations.deleteWebhookEndpoint(service.webhookID()).success()
             _ = try await service.addWebhook("https://again.example.com")
+        }
+    }
+
+    /// What the race came to: the answers that were made by applying it, and those that were kept.
+    private func apply<Value>(
+        _ outcomes: [Outcome<Value>],
+        answer: (Value) -> [UInt8],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> [UInt8] {
+        let made = outcomes.compactMap { outcome in if case .success(let value) = outcome { answer(value) } else { nil }
+        }
+        let kept = outcomes.compactMap { outcome -> [UInt8]? in
+            if case .denied(.answeredBefore(let stored)) = outcome { stored } else { nil }
+        }
+        #expect(made.count == 1 && made.count + kept.count == outcomes.count, sourceLocation: sourceLocation)
+        #expect(Set(kept) == Set(made), sourceLocation: sourceLocation)
+        return try #require(made.first, sourceLocation: sourceLocation)
+    }
+
+    private func once<Value>(
+        _ key: String,
+        _ request: String,
+        _ answer: @escaping @Sendable (Value) -> [UInt8]
+    ) throws -> Once<Value> {
+        Once(
+            key: try #require(IdempotencyKey(key)),
+            credential: "administrator",
+            route: key,
+            request: request,
+            answer: answer
+        )
+    }
+
+    @Test func `64 callers with one key change an endpoint once, on two servers, and all get its answer`() async throws
+    {
+        let told: @Sendable (NewWebhookSecret) -> [UInt8] = { Array("\($0.endpoint) \($0.secret)".utf8) }
+        let done: @Sendable (()) -> [UInt8] = { _ in [1] }
+        try await TestService.withTwo { service, other in
+            // There is room for one more.
+            for number in 1...9 { _ = try await service.addWebhook("https://\(number).example.com") }
+            let adding = try once("add", "a", told)
+            let added = try await service.race(with: other) { service, _ in
+                try await service.operations.addWebhookEndpoint(url: Self.url, once: adding)
+            }
+            let answer = String(decoding: try apply(added, answer: told), as: UTF8.self).split(separator: " ")
+            let id = String(answer[0])
+            #expect(try await service.database.count("SELECT count(*) FROM webhook_endpoints") == 10)
+            #expect(
+                try await service.database.count(
+                    "SELECT count(*) FROM webhook_endpoints WHERE endpoint_id::text = \(id)"
+                ) == 1
+            )
+            let another = try once("add", "b", told)
+            #expect(
+                try await service.operations.addWebhookEndpoint(url: "https://b.example.com", once: another).denial
+                    == .idempotencyKeyReused
+            )
+
+            let rotating = try once("rotate", "", told)
+            let rotated = try await service.race(with: other) { service, _ in
+                try await service.operations.rotateWebhookSecret(of: id, once: rotating)
+            }
+            let secret = String(decoding: try apply(rotated, answer: told), as: UTF8.self).split(separator: " ")[1]
+            #expect(secret != answer[1])
+            // The one that was replaced signs on: it was replaced once.
+            let sealed: [[UInt8]?] = try await service.database.rows(
+                "SELECT sealed_older_secret FROM webhook_endpoints WHERE endpoint_id::text = \(id)"
+            )
+            let endpoint = try #require(PostgresUUID(text: id))
+            let older = WebhookSecret(
+                sealed: try #require(sealed.first ?? nil),
+                of: endpoint,
+                sealer: service.operations.sealer
+            )
+            #expect(older?.text == String(answer[1]))
+
+            let deleting = try once("delete", "", done)
+            let deleted = try await service.race(with: other) { service, _ in
+                try await service.operations.deleteWebhookEndpoint(id, once: deleting)
+            }
+            _ = try apply(deleted, answer: done)
+            let late = try once("late", "", done)
+            #expect(
+                try await service.operations.deleteWebhookEndpoint(id, once: late).denial == .webhook(.unknown)
+            )
+            #expect(
+                try await service.operations.enableWebhookEndpoint(id, once: late).denial == .webhook(.unknown),
+                "what was refused is not kept"
+            )
+            #expect(try await service.database.count("SELECT count(*) FROM webhook_endpoints") == 9)
+            #expect(try await service.database.count("SELECT count(*) FROM kept_answers") == 3)
         }
     }
 
@@ -443,10 +531,7 @@ extension TestService {
     /// Adds an endpoint.
     /// - Returns: its secret.
     func addWebhook(_ url: String) async throws -> String {
-        guard case .added(let secret) = try await operations.addWebhookEndpoint(url: url) else {
-            throw UnexpectedEnding("no endpoint was added")
-        }
-        return secret.secret
+        try await operations.addWebhookEndpoint(url: url).success().secret
     }
 
     /// The id of the oldest endpoint.

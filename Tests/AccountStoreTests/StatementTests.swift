@@ -278,6 +278,17 @@ private let statements: [Statement] = {
             sql: ProjectConfigVersionRow.numbered(1).sql,
             isHot: false
         ),
+        Statement(name: "ProofMailRow.all", sql: ProofMailRow.all(of: fixed, tenant: tenant).sql),
+        Statement(
+            name: "ProofMailRow.deleteFree",
+            sql: ProofMailRow.deleteFree(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(
+            name: "ProofMailRow.deleteOver",
+            sql: ProofMailRow.deleteOver(1, of: fixed, tenant: tenant, at: origin)
+        ),
+        Statement(name: "ProofMailRow.insert", sql: ProofMailRow.insert(1, of: fixed, tenant: tenant, until: later)),
         Statement(name: "ProviderConfigRow.all", sql: ProviderConfigRow.all(tenant: tenant).sql, isHot: false),
         Statement(
             name: "ProviderConfigRow.delete",
@@ -570,6 +581,9 @@ struct PlanTests {
         INSERT INTO quarantined_methods (user_id, method, subject, event_id, rule, quarantined_at, expires_at)
             SELECT 'user-' || n, 'google.com', 'subject-' || n, gen_random_uuid(), 'I9', now(), now() + interval '1 day'
             FROM generate_series(1, 1000) AS n;
+        INSERT INTO proof_mails (user_id, place, free_at)
+            SELECT 'user-' || n, place, now() + interval '1 hour'
+            FROM generate_series(1, 1000) AS n, generate_series(1, 10) AS place;
         ANALYZE;
         """
 }

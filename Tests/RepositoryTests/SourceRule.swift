@@ -22,7 +22,8 @@ extension SourceRule {
     /// Every rule. The next one goes here.
     static let all: [SourceRule] = [
         .importsOfPureTargets, .importsWithOneHome, .pureRules, .pointers, .sql, .statusCodes, .environment,
-        .provedCredentials, .unsafeEscapes, .nothingPublic, .swiftTestingOnly, .testNames, .machinePaths, .registries,
+        .provedCredentials, .countedRefusals, .unsafeEscapes, .nothingPublic, .swiftTestingOnly, .testNames,
+        .machinePaths, .registries,
     ]
 
     /// What a target may import at most. A target that is missing here is only bound by ``importsWithOneHome``.
@@ -249,6 +250,32 @@ extension SourceRule {
             SourceFile(path: "Sources/IdentityProviders/A.swift", text: "IncomingCredential(identity: i)\n"),
             SourceFile(path: "Sources/AccountOperations/A.swift", text: "func f(_ c: IncomingCredential) {}\n"),
             SourceFile(path: "Sources/AccountOperations/A.swift", text: "let c = PendingIncomingCredential(1)\n"),
+        ]
+    )
+
+    static let countedRefusals = SourceRule(
+        name: "what a rule refuses is counted on its way out",
+        appliesTo: { $0.target == "AccountOperations" },
+        check: { file in
+            occurrences(of: [".denied(.refusal(refusal", ".denied(.conflict(refusal"], in: file) { _ in
+                "a refusal of a rule leaves through refused(_:by:)"
+            }
+        },
+        planted: [
+            SourceFile(
+                path: "Sources/AccountOperations/A.swift",
+                text: "case .refuse(let refusal): return .denied(.refusal(refusal))\n"
+            ),
+            SourceFile(
+                path: "Sources/AccountOperations/A.swift",
+                text: "return .denied(.conflict(refusal.decision))\n"
+            ),
+        ],
+        allowed: [
+            SourceFile(
+                path: "Sources/AccountOperations/A.swift",
+                text: "return refused(.refusal(refusal), by: verdict.rule)\nreturn .denied(.refusal(.tokenExpired))\n"
+            )
         ]
     )
 

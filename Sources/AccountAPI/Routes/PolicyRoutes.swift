@@ -32,14 +32,10 @@ extension Route {
                 mask: tables.map { "concord." + $0 }.joined(separator: ",")
             )
             if mistakes.isEmpty {
-                switch try await request.operations.updateProjectConfig(change, expectedVersion: expectedVersion) {
+                switch try await request.operations.replacePolicy(change, expectedVersion: expectedVersion) {
                 case .failure(.versionMismatch): throw Problem(.versionMismatch)
                 case .failure(.testPhoneNumberInUse): throw Problem(.internalError)
-                case .success:
-                    guard let policy = try await request.operations.policy(at: nil) else {
-                        throw Problem(.internalError)
-                    }
-                    return .policy(policy)
+                case .success(let policy): return .policy(policy)
                 }
             }
         } catch let found as ProjectConfigChange.Mistakes {

@@ -11,10 +11,8 @@ extension Route {
             guard let url = try request.body.nonEmptyString("url") else {
                 throw Problem(.malformedRequest, "url is needed.")
             }
-            switch try await request.operations.addWebhookEndpoint(url: url) {
-            case .added(let secret): return .secret(secret)
-            case .refusedURL: throw Problem(.malformedRequest, "url must be an HTTPS URL of at most 2048 bytes.")
-            case .tooMany: throw Problem(.refused, "There are ten already.")
+            return try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.secret) { once in
+                try await request.operations.addWebhookEndpoint(url: url, once: once)
             }
         },
         Route(.get, path, service: .concord, access: .administrator) { request in
@@ -24,18 +22,19 @@ extension Route {
             }
         },
         Route(.delete, item, service: .concord, access: .administrator) { request in
-            guard try await request.operations.deleteWebhookEndpoint(request.webhook) else { throw APIError.notFound }
-            return .object { _ in }
+            try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.done) { once in
+                try await request.operations.deleteWebhookEndpoint(request.webhook, once: once)
+            }
         },
         Route(.post, item + "/secret", service: .concord, access: .administrator) { request in
-            guard let secret = try await request.operations.rotateWebhookSecret(of: request.webhook) else {
-                throw APIError.notFound
+            try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.secret) { once in
+                try await request.operations.rotateWebhookSecret(of: request.webhook, once: once)
             }
-            return .secret(secret)
         },
         Route(.post, item + "/enable", service: .concord, access: .administrator) { request in
-            guard try await request.operations.enableWebhookEndpoint(request.webhook) else { throw APIError.notFound }
-            return .object { _ in }
+            try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.done) { once in
+                try await request.operations.enableWebhookEndpoint(request.webhook, once: once)
+            }
         },
         Route(.get, item + "/failures", service: .concord, access: .administrator) { request in
             let failures = try await request.operations.failedWebhooks(of: request.webhook)
@@ -54,7 +53,10 @@ extension APIRequest {
 }
 
 extension APIResponse {
-    fileprivate static func secret(_ secret: NewWebhookSecret) -> APIResponse {
+    /// Nothing is left to be told.
+    @Sendable fileprivate static func done(_: Void) -> APIResponse { .object { _ in } }
+
+    @Sendable fileprivate static func secret(_ secret: NewWebhookSecret) -> APIResponse {
         .object { writer in
             writer.field("id", secret.endpoint)
             writer.field("secret", secret.secret)

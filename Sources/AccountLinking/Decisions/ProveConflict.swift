@@ -6,6 +6,13 @@ package enum ProofDecision: Sendable, Hashable {
     case refuse(ConflictRefusal)
 }
 
+/// Whether a mail goes to the owner of the account a conflict concerns.
+package enum StartProofDecision: Sendable, Hashable {
+    /// `place`: the one of `ProofMails` that the mail takes.
+    case mail(place: Int)
+    case refuse(ConflictRefusal)
+}
+
 /// Whether `conflict` is one that something can still be done with.
 ///
 /// - `conflict`: `nil` when the handle names none.
@@ -53,23 +60,27 @@ package func decideProveConflict(
 ///
 /// - `provider`: what somebody came with.
 /// - `startsSoFar`: proofs that were asked for already.
-/// - Returns: why not; `nil` when it may.
+/// - `mails`: those the account was sent already, about whatever conflict.
 package func decideStartProof(
     policy: LinkPolicy,
     conflict: ConflictFacts?,
     provider: ProviderID,
     handleTenant: TenantID,
     startsSoFar: Int,
+    mails: ProofMails,
     now: Timestamp
-) -> Verdict<ConflictRefusal?> {
+) -> Verdict<StartProofDecision> {
     if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
-        return Verdict(refusal.rule, refusal.decision)
+        return Verdict(refusal.rule, .refuse(refusal.decision))
     }
     guard policy.conflictProofs(methods: [], bringing: provider).contains(.mailbox) else {
-        return Verdict(.q15, .proofNotOffered)
+        return Verdict(.q15, .refuse(.proofNotOffered))
     }
-    guard startsSoFar < ConflictProofFacts.startsMax else { return Verdict(.q10, .tooManyAttempts) }
-    return Verdict(.q11, nil)
+    guard startsSoFar < ConflictProofFacts.startsMax else { return Verdict(.q10, .refuse(.tooManyAttempts)) }
+    guard let place = mails.freePlace(at: now) else {
+        return Verdict(.q16, .refuse(.tooManyMails(waitSeconds: mails.secondsUntilFree(at: now))))
+    }
+    return Verdict(.q11, .mail(place: place))
 }
 
 /// Decides whether a session proves a conflict: rows Q.

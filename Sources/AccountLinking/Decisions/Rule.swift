@@ -193,6 +193,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case q13 = "Q13"
     case q14 = "Q14"
     case q15 = "Q15"
+    case q16 = "Q16"
 
     // Settling a conflict (`decideResolveConflict`).
     case j1 = "J1"

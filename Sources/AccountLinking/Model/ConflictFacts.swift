@@ -116,6 +116,8 @@ package enum ConflictRefusal: Sendable, Hashable {
     case unproven
     case wrongAnswer
     case tooManyAttempts
+    /// The account was sent as many mails as an hour allows; `waitSeconds` from now the next may be asked for.
+    case tooManyMails(waitSeconds: Int64)
     case proofExpired
     /// The account or the policy is not what it was when the proof was asked for.
     case proofStale

@@ -82,7 +82,8 @@ extension AccountOperations {
     /// Mails a link and a code to the address of the account a conflict concerns. Replaces the proof that was asked for
     /// before.
     ///
-    /// The answer says nothing about the account: where it has no address, the same is done and nothing is sent.
+    /// The answer says nothing about the account: where it has no address, the same is done and nothing is sent. Mails
+    /// about one account are bounded, whatever conflict they are about and whichever server sends them.
     ///
     /// `expectedVersion`: the version the caller has seen; `nil` accepts any. `locale`: the language of the mail, as asked
     /// for. `requestedFrom`: the address the request came from, to be named in the mail.
@@ -109,10 +110,15 @@ extension AccountOperations {
                 provider: loaded.conflict.provider,
                 handleTenant: tenant,
                 startsSoFar: Int(loaded.conflict.proofsStarted),
+                mails: try await store.proofMails(of: loaded.conflict.user, tenant: tenant),
                 now: now
             )
-            if let refusal = verdict.decision { return .denied(.conflict(refusal)) }
-            guard let user = loaded.user else { return .denied(.conflict(.unknown)) }
+            let place: Int
+            switch verdict.decision {
+            case .refuse(let refusal): return refused(.conflict(refusal), by: verdict.rule)
+            case .mail(let free): place = free
+            }
+            guard let user = loaded.user else { return refused(.conflict(.unknown), by: .q1) }
             let credential = try open(loaded.conflict)
             var conflict = loaded.conflict
             conflict.state = .open
@@ -158,7 +164,9 @@ extension AccountOperations {
                 conflict,
                 at: now,
                 event: AccountEvent(id: eventID, occurredAt: now, kind: .conflictProofRequested, rule: verdict.rule),
-                companions: [.enqueue(message)]
+                companions: [
+                    .enqueue(message), .countProofMail(to: conflict.user, tenant: tenant, place: place, at: now),
+                ]
                     + keeping(view, for: once, of: conflict.user, tenant: tenant, at: now)
             )
             return applied == .applied ? .success(view) : nil
@@ -197,7 +205,7 @@ extension AccountOperations {
             var conflict = loaded.conflict
             switch verdict.decision {
             case .refuse(let refusal):
-                return .denied(.conflict(refusal))
+                return refused(.conflict(refusal), by: verdict.rule)
             case .wrong:
                 conflict.proof?.facts.attempts += 1
                 let event = AccountEvent(
@@ -255,10 +263,10 @@ extension AccountOperations {
                 now: now
             )
             if case .refuse(let refusal) = verdict.decision {
-                if refusal == .refused(.credentialTooOld), let challenge {
-                    return .denied(.reauthenticationRequired(challenge))
+                guard refusal == .refused(.credentialTooOld), let challenge else {
+                    return refused(.conflict(refusal), by: verdict.rule)
                 }
-                return .denied(.conflict(refusal))
+                return refused(.reauthenticationRequired(challenge), by: verdict.rule)
             }
             let user: UserRecord
             switch session.stillHolds(loaded.user) {

@@ -23,7 +23,7 @@ extension AccountOperations {
         else { return verdict }
         let waiting =
             if let pendingToken {
-                try await pendingCredential(pendingToken, target: id, tenant: user.tenant, now: attempt.now)
+                try await pendingCredential(pendingToken, target: id, tenant: user.tenant, now: attempt.now).credential
             } else {
                 try await provenCredential(of: user, now: attempt.now)
             }

@@ -11,14 +11,14 @@ struct PendingCredential: Sendable {
 }
 
 extension AccountOperations {
-    /// The credential behind a handle, if it may be used now; `nil` otherwise, whatever the reason. One round trip.
+    /// The credential behind a handle, if it may be used now; `nil` otherwise, with the rule that says so. One round trip.
     func pendingCredential(
         _ handle: String,
         target: UserID?,
         tenant: TenantID,
         now: Timestamp
-    ) async throws -> PendingCredential? {
-        guard let handle = ConflictHandle(handle, sealer: sealer) else { return nil }
+    ) async throws -> (credential: PendingCredential?, rule: Rule) {
+        guard let handle = ConflictHandle(handle, sealer: sealer) else { return (nil, .y1) }
         let conflict = try await store.conflict(handle.conflict, of: handle.user, tenant: handle.tenant)
         let verdict = decidePendingCredential(
             conflict: conflict?.facts,
@@ -26,8 +26,8 @@ extension AccountOperations {
             target: target,
             now: now
         )
-        guard verdict.decision == .usable, let conflict else { return nil }
-        return try open(conflict)
+        guard verdict.decision == .usable, let conflict else { return (nil, verdict.rule) }
+        return (try open(conflict), verdict.rule)
     }
 
     /// The live conflict of `target` that came with the tokens a client now replays, if there is one (`spec/09` 6).

@@ -51,7 +51,7 @@ extension AccountOperations {
                     )
                     try await store.keep(event, of: loaded.conflict.user, tenant: tenant)
                 }
-                return .denied(.conflict(refusal))
+                return refused(.conflict(refusal), by: verdict.rule)
             case .resolve(let user, let change):
                 var attempt = SignInAttempt(
                     effects: effects,
@@ -93,7 +93,7 @@ extension AccountOperations {
             once: once
         ) { loaded in
             let verdict = decideDeclineConflict(conflict: loaded.conflict.facts, handleTenant: tenant, now: now)
-            if let refusal = verdict.decision { return .denied(.conflict(refusal)) }
+            if let refusal = verdict.decision { return refused(.conflict(refusal), by: verdict.rule) }
             let credential = try open(loaded.conflict)
             let declined = loaded.conflict.closed(as: .declined, at: now)
             let view = view(of: declined.raised, credential, provenBy: nil, now: now)

@@ -44,7 +44,7 @@ extension AccountOperations {
             switch verdict.decision {
             case .refuse(let refusal):
                 guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
-                return .denied(.refusal(refusal))
+                return refused(.refusal(refusal), by: verdict.rule)
             case .unchanged:
                 guard let user else { throw UnexpectedDecision(verdict.rule) }
                 guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }

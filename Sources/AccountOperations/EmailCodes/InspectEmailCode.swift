@@ -14,10 +14,9 @@ extension AccountOperations {
         }
         // The account of a sign-in link is nobody's business before the address was named (S57).
         if code.kind == .emailSignIn { return .success(code) }
-        if case .refuse(let refusal) = try await judge(code).verdict.decision,
-            refusal == .invalidEmailCode || refusal == .userDisabled
-        {
-            return .denied(.refusal(refusal))
+        let verdict = try await judge(code).verdict
+        if case .refuse(let refusal) = verdict.decision, refusal == .invalidEmailCode || refusal == .userDisabled {
+            return refused(.refusal(refusal), by: verdict.rule)
         }
         return .success(code)
     }

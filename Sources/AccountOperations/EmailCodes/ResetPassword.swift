@@ -19,7 +19,8 @@ extension AccountOperations {
         case .denied(let denial): return .denied(denial)
         case .success(let found): code = found
         }
-        if case .refuse(let refusal) = try await judge(code).verdict.decision { return .denied(.refusal(refusal)) }
+        let outlook = try await judge(code).verdict
+        if case .refuse(let refusal) = outlook.decision { return refused(.refusal(refusal), by: outlook.rule) }
         if let objection = objection(toNew: newPassword) { return .denied(objection) }
         let hash = try await passwords.hash(newPassword)
 
@@ -32,7 +33,7 @@ extension AccountOperations {
             let judged = try await judge(code)
             let verdict = judged.verdict
             switch verdict.decision {
-            case .refuse(let refusal): return .denied(.refusal(refusal))
+            case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
             case .unchanged: throw UnexpectedDecision(verdict.rule)
             case .apply(_, let change, issuesTokens: _):
                 guard let user = judged.user else { throw UnexpectedDecision(verdict.rule) }

@@ -33,7 +33,7 @@ extension AccountOperations {
         locale: String? = nil
     ) async throws -> Outcome<SignedIn> {
         let policy = policy
-        guard policy.allowsEmailLinkSignIn else { return .denied(.refusal(.operationNotAllowed)) }
+        guard policy.allowsEmailLinkSignIn else { return refused(.refusal(.operationNotAllowed), by: .m0) }
         var caller: AuthenticatedSession?
         if let idToken = request.idToken {
             switch try await authenticate(idToken: idToken, tenant: tenant) {

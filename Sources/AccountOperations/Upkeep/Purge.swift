@@ -77,9 +77,9 @@ extension AccountStore.Purgeable {
     fileprivate var isKeptAfterItsEnd: Bool {
         switch self {
         case .conflicts, .codes, .messages, .finishedMessages, .webhookMessages: true
-        // A count that is forgotten counts no more; a key that is published no more is only a risk; an answer that is over
-        // is told to nobody; a method that is gone is kept by nobody.
-        case .passwordAttempts, .signingKeys, .keptAnswers, .quarantinedMethods: false
+        // A count that is forgotten counts no more, nor does a mail whose place is free; a key that is published no more is
+        // only a risk; an answer that is over is told to nobody; a method that is gone is kept by nobody.
+        case .passwordAttempts, .signingKeys, .keptAnswers, .quarantinedMethods, .proofMails: false
         }
     }
 }

@@ -43,13 +43,14 @@ package struct NewWebhookSecret: Sendable {
     package let secret: String
 }
 
-/// What came of adding an endpoint.
-package enum AddedWebhookEndpoint: Sendable {
-    case added(NewWebhookSecret)
+/// Why an endpoint is not changed.
+package enum WebhookDenial: Sendable, Hashable {
     /// The address may not be sent to.
     case refusedURL
     /// There are ten.
     case tooMany
+    /// There is no such endpoint.
+    case unknown
 }
 
 extension AccountOperations {
@@ -62,38 +63,82 @@ extension AccountOperations {
     }
 
     /// Adds an endpoint, whose secret is made here.
-    package func addWebhookEndpoint(url: String) async throws -> AddedWebhookEndpoint {
-        guard url.utf8.count <= Self.webhookURLBytesMax, webhooks.accepts(url) else { return .refusedURL }
+    ///
+    /// `once`: where the caller may repeat the request; so with all changes here.
+    package func addWebhookEndpoint(
+        url: String,
+        once: Once<NewWebhookSecret>? = nil
+    ) async throws -> Outcome<NewWebhookSecret> {
+        let now = effects.now()
+        guard url.utf8.count <= Self.webhookURLBytesMax, webhooks.accepts(url) else {
+            return .denied(try await denial(of: once, at: now) ?? .webhook(.refusedURL))
+        }
         let id = effects.newEventID()
         let (secret, sealed) = try newWebhookSecret(of: id)
-        guard try await store.addWebhookEndpoint(id, url: url, sealedSecret: sealed, at: effects.now()) else {
-            return .tooMany
+        let made = NewWebhookSecret(endpoint: id.text, secret: secret)
+        return try await changeWebhooks(made, once: once, otherwise: .tooMany, at: now) { companions in
+            try await store.addWebhookEndpoint(id, url: url, sealedSecret: sealed, at: now, companions: companions)
         }
-        return .added(NewWebhookSecret(endpoint: id.text, secret: secret))
     }
 
     /// Gives an endpoint another secret. For a day both sign.
-    /// - Returns: `nil` when there is no such endpoint.
-    package func rotateWebhookSecret(of endpoint: String) async throws -> NewWebhookSecret? {
-        guard let id = PostgresUUID(text: endpoint) else { return nil }
+    package func rotateWebhookSecret(
+        of endpoint: String,
+        once: Once<NewWebhookSecret>? = nil
+    ) async throws -> Outcome<NewWebhookSecret> {
+        guard let id = PostgresUUID(text: endpoint) else { return .denied(.webhook(.unknown)) }
+        let now = effects.now()
         let (secret, sealed) = try newWebhookSecret(of: id)
-        let until = effects.now().adding(seconds: Self.webhookRotationSeconds)
-        guard try await store.replaceWebhookSecret(of: id, by: sealed, until: until) else { return nil }
-        return NewWebhookSecret(endpoint: endpoint, secret: secret)
+        let until = now.adding(seconds: Self.webhookRotationSeconds)
+        let made = NewWebhookSecret(endpoint: endpoint, secret: secret)
+        return try await changeWebhooks(made, once: once, otherwise: .unknown, at: now) { companions in
+            try await store.replaceWebhookSecret(of: id, by: sealed, until: until, companions: companions)
+        }
     }
 
     /// Deletes an endpoint, with what waits for it.
-    /// - Returns: whether there was such an endpoint.
-    package func deleteWebhookEndpoint(_ endpoint: String) async throws -> Bool {
-        guard let id = PostgresUUID(text: endpoint) else { return false }
-        return try await store.deleteWebhookEndpoint(id)
+    package func deleteWebhookEndpoint(_ endpoint: String, once: Once<Void>? = nil) async throws -> Outcome<Void> {
+        guard let id = PostgresUUID(text: endpoint) else { return .denied(.webhook(.unknown)) }
+        return try await changeWebhooks((), once: once, otherwise: .unknown, at: effects.now()) { companions in
+            try await store.deleteWebhookEndpoint(id, companions: companions)
+        }
     }
 
     /// Has an endpoint that is off be sent to again, what waited for it included.
-    /// - Returns: whether there is such an endpoint.
-    package func enableWebhookEndpoint(_ endpoint: String) async throws -> Bool {
-        guard let id = PostgresUUID(text: endpoint) else { return false }
-        return try await store.enableWebhookEndpoint(id)
+    package func enableWebhookEndpoint(_ endpoint: String, once: Once<Void>? = nil) async throws -> Outcome<Void> {
+        guard let id = PostgresUUID(text: endpoint) else { return .denied(.webhook(.unknown)) }
+        return try await changeWebhooks((), once: once, otherwise: .unknown, at: effects.now()) { companions in
+            try await store.enableWebhookEndpoint(id, companions: companions)
+        }
+    }
+
+    /// Runs `change`, which answers with `value` and keeps that, unless the request was applied before.
+    ///
+    /// `reason`: why nothing was changed, where nothing was.
+    private func changeWebhooks<Value>(
+        _ value: Value,
+        once: Once<Value>?,
+        otherwise reason: WebhookDenial,
+        at now: Timestamp,
+        _ change: ([AccountWrite.Companion]) async throws -> AccountStore.WebhookChange
+    ) async throws -> Outcome<Value> {
+        let companions = try keeping(value, for: once, of: nil, tenant: .project, at: now)
+        return try await decideAndApply {
+            if let denial = try await denial(of: once, at: now) { return .denied(denial) }
+            switch try await change(companions) {
+            case .applied: return .success(value)
+            case .factsMoved: return nil
+            // Another request of the key may have done it since it was looked for.
+            case .nothing: return .denied(try await denial(of: once, at: now) ?? .webhook(reason))
+            }
+        }
+    }
+
+    /// What is said to a request whose key was used before; `nil` where it was not.
+    private func denial<Value>(of once: Once<Value>?, at now: Timestamp) async throws -> Denial? {
+        guard let once else { return nil }
+        let kept = try await store.keptAnswer(once.key(of: nil, tenant: .project), at: now)
+        return try denial(of: once, answered: kept, of: nil, tenant: .project)
     }
 
     /// The newest messages to an endpoint that were given up, a hundred at most.

@@ -74,6 +74,7 @@ extension ConflictRefusal {
         case .unproven: "unproven"
         case .wrongAnswer: "wrongAnswer"
         case .tooManyAttempts: "tooManyAttempts"
+        case .tooManyMails: "tooManyMails"
         case .proofExpired: "proofExpired"
         case .proofStale: "proofStale"
         case .refused(let refusal): refusal.rawValue

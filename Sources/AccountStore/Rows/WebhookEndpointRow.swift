@@ -123,55 +123,76 @@ extension AccountStore {
     /// Whether events are written for somebody.
     package var hasWebhooks: Bool { webhooks.isOn.load(ordering: .relaxed) }
 
+    /// What became of a change of an endpoint.
+    package enum WebhookChange: Sendable, Hashable {
+        case applied
+        /// There is no such endpoint, or no room for another.
+        case nothing
+        /// Somebody else was first, at the place of a new endpoint or with a companion: try again.
+        case factsMoved
+    }
+
     /// Adds an endpoint. What happens from when every server has taken note of it is sent there.
-    /// - Returns: whether there was room.
     package func addWebhookEndpoint(
         _ id: PostgresUUID,
         url: String,
         sealedSecret: [UInt8],
-        at now: Timestamp
-    ) async throws(PostgresError) -> Bool {
-        var attempts = 0
-        while true {
-            do {
-                let row = WebhookEndpointRow.insert(id, url: url, sealedSecret: sealedSecret, at: now)
-                return try await changeWebhooks(row)
-            } catch {
-                attempts += 1
-                // Whoever was faster took one slot, so this ends.
-                guard error.sqlState == .uniqueViolation, attempts < 100 else { throw error }
-            }
-        }
+        at now: Timestamp,
+        companions: [AccountWrite.Companion] = []
+    ) async throws(PostgresError) -> WebhookChange {
+        try await changeWebhooks(
+            WebhookEndpointRow.insert(id, url: url, sealedSecret: sealedSecret, at: now),
+            companions
+        )
     }
 
     /// Deletes an endpoint with what waits for it.
-    /// - Returns: whether there was one.
-    package func deleteWebhookEndpoint(_ id: PostgresUUID) async throws(PostgresError) -> Bool {
-        try await changeWebhooks(WebhookEndpointRow.delete(id))
+    package func deleteWebhookEndpoint(
+        _ id: PostgresUUID,
+        companions: [AccountWrite.Companion] = []
+    ) async throws(PostgresError) -> WebhookChange {
+        try await changeWebhooks(WebhookEndpointRow.delete(id), companions)
     }
 
     /// Gives an endpoint another secret; the one before signs beside it until `until`.
-    /// - Returns: whether there is such an endpoint.
     package func replaceWebhookSecret(
         of id: PostgresUUID,
         by sealedSecret: [UInt8],
-        until: Timestamp
-    ) async throws(PostgresError) -> Bool {
-        try await changeWebhooks(WebhookEndpointRow.replaceSecret(of: id, by: sealedSecret, until: until))
+        until: Timestamp,
+        companions: [AccountWrite.Companion] = []
+    ) async throws(PostgresError) -> WebhookChange {
+        try await changeWebhooks(
+            WebhookEndpointRow.replaceSecret(of: id, by: sealedSecret, until: until),
+            companions
+        )
     }
 
     /// Has an endpoint be sent to again.
-    /// - Returns: whether there is such an endpoint.
-    package func enableWebhookEndpoint(_ id: PostgresUUID) async throws(PostgresError) -> Bool {
-        try await changeWebhooks(WebhookEndpointRow.enable(id))
+    package func enableWebhookEndpoint(
+        _ id: PostgresUUID,
+        companions: [AccountWrite.Companion] = []
+    ) async throws(PostgresError) -> WebhookChange {
+        try await changeWebhooks(WebhookEndpointRow.enable(id), companions)
     }
 
-    private func changeWebhooks(_ statement: SQL) async throws(PostgresError) -> Bool {
-        var batch = WriteBatch("webhook-endpoint")
-        batch.append(statement)
-        let isChanged = try await client.write(batch).affectedRows(0) == 1
+    /// Companions are written only with a change: all of it or nothing.
+    private func changeWebhooks(
+        _ statement: SQL,
+        _ companions: [AccountWrite.Companion]
+    ) async throws(PostgresError) -> WebhookChange {
+        let change: WebhookChange
+        do {
+            change = try await client.transaction("webhook-endpoint") { tx throws(PostgresError) in
+                guard try tx.execute(statement) == 1 else { return .nothing }
+                for statement in companions.flatMap(\.statements) { try tx.execute(statement) }
+                return .applied
+            }
+        } catch {
+            guard error.saysFactsMoved else { throw error }
+            return .factsMoved
+        }
         // Should it fail, this server takes note a moment later like all others.
         try? await refreshWebhooks()
-        return isChanged
+        return change
     }
 }

@@ -1,0 +1,69 @@
+package import AccountLinking
+package import Postgres
+
+/// A place among the mails about one account that was taken.
+struct ProofMailRow: RowDecodable {
+    let place: Int
+    let freeAt: Timestamp
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        place = Int(try row.next(Int32.self))
+        freeAt = try row.timestamp()
+    }
+
+    static func all(of user: UserID, tenant: TenantID) -> Query<ProofMailRow> {
+        Query(
+            """
+            SELECT place, free_at FROM proof_mails
+            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)
+            """
+        )
+    }
+
+    /// Makes room at a place whose time is over; nothing at one that is taken.
+    static func deleteOver(_ place: Int32, of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        DELETE FROM proof_mails
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND place = \(place)
+            AND free_at <= \(now.stored)
+        """
+    }
+
+    /// Raises 23505 at a place that is taken.
+    static func insert(_ place: Int32, of user: UserID, tenant: TenantID, until freeAt: Timestamp) -> SQL {
+        """
+        INSERT INTO proof_mails (tenant_id, user_id, place, free_at)
+        VALUES (\(tenant.rawValue), \(user.rawValue), \(place), \(freeAt.stored))
+        """
+    }
+
+    static func deleteFree(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM proof_mails WHERE (tenant_id, user_id, place) IN (
+            SELECT tenant_id, user_id, place FROM proof_mails WHERE free_at <= \(cutoff.stored)
+            ORDER BY free_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}
+
+extension AccountWrite.Companion {
+    /// Counts a mail about an account's conflict at a place of `ProofMails`. Where somebody else has taken it meanwhile,
+    /// the write is stopped.
+    package static func countProofMail(to user: UserID, tenant: TenantID, place: Int, at now: Timestamp) -> Self {
+        let place = Int32(place)
+        let freeAt = now.adding(seconds: ProofMails.windowSeconds)
+        return Self([
+            ProofMailRow.deleteOver(place, of: user, tenant: tenant, at: now),
+            ProofMailRow.insert(place, of: user, tenant: tenant, until: freeAt),
+        ])
+    }
+}
+
+extension AccountStore {
+    /// The mails that were sent about conflicts of an account, as far as they still count. One round trip.
+    package func proofMails(of user: UserID, tenant: TenantID) async throws(PostgresError) -> ProofMails {
+        let rows = try await client.read(ProofMailRow.all(of: user, tenant: tenant))
+        return ProofMails(freeAt: Dictionary(rows.map { ($0.place, $0.freeAt) }) { first, _ in first })
+    }
+}
