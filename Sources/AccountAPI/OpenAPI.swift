@@ -314,12 +314,27 @@ enum OpenAPI {
               }
             },
             "/concord/v1/webhooks/{id}": {
+              "get": {
+                "operationId": "readWebhook",
+                "summary": "An endpoint.",
+                "security": [{"operator": []}],
+                "parameters": [{"$ref": "#/components/parameters/WebhookID"}],
+                "responses": {
+                  "200": {
+                    "description": "The endpoint.",
+                    "headers": {"ETag": {"description": "Its version.", "schema": {"type": "string"}}},
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Webhook"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              },
               "delete": {
                 "operationId": "deleteWebhook",
                 "summary": "Deletes an endpoint, with what waits for it.",
                 "security": [{"operator": []}],
                 "parameters": [
                   {"$ref": "#/components/parameters/WebhookID"},
+                  {"$ref": "#/components/parameters/IfMatch"},
                   {"$ref": "#/components/parameters/IdempotencyKey"}
                 ],
                 "responses": {
@@ -338,6 +353,7 @@ enum OpenAPI {
                 "security": [{"operator": []}],
                 "parameters": [
                   {"$ref": "#/components/parameters/WebhookID"},
+                  {"$ref": "#/components/parameters/IfMatch"},
                   {"$ref": "#/components/parameters/IdempotencyKey"}
                 ],
                 "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
@@ -357,6 +373,7 @@ enum OpenAPI {
                 "security": [{"operator": []}],
                 "parameters": [
                   {"$ref": "#/components/parameters/WebhookID"},
+                  {"$ref": "#/components/parameters/IfMatch"},
                   {"$ref": "#/components/parameters/IdempotencyKey"}
                 ],
                 "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},

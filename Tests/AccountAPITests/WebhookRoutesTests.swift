@@ -14,10 +14,20 @@ struct WebhookRoutesTests {
         _ method: HTTPRequest.Method,
         _ path: String,
         _ body: JSONValue = [:],
+        ifMatch: String? = nil,
         describedAt described: String
     ) async throws -> TestAPI.Answer {
         let api = try TestAPI.shared
-        let answer = try await api.send(method, path, Array(body.text.utf8), key: nil, bearer: "owner")
+        var headers: HTTPFields = [:]
+        headers[.ifMatch] = ifMatch
+        let answer = try await api.send(
+            method,
+            path,
+            Array(body.text.utf8),
+            key: nil,
+            bearer: "owner",
+            headers: headers
+        )
         #expect(try OpenAPIDocument().defects(of: answer, to: method, at: described) == [], "\(answer.text)")
         return answer
     }
@@ -49,6 +59,43 @@ struct WebhookRoutesTests {
         #expect(try await send(.delete, "\(Self.path)/\(id)", describedAt: item).status == 404)
     }
 
+    @Test func `an endpoint is changed in the version that was seen, or not at all`() async throws {
+        let made = try await send(
+            .post,
+            Self.path,
+            ["url": "https://versions.example.com"],
+            describedAt: Self.path
+        )
+        let one = "\(Self.path)/\(try #require(made.json["id"]?.string))"
+        let item = Self.path + "/{id}"
+        let first = try await send(.get, one, describedAt: item)
+        #expect(first.status == 200 && first.json["url"] == "https://versions.example.com")
+        let tag = try #require(first.headers[.eTag])
+        // Of many that saw the same version, one gives it another secret.
+        let answers = try await withThrowingTaskGroup { group in
+            for _ in 0..<32 {
+                group.addTask {
+                    try await send(.post, one + "/secret", ifMatch: tag, describedAt: item + "/secret")
+                }
+            }
+            return try await group.reduce(into: [Int: Int]()) { $0[$1.status, default: 0] += 1 }
+        }
+        #expect(answers == [200: 1, 412: 31])
+        for (method, verb) in [(.post, "/secret"), (.post, "/enable"), (.delete, "")]
+            as [(HTTPRequest.Method, String)]
+        {
+            let stale = try await send(method, one + verb, ifMatch: tag, describedAt: item + verb)
+            #expect(stale.status == 412 && stale.json["type"] == "urn:concord:problem:precondition-failed")
+        }
+        let second = try #require(try await send(.get, one, describedAt: item).headers[.eTag])
+        #expect(second != tag)
+        #expect(try await send(.post, one + "/enable", ifMatch: second, describedAt: item + "/enable").status == 200)
+        let third = try #require(try await send(.get, one, describedAt: item).headers[.eTag])
+        #expect(try await send(.delete, one, ifMatch: third, describedAt: item).status == 200)
+        #expect(try await send(.delete, one, ifMatch: third, describedAt: item).status == 404)
+        #expect(try await send(.get, one, describedAt: item).status == 404)
+    }
+
     @Test(arguments: [
         "", "receiver.example.com", "http://receiver.example.com", "ftp://receiver.example.com", "https://",
         "https:///a",
@@ -65,6 +112,7 @@ struct WebhookRoutesTests {
     @Test(arguments: ["x", "00000000-0000-4000-8000-000000000000", "00000000-0000-4000-8000-00000000000G", "..", "%00"])
     func `an endpoint that is none is not found`(id: String) async throws {
         let item = Self.path + "/{id}"
+        #expect(try await send(.get, "\(Self.path)/\(id)", describedAt: item).status == 404)
         #expect(try await send(.delete, "\(Self.path)/\(id)", describedAt: item).status == 404)
         for verb in ["/secret", "/enable"] {
             #expect(try await send(.post, "\(Self.path)/\(id)\(verb)", describedAt: item + verb).status == 404)

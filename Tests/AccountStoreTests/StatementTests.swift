@@ -426,13 +426,13 @@ private let statements: [Statement] = {
         Statement(name: "UserRow.withID", sql: UserRow.withID(fixed, tenant: tenant).sql),
         Statement(name: "UserRow.withIDs", sql: UserRow.withIDs([fixed, userID("user-8")], tenant: tenant).sql),
         Statement(name: "WebhookEndpointRow.all", sql: WebhookEndpointRow.all.sql, isHot: false),
-        Statement(name: "WebhookEndpointRow.delete", sql: WebhookEndpointRow.delete(use), isHot: false),
+        Statement(name: "WebhookEndpointRow.delete", sql: WebhookEndpointRow.delete(use, version: 1), isHot: false),
         Statement(
             name: "WebhookEndpointRow.disable",
             sql: WebhookEndpointRow.disable(use, .failing, failingBefore: origin, at: origin),
             isHot: false
         ),
-        Statement(name: "WebhookEndpointRow.enable", sql: WebhookEndpointRow.enable(use), isHot: false),
+        Statement(name: "WebhookEndpointRow.enable", sql: WebhookEndpointRow.enable(use, version: 1), isHot: false),
         Statement(name: "WebhookEndpointRow.enabledCount", sql: WebhookEndpointRow.enabledCount.sql, isHot: false),
         Statement(
             name: "WebhookEndpointRow.insert",
@@ -447,9 +447,10 @@ private let statements: [Statement] = {
         Statement(name: "WebhookEndpointRow.noteSuccess", sql: WebhookEndpointRow.noteSuccess(of: use), isHot: false),
         Statement(
             name: "WebhookEndpointRow.replaceSecret",
-            sql: WebhookEndpointRow.replaceSecret(of: use, by: [9], until: later),
+            sql: WebhookEndpointRow.replaceSecret(of: use, version: nil, by: [9], until: later),
             isHot: false
         ),
+        Statement(name: "WebhookEndpointRow.withID", sql: WebhookEndpointRow.withID(use).sql, isHot: false),
         Statement(
             name: "WebhookMessageRow.claim",
             sql: WebhookMessageRow.claim(at: origin, until: later, countMax: 16),

@@ -18,22 +18,42 @@ extension Route {
         Route(.get, path, service: .concord, access: .administrator) { request in
             let endpoints = try await request.operations.webhookEndpoints()
             return .object { writer in
-                writer.field("webhooks", array: endpoints) { writer, endpoint in writer.webhook(endpoint) }
+                writer.field("webhooks", array: endpoints) { writer, endpoint in
+                    writer.object { writer in writer.fields(of: endpoint) }
+                }
             }
+        },
+        Route(.get, item, service: .concord, access: .administrator) { request in
+            let endpoint = try await request.operations.webhookEndpoint(request.webhook).valueOrProblem()
+            var response = APIResponse.object { writer in writer.fields(of: endpoint) }
+            response.version = endpoint.version
+            return response
         },
         Route(.delete, item, service: .concord, access: .administrator) { request in
             try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.done) { once in
-                try await request.operations.deleteWebhookEndpoint(request.webhook, once: once)
+                try await request.operations.deleteWebhookEndpoint(
+                    request.webhook,
+                    expectedVersion: request.expectedVersion.version(),
+                    once: once
+                )
             }
         },
         Route(.post, item + "/secret", service: .concord, access: .administrator) { request in
             try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.secret) { once in
-                try await request.operations.rotateWebhookSecret(of: request.webhook, once: once)
+                try await request.operations.rotateWebhookSecret(
+                    of: request.webhook,
+                    expectedVersion: request.expectedVersion.version(),
+                    once: once
+                )
             }
         },
         Route(.post, item + "/enable", service: .concord, access: .administrator) { request in
             try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.done) { once in
-                try await request.operations.enableWebhookEndpoint(request.webhook, once: once)
+                try await request.operations.enableWebhookEndpoint(
+                    request.webhook,
+                    expectedVersion: request.expectedVersion.version(),
+                    once: once
+                )
             }
         },
         Route(.get, item + "/failures", service: .concord, access: .administrator) { request in
@@ -65,16 +85,14 @@ extension APIResponse {
 }
 
 extension JSONWriter {
-    fileprivate mutating func webhook(_ endpoint: WebhookEndpoint) {
-        object { writer in
-            writer.field("id", endpoint.id)
-            writer.field("url", endpoint.url)
-            writer.field("state", endpoint.state.rawValue)
-            writer.field("createTime", RFC3339.text(endpoint.createdAt))
-            writer.field("failingSince", endpoint.failingSince.map { RFC3339.text($0) })
-            writer.field("waiting", endpoint.waitingCount)
-            writer.field("failed", endpoint.failedCount)
-        }
+    fileprivate mutating func fields(of endpoint: WebhookEndpoint) {
+        field("id", endpoint.id)
+        field("url", endpoint.url)
+        field("state", endpoint.state.rawValue)
+        field("createTime", RFC3339.text(endpoint.createdAt))
+        field("failingSince", endpoint.failingSince.map { RFC3339.text($0) })
+        field("waiting", endpoint.waitingCount)
+        field("failed", endpoint.failedCount)
     }
 
     fileprivate mutating func failedWebhook(_ failure: FailedWebhook) {

@@ -23,6 +23,7 @@ package struct WebhookEndpoint: Sendable {
     /// Messages that wait to be sent, and those that were given up and are not deleted yet; counted up to ten thousand.
     package let waitingCount: Int64
     package let failedCount: Int64
+    package let version: Int64
 }
 
 /// A message that was given up.
@@ -62,6 +63,13 @@ extension AccountOperations {
         try await store.webhookEndpoints().map(WebhookEndpoint.init)
     }
 
+    package func webhookEndpoint(_ endpoint: String) async throws -> Outcome<WebhookEndpoint> {
+        guard let id = PostgresUUID(text: endpoint), let record = try await store.webhookEndpoint(id) else {
+            return .denied(.webhook(.unknown))
+        }
+        return .success(WebhookEndpoint(record))
+    }
+
     /// Adds an endpoint, whose secret is made here.
     ///
     /// `once`: where the caller may repeat the request; so with all changes here.
@@ -82,8 +90,11 @@ extension AccountOperations {
     }
 
     /// Gives an endpoint another secret. For a day both sign.
+    ///
+    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. So with the other changes.
     package func rotateWebhookSecret(
         of endpoint: String,
+        expectedVersion: Int64? = nil,
         once: Once<NewWebhookSecret>? = nil
     ) async throws -> Outcome<NewWebhookSecret> {
         guard let id = PostgresUUID(text: endpoint) else { return .denied(.webhook(.unknown)) }
@@ -91,25 +102,55 @@ extension AccountOperations {
         let (secret, sealed) = try newWebhookSecret(of: id)
         let until = now.adding(seconds: Self.webhookRotationSeconds)
         let made = NewWebhookSecret(endpoint: endpoint, secret: secret)
-        return try await changeWebhooks(made, once: once, otherwise: .unknown, at: now) { companions in
-            try await store.replaceWebhookSecret(of: id, by: sealed, until: until, companions: companions)
+        return try await changeWebhooks(id, made, once: once, expectedVersion, at: now) { companions in
+            try await store.replaceWebhookSecret(
+                of: id,
+                version: expectedVersion,
+                by: sealed,
+                until: until,
+                companions: companions
+            )
         }
     }
 
     /// Deletes an endpoint, with what waits for it.
-    package func deleteWebhookEndpoint(_ endpoint: String, once: Once<Void>? = nil) async throws -> Outcome<Void> {
+    package func deleteWebhookEndpoint(
+        _ endpoint: String,
+        expectedVersion: Int64? = nil,
+        once: Once<Void>? = nil
+    ) async throws -> Outcome<Void> {
         guard let id = PostgresUUID(text: endpoint) else { return .denied(.webhook(.unknown)) }
-        return try await changeWebhooks((), once: once, otherwise: .unknown, at: effects.now()) { companions in
-            try await store.deleteWebhookEndpoint(id, companions: companions)
+        return try await changeWebhooks(id, (), once: once, expectedVersion, at: effects.now()) { companions in
+            try await store.deleteWebhookEndpoint(id, version: expectedVersion, companions: companions)
         }
     }
 
     /// Has an endpoint that is off be sent to again, what waited for it included.
-    package func enableWebhookEndpoint(_ endpoint: String, once: Once<Void>? = nil) async throws -> Outcome<Void> {
+    package func enableWebhookEndpoint(
+        _ endpoint: String,
+        expectedVersion: Int64? = nil,
+        once: Once<Void>? = nil
+    ) async throws -> Outcome<Void> {
         guard let id = PostgresUUID(text: endpoint) else { return .denied(.webhook(.unknown)) }
-        return try await changeWebhooks((), once: once, otherwise: .unknown, at: effects.now()) { companions in
-            try await store.enableWebhookEndpoint(id, companions: companions)
+        return try await changeWebhooks(id, (), once: once, expectedVersion, at: effects.now()) { companions in
+            try await store.enableWebhookEndpoint(id, version: expectedVersion, companions: companions)
         }
+    }
+
+    /// The same for an endpoint there is: in the version that was named, or not at all.
+    private func changeWebhooks<Value>(
+        _ id: PostgresUUID,
+        _ value: Value,
+        once: Once<Value>?,
+        _ expectedVersion: Int64?,
+        at now: Timestamp,
+        _ change: ([AccountWrite.Companion]) async throws -> AccountStore.WebhookChange
+    ) async throws -> Outcome<Value> {
+        let outcome = try await changeWebhooks(value, once: once, otherwise: .unknown, at: now, change)
+        guard expectedVersion != nil, case .denied(.webhook(.unknown)) = outcome,
+            try await store.webhookEndpoint(id) != nil
+        else { return outcome }
+        return .denied(.versionMismatch)
     }
 
     /// Runs `change`, which answers with `value` and keeps that, unless the request was applied before.
@@ -163,7 +204,8 @@ extension WebhookEndpoint {
             createdAt: record.createdAt,
             failingSince: record.failingSince,
             waitingCount: record.waitingCount,
-            failedCount: record.failedCount
+            failedCount: record.failedCount,
+            version: record.version
         )
     }
 }

@@ -19,6 +19,8 @@ package struct WebhookEndpointRecord: Sendable, Hashable {
     package let disabledReason: DisabledReason?
     package let waitingCount: Int64
     package let failedCount: Int64
+    /// Raised by every change but counts and `failingSince`.
+    package let version: Int64
 }
 
 struct WebhookEndpointRow: RowDecodable {
@@ -35,20 +37,26 @@ struct WebhookEndpointRow: RowDecodable {
                 WebhookEndpointRecord.DisabledReason.init(rawValue:)
             ),
             waitingCount: try row.next(Int64.self),
-            failedCount: try row.next(Int64.self)
+            failedCount: try row.next(Int64.self),
+            version: try row.next(Int64.self)
         )
     }
 
     /// Messages are counted up to this.
     private static let countMax: Int64 = 10_000
 
-    static let all: Query<WebhookEndpointRow> = """
+    static let all: Query<WebhookEndpointRow> = "\(select) ORDER BY created_at, endpoint_id"
+
+    static func withID(_ id: PostgresUUID) -> Query<WebhookEndpointRow> { "\(select) WHERE endpoint_id = \(id)" }
+
+    private static let select: SQL = """
         SELECT endpoint_id, url, created_at, failing_since, disabled_reason,
             (SELECT count(*) FROM (SELECT 1 FROM webhook_messages AS m
                 WHERE m.endpoint_id = e.endpoint_id AND state = 'pending' LIMIT \(countMax)) AS waiting),
             (SELECT count(*) FROM (SELECT 1 FROM webhook_messages AS m
-                WHERE m.endpoint_id = e.endpoint_id AND state = 'failed' LIMIT \(countMax)) AS failed)
-        FROM webhook_endpoints AS e ORDER BY created_at, endpoint_id
+                WHERE m.endpoint_id = e.endpoint_id AND state = 'failed' LIMIT \(countMax)) AS failed),
+            version
+        FROM webhook_endpoints AS e
         """
 
     static let enabledCount: Query<CountRow> = "SELECT count(*) FROM webhook_endpoints WHERE disabled_at IS NULL"
@@ -63,23 +71,33 @@ struct WebhookEndpointRow: RowDecodable {
         """
     }
 
-    static func delete(_ id: PostgresUUID) -> SQL {
-        "DELETE FROM webhook_endpoints WHERE endpoint_id = \(id)"
+    /// `version`: only if the endpoint has it; so below.
+    static func delete(_ id: PostgresUUID, version: Int64?) -> SQL {
+        """
+        DELETE FROM webhook_endpoints
+        WHERE endpoint_id = \(id) AND (\(version)::bigint IS NULL OR version = \(version))
+        """
     }
 
     /// The secret there was signs on until `until`.
-    static func replaceSecret(of id: PostgresUUID, by sealedSecret: [UInt8], until: Timestamp) -> SQL {
+    static func replaceSecret(
+        of id: PostgresUUID,
+        version: Int64?,
+        by sealedSecret: [UInt8],
+        until: Timestamp
+    ) -> SQL {
         """
         UPDATE webhook_endpoints SET sealed_older_secret = sealed_secret, older_secret_until = \(until.stored),
-            sealed_secret = \(sealedSecret)
-        WHERE endpoint_id = \(id)
+            sealed_secret = \(sealedSecret), version = version + 1
+        WHERE endpoint_id = \(id) AND (\(version)::bigint IS NULL OR version = \(version))
         """
     }
 
-    static func enable(_ id: PostgresUUID) -> SQL {
+    static func enable(_ id: PostgresUUID, version: Int64?) -> SQL {
         """
-        UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL
-        WHERE endpoint_id = \(id)
+        UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL,
+            version = version + 1
+        WHERE endpoint_id = \(id) AND (\(version)::bigint IS NULL OR version = \(version))
         """
     }
 
@@ -102,7 +120,8 @@ struct WebhookEndpointRow: RowDecodable {
         at now: Timestamp
     ) -> SQL {
         """
-        UPDATE webhook_endpoints SET disabled_at = \(now.stored), disabled_reason = \(reason.rawValue)
+        UPDATE webhook_endpoints SET disabled_at = \(now.stored), disabled_reason = \(reason.rawValue),
+            version = version + 1
         WHERE endpoint_id = \(id) AND disabled_at IS NULL AND failing_since <= \(failingBefore.stored)
         """
     }
@@ -112,6 +131,11 @@ extension AccountStore {
     /// Every endpoint, the oldest first.
     package func webhookEndpoints() async throws(PostgresError) -> [WebhookEndpointRecord] {
         try await client.read(WebhookEndpointRow.all).map(\.record)
+    }
+
+    /// An endpoint; `nil` when there is none of that id.
+    package func webhookEndpoint(_ id: PostgresUUID) async throws(PostgresError) -> WebhookEndpointRecord? {
+        try await client.read(WebhookEndpointRow.withID(id)).first?.record
     }
 
     /// Takes note of whether any endpoint is to be told anything: until then, and where there is none, events cost nothing.
@@ -126,7 +150,7 @@ extension AccountStore {
     /// What became of a change of an endpoint.
     package enum WebhookChange: Sendable, Hashable {
         case applied
-        /// There is no such endpoint, or no room for another.
+        /// There is no such endpoint in the version that was named, or no room for another.
         case nothing
         /// Somebody else was first, at the place of a new endpoint or with a companion: try again.
         case factsMoved
@@ -147,22 +171,26 @@ extension AccountStore {
     }
 
     /// Deletes an endpoint with what waits for it.
+    ///
+    /// `version`: the one it has to have; `nil` takes any. So with the other changes.
     package func deleteWebhookEndpoint(
         _ id: PostgresUUID,
+        version: Int64?,
         companions: [AccountWrite.Companion] = []
     ) async throws(PostgresError) -> WebhookChange {
-        try await changeWebhooks(WebhookEndpointRow.delete(id), companions)
+        try await changeWebhooks(WebhookEndpointRow.delete(id, version: version), companions)
     }
 
     /// Gives an endpoint another secret; the one before signs beside it until `until`.
     package func replaceWebhookSecret(
         of id: PostgresUUID,
+        version: Int64?,
         by sealedSecret: [UInt8],
         until: Timestamp,
         companions: [AccountWrite.Companion] = []
     ) async throws(PostgresError) -> WebhookChange {
         try await changeWebhooks(
-            WebhookEndpointRow.replaceSecret(of: id, by: sealedSecret, until: until),
+            WebhookEndpointRow.replaceSecret(of: id, version: version, by: sealedSecret, until: until),
             companions
         )
     }
@@ -170,9 +198,10 @@ extension AccountStore {
     /// Has an endpoint be sent to again.
     package func enableWebhookEndpoint(
         _ id: PostgresUUID,
+        version: Int64?,
         companions: [AccountWrite.Companion] = []
     ) async throws(PostgresError) -> WebhookChange {
-        try await changeWebhooks(WebhookEndpointRow.enable(id), companions)
+        try await changeWebhooks(WebhookEndpointRow.enable(id, version: version), companions)
     }
 
     /// Companions are written only with a change: all of it or nothing.
