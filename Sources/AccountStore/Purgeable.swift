@@ -21,6 +21,8 @@ extension AccountStore {
         case keptAnswers
         /// Mails about conflicts that count no more.
         case proofMails
+        /// Kept no longer. What webhooks tell of them stands in rows of its own.
+        case events
 
         fileprivate func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
             switch self {
@@ -32,6 +34,7 @@ extension AccountStore {
             case .passwordAttempts: PasswordAttemptRow.deleteForgotten(before: cutoff, rowsMax: rowsMax)
             case .signingKeys: SigningKeyRow.deleteRetired(before: cutoff, rowsMax: rowsMax)
             case .keptAnswers: KeptAnswerRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .events: AccountEventRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .proofMails: ProofMailRow.deleteFree(before: cutoff, rowsMax: rowsMax)
             }
         }

@@ -8,6 +8,8 @@ package struct ProjectSettings: Sendable, Hashable {
     package let policy: LinkPolicy
     /// How long a conflict waits for its owner.
     package let conflictLifetimeSeconds: Int64
+    /// How long events are kept, in seconds; `nil`: for good.
+    package let eventRetentionSeconds: Int64?
     package let passwordPolicy: PasswordPolicy
     /// Hosts that links may lead back to, in lower case.
     package let authorizedDomains: [String]
@@ -50,6 +52,8 @@ package struct ProjectSettings: Sendable, Hashable {
         self.policy = policy
         self.conflictLifetimeSeconds =
             value(["concord", "conflictLifetimeSeconds"])?.integer ?? Lifetimes.conflictSeconds
+        let days = value(["concord", "decisionRetentionDays"])?.integer ?? Lifetimes.decisionDays
+        self.eventRetentionSeconds = days == 0 ? nil : days * 86_400
         self.authorizedDomains =
             stored["authorizedDomains"]?.array?.compactMap { $0.string?.lowercased() }
             ?? Self.authorizedDomainsByDefault(projectID: projectID)
