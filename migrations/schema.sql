@@ -347,6 +347,7 @@ CREATE TABLE public.webhook_endpoints (
     failing_since timestamp with time zone,
     disabled_at timestamp with time zone,
     disabled_reason text,
+    version bigint DEFAULT 1 NOT NULL,
     CONSTRAINT webhook_endpoints_check CHECK (((sealed_older_secret IS NULL) = (older_secret_until IS NULL))),
     CONSTRAINT webhook_endpoints_check1 CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
     CONSTRAINT webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['gone'::text, 'failing'::text]))),

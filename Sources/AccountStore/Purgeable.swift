@@ -23,6 +23,8 @@ extension AccountStore {
         case quarantinedMethods
         /// Mails about conflicts that count no more.
         case proofMails
+        /// Kept no longer. What webhooks tell of them stands in rows of its own.
+        case events
 
         fileprivate func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
             switch self {
@@ -35,6 +37,7 @@ extension AccountStore {
             case .signingKeys: SigningKeyRow.deleteRetired(before: cutoff, rowsMax: rowsMax)
             case .keptAnswers: KeptAnswerRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .quarantinedMethods: QuarantinedMethodRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .events: AccountEventRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .proofMails: ProofMailRow.deleteFree(before: cutoff, rowsMax: rowsMax)
             }
         }

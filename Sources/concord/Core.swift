@@ -275,6 +275,7 @@ struct Core: Service {
     private func purge(_ operations: AccountOperations) async {
         var purge = Purge(
             store: operations.store,
+            project: operations.project,
             effects: operations.effects,
             keepSeconds: composition.purge.keep.components.seconds,
             rowsMax: composition.purge.rowsMax,

@@ -12,6 +12,7 @@ struct MetricsTests {
     private func purge(_ service: TestService, _ metrics: OperationMetrics) -> Purge {
         Purge(
             store: service.operations.store,
+            project: service.operations.project,
             effects: service.operations.effects,
             keepSeconds: 7 * 86_400,
             rowsMax: 2,

@@ -2,6 +2,7 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import AccountTestSupport
+import JSON
 import Postgres
 import Testing
 
@@ -9,13 +10,18 @@ import Testing
 struct PurgeTests {
     private static let week: Int64 = 7 * 86_400
 
-    private func purge(_ service: TestService, rowsMax: Int = 100) -> Purge {
+    private static func purge(_ service: TestService, rowsMax: Int) -> Purge {
         Purge(
             store: service.operations.store,
+            project: service.operations.project,
             effects: service.operations.effects,
-            keepSeconds: Self.week,
+            keepSeconds: week,
             rowsMax: rowsMax
         )
+    }
+
+    private func purge(_ service: TestService, rowsMax: Int = 100) -> Purge {
+        Self.purge(service, rowsMax: rowsMax)
     }
 
     /// `seconds` from the test's now.
@@ -178,6 +184,66 @@ struct PurgeTests {
             #expect(try await purge.run().rows[.proofMails] == 1)
             #expect(try await left(service, "proof_mails", "place::text") == ["2"])
         }
+    }
+
+    @Test func `decisions go when the project's days are over, and what is explained by the others stays`() async throws
+    {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@example.com")
+            service.clock.advance(seconds: 399 * 86_400)
+            let later = try await service.signIn("ada@example.com").success()
+            var purge = purge(service)
+            #expect(try await purge.run().rows[.events] == 0)
+            service.clock.advance(seconds: 86_400 + 1)
+            #expect(try await purge.run().rows[.events] == 1)
+            #expect(try await left(service, "account_events", "rule") == ["S6"])
+            #expect(try await service.operations.decision(later.decision) != nil)
+
+            // From the next run on another number counts.
+            try await setRetention(service, days: 2)
+            #expect(try await purge.run().rows[.events] == 0)
+            service.clock.advance(seconds: 86_400)
+            #expect(try await purge.run().rows[.events] == 1)
+            #expect(try await service.operations.decision(later.decision) == nil)
+        }
+    }
+
+    @Test func `a project may keep its decisions for good`() async throws {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@example.com")
+            try await setRetention(service, days: 0)
+            service.clock.advance(seconds: 200 * 366 * 86_400)
+            var purge = purge(service)
+            #expect(try await purge.run().rows[.events] == nil)
+            #expect(try await left(service, "account_events", "rule") == ["P11"])
+        }
+    }
+
+    @Test func `many servers at once delete old events once, and no young one`() async throws {
+        try await TestService.withTwo { first, second in
+            _ = try await first.signUp("ada@example.com")
+            try await first.database.execute(
+                """
+                INSERT INTO account_events (user_id, event_id, occurred_at, kind, rule)
+                SELECT 'gone', ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'epoch', 'user-deleted', 'D5'
+                FROM generate_series(1, 500) AS n
+                """
+            )
+            let deleted = try await first.race(with: second, count: 16) { service, _ in
+                var purge = Self.purge(service, rowsMax: 50)
+                return try await purge.run().rows[.events] ?? 0
+            }
+            #expect(deleted.reduce(0, +) == 500)
+            #expect(try await left(first, "account_events", "rule") == ["P11"])
+        }
+    }
+
+    private func setRetention(_ service: TestService, days: Int64) async throws {
+        let change = try ProjectConfigChange(
+            body: ["concord": ["decisionRetentionDays": .integer(days)]],
+            mask: "concord.decisionRetentionDays"
+        )
+        _ = try await service.operations.updateProjectConfig(change).get()
     }
 
     @Test func `a run is bounded, and the next goes on`() async throws {

@@ -435,6 +435,7 @@ struct WebhookTests {
             try await service.sendAllWebhooks()
             var purge = Purge(
                 store: service.operations.store,
+                project: service.operations.project,
                 effects: service.operations.effects,
                 keepSeconds: 86_400,
                 rowsMax: 2
@@ -443,6 +444,26 @@ struct WebhookTests {
             service.clock.advance(seconds: 86_401)
             // One was taken, one was given up, one waits.
             #expect(try await purge.run().rows[.webhookMessages] == 3)
+        }
+    }
+
+    @Test func `what waits to be told is told, also of an event that is kept no longer`() async throws {
+        let receiver = Receiver()
+        try await TestService.with(webhooks: receiver) { service in
+            let secret = try await service.addWebhook(Self.url)
+            _ = try await service.signUp("ada@example.com")
+            _ = try await service.openConflict(with: "ada@example.com")
+            service.clock.advance(seconds: 401 * 86_400)
+            var purge = Purge(
+                store: service.operations.store,
+                project: service.operations.project,
+                effects: service.operations.effects,
+                keepSeconds: 86_400,
+                rowsMax: 100
+            )
+            #expect(try await purge.run().rows[.events] == 2)
+            try await service.sendAllWebhooks()
+            #expect(try receiver.bodies(signedBy: secret).map { $0["type"]?.string } == ["conflict.opened"])
         }
     }
 

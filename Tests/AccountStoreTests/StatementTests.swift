@@ -109,6 +109,11 @@ private let statements: [Statement] = {
     )
     let project = ProjectRecord(projectID: "demo-test", projectNumber: 1, settings: .object([:]))
     return [
+        Statement(
+            name: "AccountEventRow.deleteOld",
+            sql: AccountEventRow.deleteOld(before: origin, rowsMax: 10),
+            isHot: false
+        ),
         Statement(name: "AccountEventRow.insert", sql: AccountEventRow.insert(event, of: fixed, tenant: tenant)),
         Statement(
             name: "AccountEventRow.withID",
@@ -546,6 +551,21 @@ struct PlanTests {
             text += "-- \(statement.name)\n" + plan.map { "\($0)\n" }.joined() + "\n"
         }
         try golden.expect(text, matches: "plans.txt")
+    }
+
+    @Test func `old events are found at the end of their index, however many there are`() async throws {
+        let database = try StoreScene.shared.database
+        try await database.execute(
+            """
+            INSERT INTO account_events (user_id, event_id, occurred_at, kind, rule)
+                SELECT 'old-' || n, gen_random_uuid(), now(), 'user-created', 'P11' FROM generate_series(1, 5000) AS n;
+            ANALYZE account_events
+            """
+        )
+        let statement = AccountEventRow.deleteOld(before: origin, rowsMax: 10)
+        let plan = try await database.rows(Query<String?>("EXPLAIN (COSTS OFF) \(statement)")).compactMap { $0 }
+        #expect(plan.contains { $0.contains("Index Scan using account_events_by_id") }, "\(plan)")
+        #expect(!plan.contains { $0.contains("Seq Scan") }, "\(plan)")
     }
 
     private static let thousandUsers = """

@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a method is taken off once, and a provider disabled once`() async throws {
+    @Test func `a method is taken off once, a provider disabled once and a webhook added once`() async throws {
         try await TwoServers.with { servers in
             let account = try await servers.first.signInWithIdp(servers.credential(.one, subject: "ada")).success()
             let session = try account.text("idToken")
@@ -148,6 +148,19 @@ import Testing
                 "SELECT provider_id FROM provider_configs WHERE enabled"
             )
             #expect(enabled == ["oidc.one"])
+
+            let added = try await servers.race { server, _ in
+                try await administrator.send(
+                    .POST,
+                    "/concord/v1/webhooks",
+                    ["url": "https://receiver.example.com"],
+                    headers: ["Idempotency-Key": "w"],
+                    to: server
+                )
+            }
+            try await servers.expectSound(added)
+            expectOne(added, status: 200)
+            #expect(try await servers.database.count("SELECT count(*) FROM webhook_endpoints") == 1)
         }
     }
 

@@ -156,6 +156,32 @@ import Testing
         }
     }
 
+    @Test func `ten mails about one account are sent, whatever conflicts they are asked for in`() async throws {
+        try await TwoServers.with { servers in
+            _ = try await servers.signUp(Self.email)
+            var handles: [String] = []
+            for number in 0..<16 {
+                let credential = try servers.credential(.one, subject: "\(number)", email: Self.email)
+                handles.append(try await servers.second.signInWithIdp(credential).string("pendingToken"))
+            }
+            let answers = try await servers.race { [handles] server, number in
+                try await server.send(
+                    .POST,
+                    "/concord/v1/conflict/proof",
+                    ["kind": "mailbox"],
+                    key: nil,
+                    authorization: "Bearer " + handles[number % 16]
+                )
+            }
+            try await servers.expectSound(answers)
+            #expect(
+                Dictionary(grouping: answers, by: \.status).mapValues(\.count) == [202: 10, 429: Self.callers - 10]
+            )
+            #expect(try await servers.database.count("SELECT count(*) FROM outbox") == 10)
+            #expect(try await servers.database.count("SELECT count(*) FROM proof_mails") == 10)
+        }
+    }
+
     @Test func `a conflict is asked about five times, proven, declined and settled once`() async throws {
         try await TwoServers.with { servers in
             let ada = try await servers.signUp(Self.email)

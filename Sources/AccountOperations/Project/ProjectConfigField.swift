@@ -298,6 +298,12 @@ package struct ProjectConfigField: Sendable, Hashable {
             .array([]),
             "What conflicts may be settled by, pair by pair; every proof where no rule fits."
         ),
+        .init(
+            "concord.decisionRetentionDays",
+            .integer(Lifetimes.decisionDaysBounds),
+            .integer(Lifetimes.decisionDays),
+            "For how many days the events of accounts are kept, and with them why it was decided so; 0 keeps them for good."
+        ),
         .init("concord.linkDomains", .list(.domain, countMax: 100), "Hosts whose links open the app."),
         codeLifetime(.passwordReset),
         codeLifetime(.emailSignIn),

@@ -10,6 +10,8 @@ package struct ProjectSettings: Sendable, Hashable {
     package let conflictLifetimeSeconds: Int64
     /// How long a suspended method can come back; 0: nothing is suspended.
     package let quarantineSeconds: Int64
+    /// How long events are kept, in seconds; `nil`: for good.
+    package let eventRetentionSeconds: Int64?
     package let passwordPolicy: PasswordPolicy
     /// Hosts that links may lead back to, in lower case.
     package let authorizedDomains: [String]
@@ -53,6 +55,8 @@ package struct ProjectSettings: Sendable, Hashable {
         self.conflictLifetimeSeconds =
             value(["concord", "conflictLifetimeSeconds"])?.integer ?? Lifetimes.conflictSeconds
         self.quarantineSeconds = value(["concord", "quarantineSeconds"])?.integer ?? Lifetimes.quarantineSeconds
+        let days = value(["concord", "decisionRetentionDays"])?.integer ?? Lifetimes.decisionDays
+        self.eventRetentionSeconds = days == 0 ? nil : days * 86_400
         self.authorizedDomains =
             stored["authorizedDomains"]?.array?.compactMap { $0.string?.lowercased() }
             ?? Self.authorizedDomainsByDefault(projectID: projectID)

@@ -22,6 +22,11 @@ package enum Lifetimes {
     static let quarantineSeconds: Int64 = 30 * 86_400
     static let quarantineSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
 
+    /// For how many days decisions are kept, unless the project says otherwise; 0 keeps them for good. A day at least: who
+    /// lost the answer of a commit looks for its event.
+    static let decisionDays: Int64 = 400
+    static let decisionDaysBounds: ClosedRange<Int64> = 0...36_500
+
     /// How long the answer to a request that may be repeated is kept.
     static let keptAnswerSeconds: Int64 = 86_400
 

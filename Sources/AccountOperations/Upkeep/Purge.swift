@@ -5,7 +5,7 @@ package import AccountStore
 /// time.
 ///
 /// Any number of servers may do so at once: what one of them is deleting the others skip. What stays for good: accounts
-/// and all that belongs to them, sessions that live, and events.
+/// and all that belongs to them, and sessions that live.
 package struct Purge: Sendable {
     /// What a run deleted.
     package struct Report: Sendable, Hashable {
@@ -19,6 +19,7 @@ package struct Purge: Sendable {
     package static let batchesMax = 10
 
     private let store: AccountStore
+    private let project: ProjectCache
     private let effects: Effects
     private let keepSeconds: Int64
     private let rowsMax: Int
@@ -31,12 +32,14 @@ package struct Purge: Sendable {
     /// - `rowsMax`: rows in one batch.
     package init(
         store: AccountStore,
+        project: ProjectCache,
         effects: Effects,
         keepSeconds: Int64,
         rowsMax: Int,
         metrics: OperationMetrics = OperationMetrics()
     ) {
         self.store = store
+        self.project = project
         self.effects = effects
         self.keepSeconds = keepSeconds
         self.rowsMax = rowsMax
@@ -55,7 +58,7 @@ package struct Purge: Sendable {
             if ended.count < rowsMax { break }
         }
         for kind in AccountStore.Purgeable.allCases {
-            let cutoff = kind.isKeptAfterItsEnd ? now.adding(seconds: -keepSeconds) : now
+            guard let cutoff = cutoff(of: kind, at: now) else { continue }
             for _ in 0..<Self.batchesMax {
                 let deleted = try await store.purge(kind, endedBefore: cutoff, rowsMax: rowsMax)
                 report.rows[kind, default: 0] += deleted
@@ -70,16 +73,16 @@ package struct Purge: Sendable {
         }
         return report
     }
-}
 
-extension AccountStore.Purgeable {
-    /// Whether somebody may still ask, and be told that it is over.
-    fileprivate var isKeptAfterItsEnd: Bool {
-        switch self {
-        case .conflicts, .codes, .messages, .finishedMessages, .webhookMessages: true
+    /// What ended before then goes; `nil`: nothing does.
+    private func cutoff(of kind: AccountStore.Purgeable, at now: Timestamp) -> Timestamp? {
+        switch kind {
+        // Somebody may still ask, and be told that it is over.
+        case .conflicts, .codes, .messages, .finishedMessages, .webhookMessages: now.adding(seconds: -keepSeconds)
         // A count that is forgotten counts no more, nor does a mail whose place is free; a key that is published no more is
         // only a risk; an answer that is over is told to nobody; a method that is gone is kept by nobody.
-        case .passwordAttempts, .signingKeys, .keptAnswers, .quarantinedMethods, .proofMails: false
+        case .passwordAttempts, .signingKeys, .keptAnswers, .quarantinedMethods, .proofMails: now
+        case .events: project.settings.eventRetentionSeconds.map { now.adding(seconds: -$0) }
         }
     }
 }

@@ -85,6 +85,18 @@ struct AccountEventRow: RowDecodable {
             """
         )
     }
+
+    /// An id begins with its time, in milliseconds (RFC 9562 §5.7), so that what is old stands first in the index by id.
+    static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        let firstID = PostgresUUID(high: UInt64(max(0, cutoff.millisecondsSinceEpoch)) << 16, low: 0)
+        return """
+            DELETE FROM account_events WHERE (tenant_id, user_id, event_id) IN (
+                SELECT tenant_id, user_id, event_id FROM account_events
+                WHERE event_id < \(firstID) AND occurred_at <= \(cutoff.stored)
+                ORDER BY event_id LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+            )
+            """
+    }
 }
 
 /// An event as it is read back, to be explained.
