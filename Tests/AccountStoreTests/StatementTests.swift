@@ -314,8 +314,8 @@ private let statements: [Statement] = {
             isHot: false
         ),
         Statement(
-            name: "SessionRow.withID",
-            sql: SessionRow.withID(user.session().id, of: fixed, tenant: tenant).sql
+            name: "SessionRow.lookup",
+            sql: SessionRow.lookup(user.session().id, of: fixed, tenant: tenant).sql
         ),
         Statement(
             name: "SignInMethodRow.delete",

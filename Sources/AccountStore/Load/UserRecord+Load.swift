@@ -103,7 +103,7 @@ extension AccountStore {
         of user: UserID,
         tenant: TenantID
     ) async throws(PostgresError) -> (session: SessionRecord?, user: UserRecord?) {
-        let session = SessionRow.withID(id, of: user, tenant: tenant)
+        let session = SessionRow.lookup(id, of: user, tenant: tenant)
         guard let known = known.user(user, tenant: tenant) else {
             let (sessions, users) = try await client.read(session, UserRow.lookup(user, tenant: tenant))
             return (sessions.first?.record, remembered(users))
