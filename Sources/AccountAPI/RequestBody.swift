@@ -4,11 +4,15 @@ import JSON
 /// ignored, `snake_case` is accepted for declared names, `null` means absent, integers may be decimal strings.
 struct RequestBody: Sendable {
     private let members: [String: JSONValue]
+    /// Whether any name can be a declared one in `snake_case`. Most requests have none, and spelling each declared name
+    /// anew to find that out costs more than parsing them.
+    private let mayHaveSnakeCase: Bool
 
     static let empty = RequestBody(members: [:])
 
     init(members: [String: JSONValue]) {
         self.members = members
+        mayHaveSnakeCase = members.keys.contains { $0.utf8.contains(UInt8(ascii: "_")) }
     }
 
     /// - Throws: `APIError` for anything but a JSON object; an empty body is an empty object.
@@ -16,7 +20,7 @@ struct RequestBody: Sendable {
     /// `depthMax`: how many arrays and objects may stand inside each other.
     init(parsing bytes: [UInt8], depthMax: Int) throws(APIError) {
         guard !bytes.isEmpty else {
-            members = [:]
+            self = .empty
             return
         }
         let value: JSONValue
@@ -30,7 +34,7 @@ struct RequestBody: Sendable {
             }
         }
         guard let members = value.object else { throw .malformedJSON("The body must be an object.") }
-        self.members = members
+        self.init(members: members)
     }
 
     /// What was sent, by name.
@@ -41,13 +45,17 @@ struct RequestBody: Sendable {
 
     /// The value as sent, whatever its type; `nil` when absent or `null`.
     func value(_ name: String) -> JSONValue? {
-        guard let value = members[name] ?? members[name.snakeCase], value != .null else { return nil }
+        guard let value = sent(name), value != .null else { return nil }
         return value
+    }
+
+    private func sent(_ name: String) -> JSONValue? {
+        members[name] ?? (mayHaveSnakeCase ? members[name.snakeCase] : nil)
     }
 
     /// Whether the field was sent as an explicit `null`.
     func isNull(_ name: String) -> Bool {
-        (members[name] ?? members[name.snakeCase]) == .null
+        sent(name) == .null
     }
 
     func string(_ name: String) throws(APIError) -> String? {

@@ -8,9 +8,16 @@ package enum RFC3339 {
         let inDay = milliseconds - days * 86_400_000
         let date = civilDate(daysSinceEpoch: days)
         let seconds = inDay / 1000
-        return "\(digits(date.year, 4))-\(digits(date.month, 2))-\(digits(date.day, 2))"
-            + "T\(digits(seconds / 3600, 2)):\(digits(seconds / 60 % 60, 2)):\(digits(seconds % 60, 2))"
-            + ".\(digits(inDay % 1000, 3))Z"
+        var text: [UInt8] = []
+        text.reserveCapacity(24)
+        append(date.year, 4, "-", to: &text)
+        append(date.month, 2, "-", to: &text)
+        append(date.day, 2, "T", to: &text)
+        append(seconds / 3600, 2, ":", to: &text)
+        append(seconds / 60 % 60, 2, ":", to: &text)
+        append(seconds % 60, 2, ".", to: &text)
+        append(inDay % 1000, 3, "Z", to: &text)
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// The date of a day number in the proleptic Gregorian calendar, counted in years that begin in March, so that the
@@ -27,9 +34,13 @@ package enum RFC3339 {
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 
-    private static func digits(_ number: Int64, _ width: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, width - text.count)) + text
+    /// Appends at least `width` digits and what follows them. By bytes: every lookup has such a text, and as strings put
+    /// together it took a third of its answer's time.
+    private static func append(_ number: Int64, _ width: Int, _ separator: Unicode.Scalar, to text: inout [UInt8]) {
+        let digits = String(number).utf8
+        for _ in digits.count..<max(width, digits.count) { text.append(UInt8(ascii: "0")) }
+        text.append(contentsOf: digits)
+        text.append(UInt8(ascii: separator))
     }
 }
 

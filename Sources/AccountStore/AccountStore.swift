@@ -1,7 +1,8 @@
 package import Postgres
 import Synchronization
 
-/// The only way to account data: loads facts, applies decisions. Holds no state of its own but the times written behind.
+/// The only way to account data: loads facts, applies decisions. Holds no state of its own but the times written behind,
+/// and users that it need not read again while the database says that they are the same.
 ///
 /// Loading goes in two steps, claims by their keys and then users by their ids, every statement with its shard key;
 /// applying is one pipelined transaction guarded by primary keys and versions (docs/adr/0003).
@@ -9,6 +10,7 @@ package struct AccountStore: Sendable {
     let client: PostgresClient
     /// Sign-in and refresh times on their way to the database.
     package let activity: ActivityBuffer
+    let known = KnownUsers()
 
     let observer: (any AccountStoreObserver)?
     let webhooks = WebhookSwitch()

@@ -19,17 +19,21 @@ enum ResponseWriter {
         // Neither has a body, so neither has a length (RFC 9110 §8.6).
         let isWithoutBody = response.status.code == 204 || response.status.code == 304
         let bodyLength = response.body.readableBytes
-        var bytes = allocator.buffer(capacity: headCapacity + (isHead ? 0 : bodyLength))
-        bytes.writeStaticString("HTTP/1.1 ")
-        bytes.writeString(String(response.status.code))
-        bytes.writeStaticString(" ")
-        bytes.writeString(response.status.reasonPhrase)
-        bytes.writeStaticString("\r\n")
-        for (name, value) in response.headers where isFieldValue(value) { bytes.writeField(name, value) }
-        bytes.writeField("Date", DateHeader.now())
-        if !isWithoutBody { bytes.writeField("Content-Length", String(bodyLength)) }
-        if let connection { bytes.writeField("Connection", connection.rawValue) }
-        bytes.writeStaticString("\r\n")
+        // As an array first: a buffer checks its bounds and its owner for each piece.
+        var head: [UInt8] = []
+        head.reserveCapacity(headCapacity)
+        head.append(contentsOf: "HTTP/1.1 ".utf8)
+        head.append(contentsOf: String(response.status.code).utf8)
+        head.append(UInt8(ascii: " "))
+        head.append(contentsOf: response.status.reasonPhrase.utf8)
+        head.append(contentsOf: "\r\n".utf8)
+        for (name, value) in response.headers where isFieldValue(value) { append(name, value, to: &head) }
+        append("Date", DateHeader.now(), to: &head)
+        if !isWithoutBody { append("Content-Length", String(bodyLength), to: &head) }
+        if let connection { append("Connection", connection.rawValue, to: &head) }
+        head.append(contentsOf: "\r\n".utf8)
+        var bytes = allocator.buffer(capacity: head.count + (isHead ? 0 : bodyLength))
+        bytes.writeBytes(head)
         if !isHead, !isWithoutBody { bytes.writeImmutableBuffer(response.body) }
         return bytes
     }
@@ -46,13 +50,11 @@ enum ResponseWriter {
     private static func isFieldValue(_ value: String) -> Bool {
         !value.utf8.contains { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
     }
-}
 
-extension ByteBuffer {
-    fileprivate mutating func writeField(_ name: String, _ value: String) {
-        writeString(name)
-        writeStaticString(": ")
-        writeString(value)
-        writeStaticString("\r\n")
+    private static func append(_ name: String, _ value: String, to head: inout [UInt8]) {
+        head.append(contentsOf: name.utf8)
+        head.append(contentsOf: ": ".utf8)
+        head.append(contentsOf: value.utf8)
+        head.append(contentsOf: "\r\n".utf8)
     }
 }

@@ -7,20 +7,18 @@ package enum Base64URL {
     /// The same for an array: what every token is made of, so nothing here is generic.
     package static func encode(_ bytes: [UInt8]) -> String {
         let alphabet = alphabet
-        var output: [UInt8] = []
-        output.reserveCapacity((bytes.count * 4 + 2) / 3)
-        var buffer: UInt32 = 0
-        var bits = 0
-        for byte in bytes {
-            buffer = buffer << 8 | UInt32(byte)
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                output.append(alphabet[Int(buffer >> UInt32(bits)) & 0x3F])
-            }
+        let length = (bytes.count * 4 + 2) / 3
+        var output = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4)
+        for group in 0..<(bytes.count + 2) / 3 {
+            var triple = UInt32(bytes[group * 3]) << 16
+            if group * 3 + 1 < bytes.count { triple |= UInt32(bytes[group * 3 + 1]) << 8 }
+            if group * 3 + 2 < bytes.count { triple |= UInt32(bytes[group * 3 + 2]) }
+            output[group * 4] = alphabet[Int(triple >> 18)]
+            output[group * 4 + 1] = alphabet[Int(triple >> 12 & 0x3F)]
+            output[group * 4 + 2] = alphabet[Int(triple >> 6 & 0x3F)]
+            output[group * 4 + 3] = alphabet[Int(triple & 0x3F)]
         }
-        if bits > 0 { output.append(alphabet[Int(buffer << UInt32(6 - bits)) & 0x3F]) }
-        return String(decoding: output, as: UTF8.self)
+        return String(decoding: output[..<length], as: UTF8.self)
     }
 
     /// `nil` for a character outside the alphabet, padding, an impossible length or non-zero left-over bits: one value
@@ -31,21 +29,24 @@ package enum Base64URL {
 
     /// The same for the text's bytes: what every request with a token does, so nothing here is generic.
     package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-        var output: [UInt8] = []
-        output.reserveCapacity(text.count * 3 / 4)
+        let values = values
+        var output = [UInt8](repeating: 0, count: text.count * 3 / 4)
+        var count = 0
         var buffer: UInt32 = 0
-        var bits = 0
+        var bits: UInt32 = 0
+        var seen: UInt8 = 0
         for byte in text {
             let value = values[Int(byte)]
-            guard value < 64 else { return nil }
+            seen |= value
             buffer = buffer << 6 | UInt32(value)
             bits += 6
             if bits >= 8 {
                 bits -= 8
-                output.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
+                output[count] = UInt8(truncatingIfNeeded: buffer >> bits)
+                count += 1
             }
         }
-        guard bits < 6, buffer & ((1 << UInt32(bits)) - 1) == 0 else { return nil }
+        guard seen < 64, bits < 6, buffer & ((1 << bits) - 1) == 0 else { return nil }
         return output
     }
 

@@ -95,7 +95,7 @@ struct JSONParser {
             try skip(UInt8(ascii: ":"))
             skipWhitespace()
             let value = try value()
-            if members[name] == nil { members[name] = value }
+            if let first = members.updateValue(value, forKey: name) { members[name] = first }
             skipWhitespace()
             guard current == UInt8(ascii: ",") else { break }
             position += 1
@@ -205,7 +205,7 @@ struct JSONParser {
     }
 
     private static func result(_ bytes: UnsafeBufferPointer<UInt8>) -> Result<String, JSONValue.ParseFailure> {
-        String(validating: bytes, as: UTF8.self).map { .success($0) } ?? .failure(.malformed)
+        String(ifUTF8: bytes).map { .success($0) } ?? .failure(.malformed)
     }
 
     // MARK: Numbers

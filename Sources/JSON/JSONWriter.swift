@@ -132,11 +132,11 @@ package struct JSONWriter: Sendable {
     }
 
     private mutating func quote(_ text: String) {
+        var text = text
         bytes.append(UInt8(ascii: "\""))
-        let start = bytes.count
-        bytes.append(contentsOf: text.utf8)
-        // Nearly every text is written as it stands; the others are written again.
-        if bytes[start...].contains(where: JSONWriter.isEscaped) { escape(text, from: start) }
+        text.withUTF8 { text in
+            if text.contains(where: Self.isEscaped) { appendEscaped(text) } else { bytes.append(contentsOf: text) }
+        }
         bytes.append(UInt8(ascii: "\""))
     }
 
@@ -144,9 +144,8 @@ package struct JSONWriter: Sendable {
         byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
-    private mutating func escape(_ text: String, from start: Int) {
-        bytes.removeSubrange(start...)
-        for byte in text.utf8 {
+    private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>) {
+        for byte in text {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
                 bytes.append(UInt8(ascii: "\\"))

@@ -32,7 +32,7 @@ package enum PercentEncoding {
             default: decoded.append(byte)
             }
         }
-        return String(validating: decoded, as: UTF8.self)
+        return decoded.withUnsafeBufferPointer { String(ifUTF8: $0) }
     }
 
     /// The decoded `name=value` pairs of a query or a form; of repeated names the first wins, and what cannot be decoded

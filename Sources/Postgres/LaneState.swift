@@ -229,14 +229,14 @@ struct LaneState<Job: LaneJob>: Sendable {
         func consider(_ instant: Instant) { next = min(next ?? instant, instant) }
         if let first = queue.first { consider(first.deadline) }
         if let first = repeats.first { consider(first.deadline) }
-        for slot in slots where slot != .idle {
-            consider(now + limits.queueWait)
+        for slot in slots {
             switch slot {
             case .down: if failedAttempts == 0 || !hasAttempt { consider(nextAttempt ?? now) }
             case .connecting(let until): consider(until)
             case .idle: continue
             case .busy(let callersUntil, let silentUntil): consider(callersUntil ?? silentUntil)
             }
+            consider(now + limits.queueWait)
         }
         return next
     }

@@ -69,16 +69,21 @@ extension SQL {
 
     /// The key of a lookup, in binary form; `nil` when the last parameter is no array of one.
     var key: [UInt8]? {
-        guard let array = lastValue, array.count >= Self.keyOffset, Array(array.prefix(4)) == [0, 0, 0, 1],
-            Array(array.dropFirst(Self.countOffset).prefix(4)) == [0, 0, 0, 1]
-        else { return nil }
+        guard let array = lastValue, Self.isArrayOfOne(array) else { return nil }
         return Array(array.dropFirst(Self.keyOffset))
     }
 
     /// All parameters but the key.
     fileprivate var valuesBesideKey: [UInt8]? {
-        guard key != nil, let last = parameters.last else { return nil }
+        guard let array = lastValue, Self.isArrayOfOne(array), let last = parameters.last else { return nil }
         return Array(values.bytes.prefix(Int(last.valueOffset)))
+    }
+
+    private static func isArrayOfOne(_ array: ArraySlice<UInt8>) -> Bool {
+        func integer(at offset: Int) -> UInt32 {
+            array.dropFirst(offset).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+        }
+        return array.count >= keyOffset && integer(at: 0) == 1 && integer(at: countOffset) == 1
     }
 
     private var lastValue: ArraySlice<UInt8>? {

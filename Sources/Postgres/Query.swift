@@ -12,8 +12,8 @@ package struct Query<Row: RowDecodable>: Sendable, ExpressibleByStringInterpolat
     /// A lookup: a query for the rows of one key, which may be answered together with others that differ in the key
     /// only. While the connections are busy such queries gather, and go out as one statement.
     ///
-    /// The statement compares the key with `= ANY($n)`, where `$n` is its last parameter, an array that holds the key
-    /// alone. The key is also the column `keyColumn` of the answer, counted from 0, and of the very type of the array's
+    /// The statement compares the key with `= ANY($n)`, or joins `unnest($n)`, where `$n` is its last parameter, an array
+    /// that holds the key alone. The key is also the column `keyColumn` of the answer, counted from 0, and of the very type of the array's
     /// elements. A row is taken for the answer to every key it was found by, so no other condition may depend on the key.
     ///
     ///     Query(keyColumn: 0, "SELECT id, email FROM users WHERE tenant = \(tenant) AND id = ANY(\([id]))")

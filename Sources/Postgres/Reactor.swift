@@ -62,11 +62,12 @@ final class Reactor {
 
     private func nextDeadline(now: Instant) -> Instant? {
         var next = drainDeadline
-        for lane in core.lanes {
-            let deadline = lane.state.withLock { $0.nextDeadline(now: now) }
-            next = [next, deadline].compactMap(\.self).min()
+        func consider(_ deadline: Instant?) {
+            if let deadline { next = min(next ?? deadline, deadline) }
         }
-        return [next, core.leases.nextDeadline].compactMap(\.self).min()
+        for lane in core.lanes { consider(lane.state.withLock { $0.nextDeadline(now: now) }) }
+        consider(core.leases.nextDeadline)
+        return next
     }
 
     private func waitForEvents(timeout: Int32) {

@@ -238,4 +238,35 @@ struct SaveTests {
         #expect(try await scene.store.session(session.id, of: user.id, tenant: .project).session == session)
         #expect(try await scene.store.session(session.id, of: user.id, tenant: TenantID("other")).session == nil)
     }
+
+    @Test func `of sessions that are looked up together each caller is given its own`() async throws {
+        let scene = try StoreScene.shared
+        var owners: [UserRecord] = []
+        for number in 0..<16 {
+            // Ids of any length and alphabet, because they are part of the key.
+            let user = try await scene.create(.blank("session-\(String(repeating: "é", count: number))"))
+            // Two users' sessions may have one id: it counts within the user.
+            for session in [user.session(7), user.session(UInt8(100 + number))] {
+                let write = AccountWrite(previous: user, user: user, session: session, event: event(.signedIn))
+                #expect(try await scene.store.apply(write) == .applied)
+            }
+            owners.append(user)
+        }
+        try await withThrowingTaskGroup { [owners] group in
+            for _ in 0..<8 {
+                for (number, owner) in owners.enumerated() {
+                    group.addTask {
+                        for session in [owner.session(7), owner.session(UInt8(100 + number))] {
+                            let found = try await scene.store.session(session.id, of: owner.id, tenant: .project)
+                            #expect(found.session == session && found.user == owner)
+                        }
+                        let foreign = owner.session(UInt8(100 + (number + 1) % 16))
+                        let none = try await scene.store.session(foreign.id, of: owner.id, tenant: .project)
+                        #expect(none.session == nil && none.user == owner)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
 }

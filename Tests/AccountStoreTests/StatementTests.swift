@@ -187,10 +187,6 @@ private let statements: [Statement] = {
         Statement(name: "KeptAnswerRow.withKey", sql: KeptAnswerRow.withKey(answerKey, at: origin).sql),
         Statement(name: "LinkedProviderRow.delete", sql: LinkedProviderRow.delete(.google, of: fixed, tenant: tenant)),
         Statement(name: "LinkedProviderRow.put", sql: LinkedProviderRow.put(provider, for: fixed, tenant: tenant)),
-        Statement(
-            name: "LinkedProviderRow.refresh",
-            sql: LinkedProviderRow.refresh(provider, of: fixed, tenant: tenant)
-        ),
         Statement(name: "EmailCodeRow.assertUsed", sql: EmailCodeRow.assertUsed([1], tenant: tenant, by: use)),
         Statement(name: "EmailCodeRow.countAttempt", sql: EmailCodeRow.countAttempt([1], tenant: tenant)),
         Statement(name: "EmailCodeRow.deleteAll", sql: EmailCodeRow.deleteAll(of: fixed, tenant: tenant)),
@@ -357,8 +353,8 @@ private let statements: [Statement] = {
             isHot: false
         ),
         Statement(
-            name: "SessionRow.withID",
-            sql: SessionRow.withID(user.session().id, of: fixed, tenant: tenant).sql
+            name: "SessionRow.lookup",
+            sql: SessionRow.lookup(user.session().id, of: fixed, tenant: tenant).sql
         ),
         Statement(
             name: "SignInMethodRow.delete",
@@ -429,6 +425,7 @@ private let statements: [Statement] = {
         Statement(name: "UserRow.update", sql: UserRow.update(user)),
         Statement(name: "UserRow.lookup", sql: UserRow.lookup(fixed, tenant: tenant).sql),
         Statement(name: "UserRow.withID", sql: UserRow.withID(fixed, tenant: tenant).sql),
+        Statement(name: "UserStampRow.lookup", sql: UserStampRow.lookup(fixed, tenant: tenant).sql),
         Statement(name: "UserRow.withIDs", sql: UserRow.withIDs([fixed, userID("user-8")], tenant: tenant).sql),
         Statement(name: "WebhookEndpointRow.all", sql: WebhookEndpointRow.all.sql, isHot: false),
         Statement(name: "WebhookEndpointRow.delete", sql: WebhookEndpointRow.delete(use, version: 1), isHot: false),

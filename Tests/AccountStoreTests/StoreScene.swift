@@ -37,8 +37,9 @@ struct StoreScene: Sendable {
         return try #require(await stored(user.id))
     }
 
+    /// What the database has, whatever the store knows.
     func stored(_ id: UserID) async throws -> UserRecord? {
-        try await store.user(id, tenant: .project)
+        try await AccountStore(client: client).user(id, tenant: .project)
     }
 
     /// The claims of a user, as `kind value`, in order.

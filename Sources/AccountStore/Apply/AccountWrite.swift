@@ -69,7 +69,7 @@ extension AccountWrite {
         var statements: [SQL] = []
 
         if let previous {
-            if previous.withoutProviderProfiles != user.withoutProviderProfiles {
+            if previous != user {
                 statements.append(UserRow.update(user))
                 statements.append(UserRow.assertVersion(user.version + 1, of: id, tenant: tenant))
             }
@@ -111,14 +111,9 @@ extension AccountWrite {
         for provider in providersBefore.keys.sorted() where user.linkedProviders[provider] == nil {
             statements.append(LinkedProviderRow.delete(provider, of: id, tenant: tenant))
         }
-        for (provider, row) in user.linkedProviders.sorted(by: { $0.key < $1.key }) {
-            guard let before = providersBefore[provider], before.identity == row.identity,
-                before.linkedAt == row.linkedAt
-            else {
-                statements.append(LinkedProviderRow.put(row, for: id, tenant: tenant))
-                continue
-            }
-            if before != row { statements.append(LinkedProviderRow.refresh(row, of: id, tenant: tenant)) }
+        for (provider, row) in user.linkedProviders.sorted(by: { $0.key < $1.key })
+        where providersBefore[provider] != row {
+            statements.append(LinkedProviderRow.put(row, for: id, tenant: tenant))
         }
 
         let proofsBefore = previous?.methodProofs ?? [:]
@@ -145,25 +140,6 @@ extension AccountWrite {
 }
 
 extension UserRecord {
-    /// The record without what a provider says about its user, which no decision reads: such data may change under a
-    /// sign-in without raising the version.
-    fileprivate var withoutProviderProfiles: UserRecord {
-        var record = self
-        record.linkedProviders = linkedProviders.mapValues { linked in
-            LinkedProvider(
-                identity: linked.identity,
-                issuer: nil,
-                email: nil,
-                displayName: nil,
-                photoURL: nil,
-                screenName: nil,
-                linkedAt: linked.linkedAt,
-                updatedAt: linked.linkedAt
-            )
-        }
-        return record
-    }
-
     /// Whether the account, as this record has it, owns `identifier`.
     package func holds(_ identifier: Identifier) -> Bool { identifiers.contains(identifier) }
 

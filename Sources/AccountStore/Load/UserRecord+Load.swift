@@ -2,9 +2,34 @@ package import AccountLinking
 package import Postgres
 
 extension AccountStore {
-    /// The account with `id`; `nil` when there is none. One round trip.
+    /// The account with `id`; `nil` when there is none. One round trip; two where it has changed since it was last read.
     package func user(_ id: UserID, tenant: TenantID) async throws(PostgresError) -> UserRecord? {
-        try await client.read(UserRow.lookup(id, tenant: tenant)).records.first.map(activity.overlay)
+        guard let known = known.user(id, tenant: tenant) else { return try await loadUser(id, tenant: tenant) }
+        let stamps = try await client.read(UserStampRow.lookup(id, tenant: tenant))
+        return try await user(known, asOf: stamps.first)
+    }
+
+    /// The account that was `known`, as it is by `stamp`; `nil` when there is none any more.
+    private func user(
+        _ known: KnownUser,
+        asOf stamp: UserStampRow?
+    ) async throws(PostgresError) -> UserRecord? {
+        guard let stamp else { return nil }
+        guard let user = stamp.updating(known) else {
+            return try await loadUser(known.record.id, tenant: known.record.tenant)
+        }
+        return activity.overlay(user)
+    }
+
+    private func loadUser(_ id: UserID, tenant: TenantID) async throws(PostgresError) -> UserRecord? {
+        remembered(try await client.read(UserRow.lookup(id, tenant: tenant)))
+    }
+
+    /// The user that was just read in full; the next reader need not.
+    private func remembered(_ rows: [UserRow]) -> UserRecord? {
+        guard let user = rows.known else { return nil }
+        known.remember(user)
+        return activity.overlay(user.record)
     }
 
     /// Who owns `identifier`; `nil` when nobody does. One round trip either way.
@@ -71,17 +96,20 @@ extension AccountStore {
         return facts
     }
 
-    /// A session and its user. One round trip. Either is `nil` when it does not exist.
+    /// A session and its user. One round trip; two where the user has changed since it was last read. Either is `nil`
+    /// when it does not exist.
     package func session(
         _ id: [UInt8],
         of user: UserID,
         tenant: TenantID
     ) async throws(PostgresError) -> (session: SessionRecord?, user: UserRecord?) {
-        let (sessions, users) = try await client.read(
-            SessionRow.withID(id, of: user, tenant: tenant),
-            UserRow.lookup(user, tenant: tenant)
-        )
-        return (sessions.first?.record, users.records.first.map(activity.overlay))
+        let session = SessionRow.lookup(id, of: user, tenant: tenant)
+        guard let known = known.user(user, tenant: tenant) else {
+            let (sessions, users) = try await client.read(session, UserRow.lookup(user, tenant: tenant))
+            return (sessions.first?.record, remembered(users))
+        }
+        let (sessions, stamps) = try await client.read(session, UserStampRow.lookup(user, tenant: tenant))
+        return (sessions.first?.record, try await self.user(known, asOf: stamps.first))
     }
 }
 

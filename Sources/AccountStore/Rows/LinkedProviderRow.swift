@@ -18,18 +18,6 @@ enum LinkedProviderRow {
         """
     }
 
-    /// New profile data of an identity that is linked still; changes nothing when it no longer is.
-    static func refresh(_ provider: UserRecord.LinkedProvider, of id: UserID, tenant: TenantID) -> SQL {
-        """
-        UPDATE linked_providers SET issuer = \(provider.issuer), email = \(provider.email?.raw),
-            email_key = \(provider.email?.canonical), display_name = \(provider.displayName),
-            photo_url = \(provider.photoURL), screen_name = \(provider.screenName),
-            updated_at = \(provider.updatedAt.stored)
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)
-            AND provider_id = \(provider.identity.provider.rawValue) AND subject = \(provider.identity.subject)
-        """
-    }
-
     static func delete(_ provider: ProviderID, of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM linked_providers

@@ -63,6 +63,7 @@ struct SessionRow: RowDecodable {
     let record: SessionRecord
 
     init(row: inout RowDecoder) throws(PostgresError) {
+        _ = try row.next(Bytes.self)
         let tenant = TenantID(try row.next(String.self))
         let user = try row.parsed("sessions.user_id", UserID.init)
         let id = try row.next(Bytes.self)
@@ -92,13 +93,17 @@ struct SessionRow: RowDecodable {
         )
     }
 
-    static func withID(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<SessionRow> {
+    /// The session `id` of `user`, as a lookup: many are found by one statement. Its key is both in one, the session's 16
+    /// bytes first.
+    static func lookup(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<SessionRow> {
         Query(
+            keyColumn: 0,
             """
-            SELECT tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
+            SELECT keys.key, tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
                 second_factor, second_factor_id, session_claims, sign_in_attributes
-            FROM sessions
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND session_id = \(id)
+            FROM (SELECT * FROM sessions WHERE tenant_id = \(tenant.rawValue)) AS sessions
+            JOIN unnest(\([id + Array(user.rawValue.utf8)])) AS keys (key)
+                ON user_id = convert_from(substr(key, 17), 'UTF8') AND session_id = substr(key, 1, 16)
             """
         )
     }

@@ -9,6 +9,7 @@ import Postgres
 /// Column order is the decoding order.
 struct UserRow: RowDecodable {
     fileprivate let record: UserRecord
+    fileprivate let serverStart: PostgresTimestamp
 
     private static let select: SQL = """
         SELECT users.tenant_id, users.user_id, users.version, users.session_epoch,
@@ -21,7 +22,8 @@ struct UserRow: RowDecodable {
             linked_providers.provider_id, linked_providers.subject, linked_providers.issuer, linked_providers.email,
             linked_providers.display_name, linked_providers.photo_url, linked_providers.screen_name,
             linked_providers.linked_at, linked_providers.updated_at,
-            sign_in_methods.method, sign_in_methods.proof, sign_in_methods.proven_at
+            sign_in_methods.method, sign_in_methods.proof, sign_in_methods.proven_at,
+            pg_postmaster_start_time()
 
         """
 
@@ -101,6 +103,7 @@ struct UserRow: RowDecodable {
         }
         if let (method, proof) = try Self.methodProof(&row) { record.methodProofs = [method: proof] }
         self.record = record
+        serverStart = try row.next(PostgresTimestamp.self)
     }
 
     /// `nil` for a user without any.
@@ -161,6 +164,64 @@ extension [UserRow] {
             records[place].methodProofs.merge(row.record.methodProofs) { first, _ in first }
         }
         return records
+    }
+}
+
+/// A user as it was read, and what tells whether it still is so.
+struct KnownUser: Sendable {
+    let record: UserRecord
+    /// When the server that told of it was started.
+    let serverStart: PostgresTimestamp
+}
+
+extension [UserRow] {
+    /// The only user.
+    var known: KnownUser? {
+        guard let row = first, let record = records.first else { return nil }
+        return KnownUser(record: record, serverStart: row.serverStart)
+    }
+}
+
+/// Whether a user that was read before is still the same, and the times that are written behind.
+///
+/// Whatever changes of a user and of what hangs off its row raises the version in the same transaction, and an account that
+/// takes the id of a deleted one has another epoch. A server that took over, or whose data were put back, may count the
+/// same versions again for other changes; it was started at another time.
+struct UserStampRow: RowDecodable {
+    private let version: Int64
+    private let sessionEpoch: Int64
+    private let lastLoginAt: Timestamp?
+    private let lastRefreshAt: Timestamp?
+    private let serverStart: PostgresTimestamp
+
+    static func lookup(_ id: UserID, tenant: TenantID) -> Query<UserStampRow> {
+        Query(
+            keyColumn: 0,
+            """
+            SELECT user_id, version, session_epoch, last_login_at, last_refresh_at, pg_postmaster_start_time() FROM users
+            WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\([id.rawValue]))
+            """
+        )
+    }
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        _ = try row.next(String.self)
+        version = try row.next(Int64.self)
+        sessionEpoch = try row.next(Int64.self)
+        lastLoginAt = try row.optionalTimestamp()
+        lastRefreshAt = try row.optionalTimestamp()
+        serverStart = try row.next(PostgresTimestamp.self)
+    }
+
+    /// The user that was `known` as it is now; `nil` when it has to be read again.
+    func updating(_ known: KnownUser) -> UserRecord? {
+        var user = known.record
+        guard user.version == version, user.sessionEpoch == sessionEpoch, known.serverStart == serverStart else {
+            return nil
+        }
+        user.lastLoginAt = lastLoginAt
+        user.lastRefreshAt = lastRefreshAt
+        return user
     }
 }
 

@@ -1,0 +1,197 @@
+import AccountLinking
+import AccountTestSupport
+import Postgres
+import Synchronization
+import Testing
+
+@testable import AccountStore
+
+/// A user that was read before is told again only while the database says that nothing about it has changed.
+@Suite(.store)
+struct KnownUsersTests {
+    /// A server of its own on the suite's database.
+    private func server() throws -> AccountStore { AccountStore(client: try StoreScene.shared.client) }
+
+    /// What a server tells of a user that it had read before `change`, which another server makes.
+    private func told(
+        of user: UserRecord,
+        after change: (AccountStore) async throws -> Void
+    ) async throws -> UserRecord? {
+        let reader = try server()
+        #expect(try await reader.user(user.id, tenant: .project) == user)
+        try await change(server())
+        return try await reader.user(user.id, tenant: .project)
+    }
+
+    private func expectApplied(_ write: AccountWrite, _ store: AccountStore) async throws {
+        #expect(try await store.apply(write) == .applied)
+    }
+
+    @Test(arguments: NamedChange.all)
+    func `a change by another server is seen at once`(_ named: NamedChange) async throws {
+        let scene = try StoreScene.shared
+        let before = try await scene.create(.full())
+        let change = named.change(of: before)
+        let after = before.applying(change, ChangeContext(now: later, methodProof: .session))
+        let write = AccountWrite(
+            previous: before,
+            user: after,
+            passwordHash: change.password == .set ? "$another$" : nil,
+            event: event(.userUpdated, at: later)
+        )
+        let seen = try await told(of: before) { try await expectApplied(write, $0) }
+        #expect(seen == (try await scene.stored(before.id)))
+        #expect((seen?.version == before.version) == (before == after))
+    }
+
+    @Test func `what a provider newly says is seen at once`() async throws {
+        let scene = try StoreScene.shared
+        let before = try await scene.create(.full())
+        var described = try #require(before.linkedProviders[.google])
+        described.photoURL = "https://example.com/new.png"
+        described.updatedAt = later
+        var after = before
+        after.refreshProfile(of: described)
+        let write = AccountWrite(previous: before, user: after, session: before.session(), event: event(.signedIn))
+        let seen = try await told(of: before) { try await expectApplied(write, $0) }
+        #expect(seen?.linkedProviders[.google] == described)
+        #expect(seen == (try await scene.stored(before.id)))
+    }
+
+    @Test func `a deletion is seen at once, and so is who comes after`() async throws {
+        let scene = try StoreScene.shared
+        let before = try await scene.create(.full())
+        let reader = try server()
+        #expect(try await reader.user(before.id, tenant: .project) == before)
+        #expect(try await scene.store.delete(before, event: event(.userDeleted)) == .applied)
+        #expect(try await reader.user(before.id, tenant: .project) == nil)
+
+        var successor = UserRecord.blank(before.id.rawValue)
+        successor.sessionEpoch = before.sessionEpoch + 5
+        #expect(successor.version == before.version)
+        let stored = try await scene.create(successor)
+        #expect(try await reader.user(before.id, tenant: .project) == stored)
+    }
+
+    @Test func `times that are written behind are seen, and need no second reading`() async throws {
+        let scene = try StoreScene.shared
+        let before = try await scene.create(.full())
+        let seen = try await told(of: before) { writer in
+            writer.activity.note(before.id, tenant: .project, at: later, isSignIn: true)
+            try await writer.activity.flush(to: writer)
+            try await PostgresConnection.withConnection(scene.database.configuration) { connection in
+                try connection.execute(
+                    "UPDATE linked_providers SET display_name = 'unread' WHERE user_id = \(before.id.rawValue)"
+                )
+            }
+        }
+        var expected = before
+        expected.lastLoginAt = later
+        expected.lastRefreshAt = later
+        #expect(seen == expected)
+        let whole = try await scene.stored(before.id)
+        #expect(whole?.linkedProviders[.google]?.displayName == "unread")
+    }
+
+    @Test func `a session comes with its user as it is`() async throws {
+        let scene = try StoreScene.shared
+        let before = try await scene.create(.full())
+        let session = before.session()
+        let opening = AccountWrite(previous: before, user: before, session: session, event: event(.signedIn))
+        #expect(try await scene.store.apply(opening) == .applied)
+        let reader = try server()
+        for _ in 0..<2 {
+            let found = try await reader.session(session.id, of: before.id, tenant: .project)
+            #expect(found.session == session && found.user == before)
+        }
+
+        var disabled = before
+        disabled.isDisabled = true
+        let write = AccountWrite(previous: before, user: disabled, event: event(.userUpdated))
+        #expect(try await scene.store.apply(write) == .applied)
+        let found = try await reader.session(session.id, of: before.id, tenant: .project)
+        #expect(found.session == session && found.user?.isDisabled == true)
+
+        let current = try #require(found.user)
+        #expect(try await scene.store.delete(current, event: event(.userDeleted)) == .applied)
+        let gone = try await reader.session(session.id, of: before.id, tenant: .project)
+        #expect(gone.session == nil && gone.user == nil)
+    }
+
+    @Test func `a server that was started at another time has to be asked for everything`() async throws {
+        let user = try await StoreScene.shared.create(.full())
+        let client = try StoreScene.shared.client
+        let known = try #require(try await client.read(UserRow.lookup(user.id, tenant: .project)).known)
+        let stamp = try #require(try await client.read(UserStampRow.lookup(user.id, tenant: .project)).first)
+        #expect(stamp.updating(known) == user)
+        var start = known.serverStart
+        start.microsecondsSinceEpoch -= 1
+        #expect(stamp.updating(KnownUser(record: user, serverStart: start)) == nil)
+    }
+
+    @Test func `what is remembered has a bound, and the latest is remembered`() throws {
+        let known = KnownUsers()
+        let count = 3 * KnownUsers.usersMax
+        for number in 0..<count {
+            known.remember(KnownUser(record: .blank("u\(number)"), serverStart: origin.stored))
+        }
+        let kept = (0..<count).filter { known.user(userID("u\($0)"), tenant: .project) != nil }
+        #expect(kept == Array(count - 2 * KnownUsers.usersMax..<count))
+        #expect(known.user(userID("u\(count - 1)"), tenant: TenantID("other")) == nil)
+    }
+
+    /// Writers at one server and readers at another: nothing is told that was over when it was asked for, and nothing that
+    /// never was.
+    @Test func `readers beside writers are told what is so`() async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.full())
+        let reader = try server()
+        let committed = Committed()
+        let writes = 40
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let writer = try server()
+                    for _ in 0..<writes {
+                        while true {
+                            let before = try #require(try await writer.user(user.id, tenant: .project))
+                            var after = before
+                            let name = "\(before.version + 1)"
+                            after.profile.displayName = name
+                            after.linkedProviders[.google]?.displayName = name
+                            let write = AccountWrite(previous: before, user: after, event: event(.userUpdated))
+                            guard try await writer.apply(write) == .applied else { continue }
+                            committed.version.max(before.version + 1, ordering: .sequentiallyConsistent)
+                            break
+                        }
+                    }
+                }
+            }
+            for _ in 0..<32 {
+                group.addTask {
+                    while true {
+                        let least = committed.version.load(ordering: .sequentiallyConsistent)
+                        let seen = try #require(try await reader.user(user.id, tenant: .project))
+                        #expect(seen.version >= least)
+                        if seen.version > user.version {
+                            #expect(seen.profile.displayName == "\(seen.version)")
+                            #expect(seen.linkedProviders[.google]?.displayName == "\(seen.version)")
+                        }
+                        if seen.version == user.version + Int64(4 * writes) { return }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(
+            try await scene.database.count(
+                "SELECT version FROM users WHERE user_id = \(user.id.rawValue) AND display_name = version::text"
+            ) == user.version + Int64(4 * writes)
+        )
+    }
+}
+
+/// The latest version that a writer was told is committed.
+private final class Committed: Sendable {
+    let version = Atomic<Int64>(0)
+}
