@@ -94,7 +94,7 @@ extension AccountOperations {
         let challenge = challenge(session, for: operation, now: attempt.now)
         return try await decideAndApply {
             let user: UserRecord
-            switch session.stillHolds(try await store.user(session.user.id, tenant: tenant)) {
+            switch account(of: session, asItIs: try await store.user(session.user.id, tenant: tenant)) {
             case .denied(let denial): return .denied(denial)
             case .success(let current): user = current
             }

@@ -84,12 +84,14 @@ package struct AuthenticatedSession: Sendable {
     }
 }
 
-extension AuthenticatedSession {
-    /// The account as it is now, if the session still lives: whatever ended it since is seen here, so that nothing a
+extension AccountOperations {
+    /// The account as it is now, if `session` still lives: whatever ended it since is seen here, so that nothing a
     /// session began outlives a takeover.
-    func stillHolds(_ current: UserRecord?) -> Outcome<UserRecord> {
-        guard let current else { return .denied(.refusal(.userNotFound)) }
-        guard current.sessionEpoch == token.sessionEpoch else { return .denied(.refusal(.tokenExpired)) }
+    func account(of session: AuthenticatedSession, asItIs current: UserRecord?) -> Outcome<UserRecord> {
+        guard let current else { return refused(.refusal(.userNotFound), by: .a1) }
+        guard current.sessionEpoch == session.token.sessionEpoch else {
+            return refused(.refusal(.tokenExpired), by: .a2)
+        }
         return .success(current)
     }
 }

@@ -120,7 +120,7 @@ extension AccountOperations {
             let question: SignInQuestion
             if let caller {
                 let target: UserRecord
-                switch caller.stillHolds(found.target) {
+                switch account(of: caller, asItIs: found.target) {
                 case .denied(let denial): return .denied(denial)
                 case .success(let user): target = user
                 }

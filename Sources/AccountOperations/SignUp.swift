@@ -118,7 +118,7 @@ extension AccountOperations {
         return try await decideAndApply { [attempt] in
             var attempt = attempt
             let target: UserRecord
-            switch caller.stillHolds(try await store.user(caller.user.id, tenant: tenant)) {
+            switch account(of: caller, asItIs: try await store.user(caller.user.id, tenant: tenant)) {
             case .denied(let denial): return .denied(denial)
             case .success(let user): target = user
             }

@@ -58,11 +58,11 @@ extension AccountOperations {
             recovery: EmailRecovery(effects: effects, locale: locale)
         )
         return try await decideAndApply {
-            guard let user = try await store.user(caller.user.id, tenant: tenant) else {
-                return .denied(.refusal(.userNotFound))
+            let user: UserRecord
+            switch account(of: caller, asItIs: try await store.user(caller.user.id, tenant: tenant)) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let current): user = current
             }
-            // What ended the session since it was looked at also ends what the session asked for.
-            guard user.sessionEpoch == caller.token.sessionEpoch else { return .denied(.refusal(.tokenExpired)) }
             let owner = try await self.owner(of: email, tenant: tenant)
             let plan = try plan(request, user, email: email, owner: owner?.account, caller: caller, at: attempt.now)
             if let refusal = plan.refusal {

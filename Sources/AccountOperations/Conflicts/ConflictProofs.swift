@@ -269,7 +269,7 @@ extension AccountOperations {
                 return refused(.reauthenticationRequired(challenge), by: verdict.rule)
             }
             let user: UserRecord
-            switch session.stillHolds(loaded.user) {
+            switch account(of: session, asItIs: loaded.user) {
             case .denied(let denial): return .denied(denial)
             case .success(let current): user = current
             }

@@ -70,7 +70,7 @@ extension AccountOperations {
             }
             var target: UserRecord?
             if let caller {
-                switch caller.stillHolds(try await store.user(caller.user.id, tenant: tenant)) {
+                switch account(of: caller, asItIs: try await store.user(caller.user.id, tenant: tenant)) {
                 case .denied(let denial): return .denied(denial)
                 case .success(let user): target = user
                 }
