@@ -129,18 +129,27 @@ struct JSONParser {
     private mutating func string() throws(JSONValue.ParseFailure) -> String {
         try skip(UInt8(ascii: "\""))
         let start = position
-        while position < bytes.count {
-            switch bytes[position] {
-            case UInt8(ascii: "\""):
-                let text = try Self.text(UnsafeBufferPointer(rebasing: bytes[start..<position]))
-                position += 1
-                return text
-            case UInt8(ascii: "\\"): return try escapedString(from: start)
-            case 0..<0x20: throw .malformed
-            default: position += 1
-            }
+        position = endOfPlainText(from: start)
+        switch current {
+        case UInt8(ascii: "\""):
+            defer { position += 1 }
+            return try Self.text(UnsafeBufferPointer(rebasing: bytes[start..<position]))
+        case UInt8(ascii: "\\"): return try escapedString(from: start)
+        default: throw .malformed
         }
-        throw .malformed
+    }
+
+    /// Where the next quotation mark, escape or control character stands; the end where there is none. A loop over its own
+    /// variables: tokens are long.
+    private func endOfPlainText(from start: Int) -> Int {
+        let bytes = bytes
+        var end = start
+        while end < bytes.count {
+            let byte = bytes[end]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
+            end += 1
+        }
+        return end
     }
 
     /// A string that began at `start` and in which the first escape has been met.

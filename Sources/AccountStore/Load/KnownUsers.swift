@@ -9,35 +9,30 @@ final class KnownUsers: Sendable {
         var user: UserID
     }
 
-    /// Two generations instead of a list in order of use: constant work, bounded memory.
     private struct State {
-        var recent: [Key: KnownUser] = [:]
-        var before: [Key: KnownUser] = [:]
+        var users: [Key: KnownUser] = [:]
+        /// The keys of `users`. Who came first goes first; the work for one more is always the same.
+        var ring: [Key] = []
+        var oldest = 0
     }
 
-    /// Of each generation. A user takes about a kilobyte, so all together at most some 16 MiB.
-    static let usersMax = 8192
+    /// A user takes one to two kilobytes, so all together at most some 32 MiB.
+    static let usersMax = 16_384
 
     private let state = Mutex(State())
 
     func user(_ id: UserID, tenant: TenantID) -> KnownUser? {
-        let key = Key(tenant: tenant, user: id)
-        return state.withLock { $0.recent[key] ?? $0.before[key] }
+        state.withLock { $0.users[Key(tenant: tenant, user: id)] }
     }
 
     func remember(_ user: KnownUser) {
         let key = Key(tenant: user.record.tenant, user: user.record.id)
-        // Whoever forgets thousands lets nobody wait meanwhile.
-        let forgotten = state.withLock { state in
-            var forgotten: [Key: KnownUser] = [:]
-            if state.recent.count >= Self.usersMax {
-                forgotten = state.before
-                state.before = state.recent
-                state.recent = [:]
-            }
-            state.recent[key] = user
-            return forgotten
+        state.withLock { state in
+            guard state.users.updateValue(user, forKey: key) == nil else { return }
+            guard state.ring.count == Self.usersMax else { return state.ring.append(key) }
+            state.users[state.ring[state.oldest]] = nil
+            state.ring[state.oldest] = key
+            state.oldest = (state.oldest + 1) % Self.usersMax
         }
-        _ = forgotten
     }
 }

@@ -167,11 +167,16 @@ extension [UserRow] {
     }
 }
 
-/// A user as it was read, and what tells whether it still is so.
-struct KnownUser: Sendable {
+/// A user as it was read, and what tells whether it still is so. A class, so that it is kept and handed out as a whole.
+final class KnownUser: Sendable {
     let record: UserRecord
     /// When the server that told of it was started.
     let serverStart: PostgresTimestamp
+
+    init(record: UserRecord, serverStart: PostgresTimestamp) {
+        self.record = record
+        self.serverStart = serverStart
+    }
 }
 
 extension [UserRow] {
