@@ -1,4 +1,5 @@
 import AccountLinking
+import AccountStore
 import AccountTestSupport
 import IdentityProviders
 import MetricsTestKit
@@ -238,5 +239,40 @@ struct MetricsTests {
         #expect(try method("oidc.acme") == .openIDConnect && method("saml.acme") == .saml)
         #expect(try method("twitter.com") == .twitter && method("nobody.example") == .other)
         #expect(try method("several") == .other && method("password") == .other)
+    }
+
+    @Test func `settling a proven conflict asks the database once and writes once`() async throws {
+        try await TestService.with { service in
+            let owner = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            let proven = try await service.prove(handle, by: owner).success()
+            let recorded = TestMetrics()
+            let measured = PostgresMetrics(recorded, calls: AccountStore.callNames)
+            try await service.database.withClient(metrics: measured) { client in
+                let other = try await TestService.make(
+                    database: service.database,
+                    client: client,
+                    settings: ProjectSettings.developmentDefaults
+                )
+                func calls() -> [String: Int] {
+                    let names = AccountStore.callNames + [PostgresMetrics.otherCall]
+                    let counts = names.map { name in
+                        (
+                            name,
+                            (try? recorded.expectTimer(PostgresMetrics.callSeconds, [("call", name)]))?.values.count
+                                ?? 0
+                        )
+                    }
+                    return Dictionary(uniqueKeysWithValues: counts.filter { $0.1 > 0 })
+                }
+                let before = calls()
+                _ = try await other.resolve(handle, proven.proofToken).success()
+                let made = calls().filter { $0.value != before[$0.key] ?? 0 }.map(\.key).sorted()
+                // The three questions go out together: one round trip there and back, and one for the transaction.
+                #expect(made == ["account-write", "read-conflicts", "read-identifiers", "read-users"])
+                #expect(calls()["account-write"] == 1 && calls()["read-conflicts"] == 1)
+                await other.operations.passwords.shutDown()
+            }
+        }
     }
 }

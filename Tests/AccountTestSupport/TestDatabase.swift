@@ -58,9 +58,10 @@ package struct TestDatabase: Sendable {
 
     /// Runs `body` with a client on this database.
     package func withClient<Output: Sendable>(
+        metrics: PostgresMetrics? = nil,
         _ body: (PostgresClient) async throws -> Output
     ) async throws -> Output {
-        let client = PostgresClient(configuration: configuration)
+        let client = PostgresClient(configuration: configuration, metrics: metrics)
         return try await withThrowingTaskGroup { group in
             group.addTask { await client.run() }
             defer { client.shutDown() }
