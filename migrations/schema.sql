@@ -471,6 +471,8 @@ CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
 
 CREATE UNIQUE INDEX conflicts_live ON public.conflicts USING btree (tenant_id, user_id, identity_digest) WHERE (state = ANY (ARRAY['open'::text, 'proven'::text]));
 
+CREATE INDEX conflicts_proven ON public.conflicts USING btree (tenant_id, user_id) WHERE (state = 'proven'::text);
+
 CREATE INDEX conflicts_uncounted ON public.conflicts USING btree (COALESCE(closed_at, expires_at)) WHERE (NOT is_counted);
 
 CREATE INDEX kept_answers_by_expiry ON public.kept_answers USING btree (expires_at);

@@ -1,0 +1,1 @@
+DROP INDEX conflicts_proven;
