@@ -74,11 +74,9 @@ CREATE TABLE public.kept_answers (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
     key_digest bytea NOT NULL,
-    request_digest bytea NOT NULL,
     sealed_answer bytea NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT kept_answers_key_digest_check CHECK ((length(key_digest) = 32)),
-    CONSTRAINT kept_answers_request_digest_check CHECK ((length(request_digest) = 32)),
     CONSTRAINT kept_answers_sealed_answer_check CHECK ((length(sealed_answer) <= 65536)),
     CONSTRAINT kept_answers_user_id_check CHECK ((length(user_id) <= 128))
 );

@@ -63,7 +63,7 @@ package struct Once<Value: Sendable>: Sendable {
 
     fileprivate func context(of user: UserID?, tenant: TenantID) -> String {
         (["kept_answers", tenant.rawValue, user?.rawValue ?? ""]
-            + [keyDigest, Array(requestDigest)].map { Hexadecimal.encode($0) })
+            + [Hexadecimal.encode(keyDigest)])
             .joined(separator: "\u{1F}")
     }
 }
@@ -78,10 +78,14 @@ extension AccountOperations {
         at now: Timestamp
     ) throws -> [AccountWrite.Companion] {
         guard let once else { return [] }
-        let sealed = try sealer.seal(once.answer(value), context: once.context(of: user, tenant: tenant))
+        // What was asked may hold a password, and a digest hides none from whoever can guess: it is sealed as well.
+        let sealed = try sealer.seal(
+            Array(once.requestDigest) + once.answer(value),
+            context: once.context(of: user, tenant: tenant)
+        )
         return [
             .keep(
-                KeptAnswer(requestDigest: Array(once.requestDigest), sealedAnswer: sealed),
+                sealed,
                 for: once.key(of: user, tenant: tenant),
                 at: now,
                 until: now.adding(seconds: Lifetimes.keptAnswerSeconds)
@@ -92,12 +96,14 @@ extension AccountOperations {
     /// What is said to a request whose key was used before; `nil` where it was not.
     func denial<Value>(
         of once: Once<Value>?,
-        answered kept: KeptAnswer?,
+        answered kept: [UInt8]?,
         of user: UserID?,
         tenant: TenantID
     ) throws -> Denial? {
         guard let once, let kept else { return nil }
-        guard once.requestDigest.equals(kept.requestDigest) else { return .idempotencyKeyReused }
-        return .answeredBefore(try sealer.open(kept.sealedAnswer, context: once.context(of: user, tenant: tenant)))
+        let opened = try sealer.open(kept, context: once.context(of: user, tenant: tenant))
+        let digest = Array(opened.prefix(SHA256.byteCount))
+        guard once.requestDigest.equals(digest) else { return .idempotencyKeyReused }
+        return .answeredBefore(Array(opened.dropFirst(SHA256.byteCount)))
     }
 }

@@ -418,7 +418,7 @@ import Testing
             // Bytes as the text they might be.
             let rows: [String?] = try await api.service.database.rows(
                 """
-                SELECT encode(key_digest || request_digest || sealed_answer, 'escape') || user_id FROM kept_answers
+                SELECT encode(key_digest || sealed_answer, 'escape') || user_id FROM kept_answers
                 """
             )
             #expect(rows.count == 2)
@@ -429,6 +429,25 @@ import Testing
                 #expect(!dump.contains(try #require(resolved.json[name]?.string)))
             }
             #expect(!api.log.lines.contains { $0.contains(key) })
+        }
+    }
+
+    @Test func `what was asked leaves nothing behind that a guess could be compared with`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let body: JSONValue = ["url": "https://receiver.example.com"]
+            for key in ["one", "two"] {
+                _ = try await send("/concord/v1/webhooks", body, key: key, bearer: "owner", api.wire)
+            }
+            #expect(try await api.service.database.count("SELECT count(*) FROM kept_answers") == 2)
+            // The same was asked twice. What follows from that alone would stand there twice.
+            let alike: [String?] = try await api.service.database.rows(
+                """
+                SELECT each.key FROM kept_answers AS k, jsonb_each_text(to_jsonb(k)) AS each
+                WHERE each.key NOT IN ('tenant_id', 'user_id', 'expires_at')
+                GROUP BY each.key, each.value HAVING count(*) > 1
+                """
+            )
+            #expect(alike == [])
         }
     }
 }

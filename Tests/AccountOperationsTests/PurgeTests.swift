@@ -160,8 +160,8 @@ struct PurgeTests {
                 let end = time(service, seconds)
                 try await service.database.execute(
                     """
-                    INSERT INTO kept_answers (user_id, key_digest, request_digest, sealed_answer, expires_at)
-                    VALUES ('', decode(repeat('\(byte)', 32), 'hex'), decode(repeat('00', 32), 'hex'), 'x', \(end))
+                    INSERT INTO kept_answers (user_id, key_digest, sealed_answer, expires_at)
+                    VALUES ('', decode(repeat('\(byte)', 32), 'hex'), 'x', \(end))
                     """
                 )
             }

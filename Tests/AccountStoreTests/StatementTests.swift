@@ -83,7 +83,6 @@ private let statements: [Statement] = {
         expiresAt: later
     )
     let answerKey = KeptAnswerKey(tenant: tenant, user: fixed, digest: Array(repeating: 1, count: 32))
-    let answer = KeptAnswer(requestDigest: Array(repeating: 2, count: 32), sealedAnswer: [3])
     let linked = Announcement.about(.provider(.google), .methodLinked)
     let news = Announcement.about(conflict, .conflictOpened)
     let webhook = WebhookMessageRecord(
@@ -182,7 +181,7 @@ private let statements: [Statement] = {
         Statement(name: "KeptAnswerRow.deleteOver", sql: KeptAnswerRow.deleteOver(answerKey, at: origin)),
         Statement(
             name: "KeptAnswerRow.insert",
-            sql: KeptAnswerRow.insert(answer, for: answerKey, until: later)
+            sql: KeptAnswerRow.insert([3], for: answerKey, until: later)
         ),
         Statement(name: "KeptAnswerRow.withKey", sql: KeptAnswerRow.withKey(answerKey, at: origin).sql),
         Statement(name: "LinkedProviderRow.delete", sql: LinkedProviderRow.delete(.google, of: fixed, tenant: tenant)),
@@ -593,8 +592,8 @@ struct PlanTests {
         INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
             SELECT sha256(convert_to('user' || n || '@example.com', 'UTF8')), 1, now(), now() + interval '1 day'
             FROM generate_series(1, 1000) AS n;
-        INSERT INTO kept_answers (user_id, key_digest, request_digest, sealed_answer, expires_at)
-            SELECT 'user-' || n, sha256(n::text::bytea), sha256(n::text::bytea), 'x', now() + interval '1 day'
+        INSERT INTO kept_answers (user_id, key_digest, sealed_answer, expires_at)
+            SELECT 'user-' || n, sha256(n::text::bytea), 'x', now() + interval '1 day'
             FROM generate_series(1, 1000) AS n;
         INSERT INTO quarantined_methods (user_id, method, subject, event_id, rule, quarantined_at, expires_at)
             SELECT 'user-' || n, 'google.com', 'subject-' || n, gen_random_uuid(), 'I9', now(), now() + interval '1 day'

@@ -36,7 +36,7 @@ struct LoadedConflict: Sendable {
     let user: UserRecord?
     let identityOwner: UserID?
     /// The answer that is kept for the request, where it was made before.
-    var answer: KeptAnswer?
+    var answer: [UInt8]?
 }
 
 extension AccountOperations {

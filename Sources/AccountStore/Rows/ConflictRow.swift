@@ -343,7 +343,7 @@ extension AccountStore {
         answerTo key: KeptAnswerKey,
         at now: Timestamp
     ) async throws(PostgresError) -> (
-        conflict: ConflictRecord?, user: UserRecord?, identityOwner: UserID?, answer: KeptAnswer?
+        conflict: ConflictRecord?, user: UserRecord?, identityOwner: UserID?, answer: [UInt8]?
     ) {
         let (conflicts, answers, users, owners) = try await client.read(
             ConflictRow.withID(id, of: user, tenant: tenant),
@@ -353,7 +353,7 @@ extension AccountStore {
         )
         return (
             conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner,
-            answers.first?.answer
+            answers.first?.sealed
         )
     }
 

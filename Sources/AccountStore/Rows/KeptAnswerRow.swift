@@ -18,32 +18,19 @@ package struct KeptAnswerKey: Sendable, Hashable {
     fileprivate var storedUser: String { user?.rawValue ?? "" }
 }
 
-/// The answer to a request that was applied, for whoever repeats it.
-package struct KeptAnswer: Sendable, Hashable {
-    /// SHA-256 over what was asked.
-    package var requestDigest: [UInt8]
-    /// At most 64 KiB.
-    package var sealedAnswer: [UInt8]
-
-    package init(requestDigest: [UInt8], sealedAnswer: [UInt8]) {
-        self.requestDigest = requestDigest
-        self.sealedAnswer = sealedAnswer
-    }
-}
-
 struct KeptAnswerRow: RowDecodable {
-    let answer: KeptAnswer
+    /// What was asked and what was answered.
+    let sealed: [UInt8]
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        let requestDigest = try row.next([UInt8].self)
-        answer = KeptAnswer(requestDigest: requestDigest, sealedAnswer: try row.next([UInt8].self))
+        sealed = try row.next([UInt8].self)
     }
 
     /// The answer that is kept for `key` at `now`; one whose time is over counts as none.
     static func withKey(_ key: KeptAnswerKey, at now: Timestamp) -> Query<KeptAnswerRow> {
         Query(
             """
-            SELECT request_digest, sealed_answer FROM kept_answers
+            SELECT sealed_answer FROM kept_answers
             WHERE tenant_id = \(key.tenant.rawValue) AND user_id = \(key.storedUser) AND key_digest = \(key.digest)
                 AND expires_at > \(now.stored)
             """
@@ -51,11 +38,10 @@ struct KeptAnswerRow: RowDecodable {
     }
 
     /// Raises 23505 when an answer is kept for `key` already.
-    static func insert(_ answer: KeptAnswer, for key: KeptAnswerKey, until expiry: Timestamp) -> SQL {
+    static func insert(_ sealed: [UInt8], for key: KeptAnswerKey, until expiry: Timestamp) -> SQL {
         """
-        INSERT INTO kept_answers (tenant_id, user_id, key_digest, request_digest, sealed_answer, expires_at)
-        VALUES (\(key.tenant.rawValue), \(key.storedUser), \(key.digest), \(answer.requestDigest),
-            \(answer.sealedAnswer), \(expiry.stored))
+        INSERT INTO kept_answers (tenant_id, user_id, key_digest, sealed_answer, expires_at)
+        VALUES (\(key.tenant.rawValue), \(key.storedUser), \(key.digest), \(sealed), \(expiry.stored))
         """
     }
 
@@ -87,21 +73,21 @@ struct KeptAnswerRow: RowDecodable {
 }
 
 extension AccountWrite.Companion {
-    /// Keeps the answer to the request that this write applies. Where somebody else kept one for the same key, the write is
+    /// Keeps the answer to the request that this write applies, sealed, at most 64 KiB. Where somebody else kept one for the same key, the write is
     /// stopped: the request was applied already.
     package static func keep(
-        _ answer: KeptAnswer,
+        _ sealed: [UInt8],
         for key: KeptAnswerKey,
         at now: Timestamp,
         until expiry: Timestamp
     ) -> Self {
-        Self([KeptAnswerRow.deleteOver(key, at: now), KeptAnswerRow.insert(answer, for: key, until: expiry)])
+        Self([KeptAnswerRow.deleteOver(key, at: now), KeptAnswerRow.insert(sealed, for: key, until: expiry)])
     }
 }
 
 extension AccountStore {
-    /// The answer that is kept for `key`; `nil` when there is none. One round trip.
-    package func keptAnswer(_ key: KeptAnswerKey, at now: Timestamp) async throws(PostgresError) -> KeptAnswer? {
-        try await client.read(KeptAnswerRow.withKey(key, at: now)).first?.answer
+    /// The answer that is kept for `key`, sealed; `nil` when there is none. One round trip.
+    package func keptAnswer(_ key: KeptAnswerKey, at now: Timestamp) async throws(PostgresError) -> [UInt8]? {
+        try await client.read(KeptAnswerRow.withKey(key, at: now)).first?.sealed
     }
 }

@@ -107,7 +107,7 @@ package enum ProviderDisabling: Sendable, Hashable {
     case disabled
     case notRegistered
     /// A request of the same key did it before.
-    case answeredBefore(KeptAnswer)
+    case answeredBefore([UInt8])
 }
 
 extension AccountStore {
@@ -173,7 +173,7 @@ extension AccountStore {
                 return .notRegistered
             }
             if let key, let kept = try tx.fetch(KeptAnswerRow.withKey(key, at: now)).first {
-                return .answeredBefore(kept.answer)
+                return .answeredBefore(kept.sealed)
             }
             record.isEnabled = false
             try tx.execute(ProviderConfigRow.update(record, tenant: tenant, at: now))
