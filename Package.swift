@@ -34,12 +34,20 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
         .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
     ],
     targets: [
         // C libraries: a module map and a shim each, no logic.
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
+
+        // libphonenumber is C++: a function of C in front of it.
+        .target(
+            name: "CPhoneNumber",
+            linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("protobuf")]
+        ),
 
         // The rules. Pure; depends on nothing of ours.
         .target(name: "AccountLinking", dependencies: ["CIDN2"], swiftSettings: strict),
@@ -107,13 +115,21 @@ let package = Package(
         ),
         .target(
             name: "Delivery",
-            dependencies: ["IdentityProviders", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "AccountLinking", "CCurl", "IdentityProviders", "JSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Mustache", package: "swift-mustache"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            // What mails say, inside the program as the pages are.
+            resources: [.embedInCode("Templates")],
             swiftSettings: strict
         ),
         .target(
             name: "AccountOperations",
             dependencies: [
-                "AccountLinking", "AccountStore", "CArgon2", "Delivery", "IdentityProviders", "JSON", "Postgres",
+                "AccountLinking", "AccountStore", "CArgon2", "CPhoneNumber", "Delivery", "IdentityProviders", "JSON",
+                "Postgres",
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -194,7 +210,16 @@ let package = Package(
             dependencies: [
                 "AccountLinking", "AccountOperations", "AccountStore", "Delivery", "IdentityProviders", "JSON",
                 "Migrations", "Postgres", "PostgresCluster",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "X509", package: "swift-certificates"),
             ],
             path: "Tests/AccountTestSupport",
             swiftSettings: strict
@@ -213,6 +238,12 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
+        .testTarget(
+            name: "DeliveryTests",
+            dependencies: ["AccountLinking", "AccountTestSupport", "Delivery", "JSON"],
+            exclude: ["Golden"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "AccountLinkingTests",
             dependencies: ["AccountLinking", "AccountTestSupport"],
@@ -243,6 +274,7 @@ let package = Package(
             dependencies: [
                 "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport",
                 "HTTPServer", "JSON", "Postgres",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -265,7 +297,7 @@ let package = Package(
             name: "concordTests",
             dependencies: [
                 "concord", "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport",
-                "HTTPServer", "JSON", "Migrations", "Postgres", "PrometheusMetrics",
+                "Delivery", "HTTPServer", "IdentityProviders", "JSON", "Migrations", "Postgres", "PrometheusMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -294,7 +326,7 @@ let package = Package(
         .testTarget(
             name: "IdentityProvidersTests",
             dependencies: [
-                "AccountLinking", "IdentityProviders", "JSON",
+                "AccountLinking", "AccountTestSupport", "IdentityProviders", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -336,7 +368,7 @@ let package = Package(
         .testTarget(
             name: "PageTests",
             dependencies: [
-                "concord", "AccountTestSupport", "JSON",
+                "concord", "AccountTestSupport", "IdentityProviders", "JSON",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -347,5 +379,6 @@ let package = Package(
             swiftSettings: strict
         ),
         // The next test target goes here.
-    ]
+    ],
+    cxxLanguageStandard: .cxx17
 )

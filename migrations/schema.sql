@@ -102,6 +102,15 @@ CREATE TABLE public.linked_providers (
     CONSTRAINT linked_providers_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
 );
 
+CREATE TABLE public.message_counts (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    count_digest bytea NOT NULL,
+    messages bigint NOT NULL,
+    ends_at timestamp with time zone NOT NULL,
+    CONSTRAINT message_counts_count_digest_check CHECK ((length(count_digest) = 32)),
+    CONSTRAINT message_counts_messages_check CHECK ((messages > 0))
+);
+
 CREATE TABLE public.one_time_codes (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     code_hash bytea NOT NULL,
@@ -137,9 +146,11 @@ CREATE TABLE public.outbox (
     state text DEFAULT 'pending'::text NOT NULL COLLATE pg_catalog."C",
     attempts integer DEFAULT 0 NOT NULL,
     next_attempt_at timestamp with time zone NOT NULL,
+    reason text,
     CONSTRAINT outbox_attempts_check CHECK ((attempts >= 0)),
-    CONSTRAINT outbox_check CHECK (((state = 'pending'::text) = (sealed_payload IS NOT NULL))),
     CONSTRAINT outbox_kind_check CHECK ((kind ~ '^[a-z-]{1,32}$'::text)),
+    CONSTRAINT outbox_payload_check CHECK (((state = 'failed'::text) OR ((state = 'pending'::text) = (sealed_payload IS NOT NULL)))),
+    CONSTRAINT outbox_reason_check CHECK ((reason ~ '^[ -~]{1,64}$'::text)),
     CONSTRAINT outbox_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text, 'withheld'::text])))
 );
 
@@ -159,6 +170,31 @@ CREATE TABLE public.password_credentials (
     user_id text NOT NULL COLLATE pg_catalog."C",
     hash text NOT NULL,
     updated_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.phone_verifications (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    verification_id bytea NOT NULL,
+    session_digests bytea[] NOT NULL,
+    purpose text NOT NULL COLLATE pg_catalog."C",
+    user_id text COLLATE pg_catalog."C",
+    number text NOT NULL COLLATE pg_catalog."C",
+    sealed_code bytea,
+    is_current boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    consumed_at timestamp with time zone,
+    consumed_by uuid,
+    attempts integer DEFAULT 0 NOT NULL,
+    CONSTRAINT phone_verifications_attempts_check CHECK (((attempts >= 0) AND (attempts <= 5))),
+    CONSTRAINT phone_verifications_check CHECK (((consumed_by IS NULL) OR (consumed_at IS NOT NULL))),
+    CONSTRAINT phone_verifications_check1 CHECK (((user_id IS NOT NULL) = (purpose = ANY (ARRAY['enrollment'::text, 'second-factor'::text])))),
+    CONSTRAINT phone_verifications_check2 CHECK (((NOT is_current) OR ((consumed_at IS NULL) AND (sealed_code IS NOT NULL)))),
+    CONSTRAINT phone_verifications_number_check CHECK ((number ~ '^\+[1-9][0-9]{6,14}$'::text)),
+    CONSTRAINT phone_verifications_purpose_check CHECK ((purpose = ANY (ARRAY['sign-in'::text, 'enrollment'::text, 'second-factor'::text, 'temporary-proof'::text]))),
+    CONSTRAINT phone_verifications_sealed_code_check CHECK ((length(sealed_code) <= 512)),
+    CONSTRAINT phone_verifications_session_digests_check CHECK (((cardinality(session_digests) >= 1) AND (cardinality(session_digests) <= 10))),
+    CONSTRAINT phone_verifications_verification_id_check CHECK ((length(verification_id) = 16))
 );
 
 CREATE TABLE public.project_config (
@@ -207,6 +243,8 @@ CREATE TABLE public.provider_configs (
     sealed_apple_key bytea,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
+    addresses jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT provider_configs_addresses_check CHECK (((jsonb_typeof(addresses) = 'object'::text) AND (length((addresses)::text) <= 16384))),
     CONSTRAINT provider_configs_apple_key_id_check CHECK ((length(apple_key_id) <= 64)),
     CONSTRAINT provider_configs_apple_team_id_check CHECK ((length(apple_team_id) <= 64)),
     CONSTRAINT provider_configs_check CHECK (((provider_id ~~ 'oidc.%'::text) = (issuer IS NOT NULL))),
@@ -214,6 +252,19 @@ CREATE TABLE public.provider_configs (
     CONSTRAINT provider_configs_display_name_check CHECK ((length(display_name) <= 256)),
     CONSTRAINT provider_configs_issuer_check CHECK ((length(issuer) <= 2048)),
     CONSTRAINT provider_configs_provider_id_check CHECK (((length(provider_id) >= 1) AND (length(provider_id) <= 128)))
+);
+
+CREATE TABLE public.provider_flows (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    state_digest bytea NOT NULL,
+    session_digest bytea NOT NULL,
+    provider_id text NOT NULL COLLATE pg_catalog."C",
+    sealed_flow bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT provider_flows_provider_id_check CHECK (((length(provider_id) >= 1) AND (length(provider_id) <= 128))),
+    CONSTRAINT provider_flows_sealed_flow_check CHECK ((length(sealed_flow) <= 16384)),
+    CONSTRAINT provider_flows_session_digest_check CHECK ((length(session_digest) = 32)),
+    CONSTRAINT provider_flows_state_digest_check CHECK ((length(state_digest) = 32))
 );
 
 CREATE TABLE public.quarantined_methods (
@@ -403,6 +454,9 @@ ALTER TABLE ONLY public.kept_answers
 ALTER TABLE ONLY public.linked_providers
     ADD CONSTRAINT linked_providers_pkey PRIMARY KEY (tenant_id, user_id, provider_id);
 
+ALTER TABLE ONLY public.message_counts
+    ADD CONSTRAINT message_counts_pkey PRIMARY KEY (tenant_id, count_digest);
+
 ALTER TABLE ONLY public.one_time_codes
     ADD CONSTRAINT one_time_codes_pkey PRIMARY KEY (tenant_id, code_hash);
 
@@ -415,6 +469,9 @@ ALTER TABLE ONLY public.password_attempts
 ALTER TABLE ONLY public.password_credentials
     ADD CONSTRAINT password_credentials_pkey PRIMARY KEY (tenant_id, user_id);
 
+ALTER TABLE ONLY public.phone_verifications
+    ADD CONSTRAINT phone_verifications_pkey PRIMARY KEY (tenant_id, verification_id);
+
 ALTER TABLE ONLY public.project_config
     ADD CONSTRAINT project_config_pkey PRIMARY KEY (singleton);
 
@@ -426,6 +483,9 @@ ALTER TABLE ONLY public.proof_mails
 
 ALTER TABLE ONLY public.provider_configs
     ADD CONSTRAINT provider_configs_pkey PRIMARY KEY (tenant_id, provider_id);
+
+ALTER TABLE ONLY public.provider_flows
+    ADD CONSTRAINT provider_flows_pkey PRIMARY KEY (tenant_id, state_digest);
 
 ALTER TABLE ONLY public.quarantined_methods
     ADD CONSTRAINT quarantined_methods_pkey PRIMARY KEY (tenant_id, user_id, method);
@@ -477,6 +537,8 @@ CREATE INDEX kept_answers_by_expiry ON public.kept_answers USING btree (expires_
 
 CREATE INDEX linked_providers_by_email ON public.linked_providers USING btree (tenant_id, email_key) WHERE (email_key IS NOT NULL);
 
+CREATE INDEX message_counts_by_end ON public.message_counts USING btree (ends_at);
+
 CREATE INDEX one_time_codes_by_expiry ON public.one_time_codes USING btree (expires_at);
 
 CREATE INDEX one_time_codes_by_user ON public.one_time_codes USING btree (tenant_id, user_id) WHERE (user_id IS NOT NULL);
@@ -485,11 +547,21 @@ CREATE INDEX outbox_by_expiry ON public.outbox USING btree (expires_at);
 
 CREATE INDEX outbox_done ON public.outbox USING btree (created_at) WHERE (state <> 'pending'::text);
 
-CREATE INDEX outbox_due ON public.outbox USING btree (next_attempt_at) WHERE (state = 'pending'::text);
+CREATE INDEX outbox_due ON public.outbox USING btree (kind, next_attempt_at) WHERE (state = 'pending'::text);
+
+CREATE INDEX outbox_failed ON public.outbox USING btree (created_at) WHERE (state = 'failed'::text);
+
+CREATE INDEX outbox_waiting ON public.outbox USING btree (kind, created_at) WHERE (state = 'pending'::text);
 
 CREATE INDEX password_attempts_by_end ON public.password_attempts USING btree (forgotten_at);
 
+CREATE INDEX phone_verifications_by_expiry ON public.phone_verifications USING btree (expires_at);
+
+CREATE UNIQUE INDEX phone_verifications_current ON public.phone_verifications USING btree (tenant_id, number, purpose) WHERE is_current;
+
 CREATE INDEX proof_mails_by_end ON public.proof_mails USING btree (free_at);
+
+CREATE INDEX provider_flows_by_expiry ON public.provider_flows USING btree (expires_at);
 
 CREATE INDEX quarantined_methods_by_expiry ON public.quarantined_methods USING btree (expires_at);
 

@@ -1,5 +1,5 @@
 import AccountLinking
-import AccountOperations
+package import AccountOperations
 package import HTTPServer
 import HTTPTypes
 package import Logging
@@ -30,6 +30,8 @@ package struct API: Sendable {
     let logger: Logger
     let metrics: HTTPMetrics
     let exposition: MetricsExposition?
+    /// What people solve to show that they use an app.
+    let challenge: AppChallenge?
 
     ///
     /// - `development`: routes that only development has; `nil` in production, where nothing answers to them.
@@ -46,8 +48,10 @@ package struct API: Sendable {
         trustedProxies: [IPNetwork],
         logger: Logger,
         metrics: HTTPMetrics? = nil,
-        exposition: MetricsExposition? = nil
+        exposition: MetricsExposition? = nil,
+        challenge: AppChallenge? = nil
     ) {
+        self.challenge = challenge
         self.metrics = metrics ?? HTTPMetrics(NOOPMetricsHandler.instance, development)
         self.exposition = exposition
         self.service = service
@@ -69,6 +73,7 @@ package struct API: Sendable {
             .signInWithIdp,
             .signInWithCustomToken,
             .createAuthURI,
+            .revokeToken,
             .lookUp,
             .update,
             .delete,
@@ -83,10 +88,15 @@ package struct API: Sendable {
             .sendOobCodeOfTenant,
             .resetPassword,
             .signInWithEmailLink,
+            .verifyIOSClient,
+            .sendVerificationCode,
+            .signInWithPhoneNumber,
             .certificates,
             .jsonWebKeySet,
             .sessionCookieCertificates,
             .sessionCookieKeySet,
+            .appleAppSiteAssociation,
+            .assetLinks,
             .openIDConfiguration,
             .projectOpenIDConfiguration,
             .serviceAccountToken,
@@ -134,8 +144,14 @@ package struct API: Sendable {
         func addOwn(_ path: String, _ handler: @escaping Edge.Handler) {
             table.add(.get, path, Edge.Target(handler: handler, series: metrics.series(of: "GET " + path)))
         }
-        for file in PageFile.all {
+        for file in PageFile.all + PageFile.challenge(challenge) + (development == nil ? [] : PageFile.development) {
             addOwn(file.path) { request in file.response(to: request.http) }
+            guard file.path.hasSuffix("/auth/handler") else { continue }
+            let target = Edge.Target(
+                handler: { request in try file.response(toPost: request.http) },
+                series: metrics.series(of: "POST " + file.path)
+            )
+            table.add(.post, file.path, target)
         }
         addOwn(Self.healthPath) { _ in .text("ok\n", status: .ok) }
         addOwn(Self.readinessPath) { _ in

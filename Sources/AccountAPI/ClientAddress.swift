@@ -24,6 +24,13 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    /// What limits are counted by: the address, or the /64 of an IPv6 address, which is what one subscriber is given at least
+    /// (RFC 6177 §2).
+    var subscriber: String {
+        guard bytes.count == 16 else { return description }
+        return bytes.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
     /// Reached only from the same machine (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3).
     package var isLoopback: Bool {
         bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]

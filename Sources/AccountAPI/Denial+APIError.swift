@@ -25,7 +25,13 @@ extension Denial {
         case .providerNotRegistered: .code(.configurationNotFound)
         case .usersLockedOut: .code(.lastSignInMethod)
         case .invalidCredential(let reason): reason.apiError
+        case .invalidContinueURI: .code(.invalidContinueURI)
+        case .unauthorizedDomain: .code(.unauthorizedDomain, "Domain not allowlisted by project")
+        case .parametersTooLong: .invalidArgument("The parameters of the provider's page are too long.")
+        case .reservedParameter(let name):
+            .invalidArgument("The custom parameter \(name) belongs to the flow and cannot be set.")
         case .emailCode(let denial): denial.apiError
+        case .phone(let denial): denial.apiError
         case .tenantMismatch: .code(.tenantIDMismatch)
         case .invalidEmail: .code(.invalidEmail)
         case .invalidPhoneNumber: .code(.invalidPhoneNumber, "Invalid format.")
@@ -55,9 +61,11 @@ extension InvalidCredential {
         case .cancelledByUser: .code(.userCancelled, detail)
         case .missingNonce, .nonceMismatch: .code(.missingOrInvalidNonce, detail)
         case .missingCredential: .code(.invalidCredentialOrProviderID, detail)
-        case .refusedByProvider, .unsupportedKind, .tooLarge, .malformed, .unacceptableType, .algorithmNotAllowed,
-            .unknownKey, .badSignature, .wrongIssuer, .wrongAudience, .wrongAuthorizedParty, .expired, .notYetValid,
-            .missingSubject, .malformedClaim:
+        case .incompleteConfiguration: .code(.operationNotAllowed, detail)
+        case .unknownTenant: .invalidArgument(detail)
+        case .unknownFlow, .clientRefused, .refusedByProvider, .unsupportedKind, .tooLarge, .malformed,
+            .unacceptableType, .algorithmNotAllowed, .unknownKey, .badSignature, .wrongIssuer, .wrongAudience,
+            .wrongAuthorizedParty, .expired, .notYetValid, .missingSubject, .malformedClaim:
             .code(.invalidIdpResponse, detail)
         }
     }
@@ -75,6 +83,13 @@ extension Refusal {
         case .invalidLoginCredentials: .code(.invalidLoginCredentials)
         case .emailExists: .code(.emailExists)
         case .phoneNumberExists: .code(.phoneNumberExists)
+        case .unsupportedFirstFactor:
+            .code(
+                .unsupportedFirstFactor,
+                "A phone number cannot be set as a first factor on an SMS based MFA user."
+            )
+        case .messageRegionNotAllowed:
+            .code(.operationNotAllowed, "SMS unable to be sent until this region enabled by the app developer.")
         case .federatedIdentityAlreadyLinked: .code(.federatedUserIDAlreadyLinked)
         case .duplicateLocalID: .code(.duplicateLocalID)
         case .credentialTooOld: .code(.credentialTooOldLoginAgain)
@@ -91,6 +106,37 @@ extension Refusal {
                     + "immediately restore it by resetting your password or you can try again later."
             )
         case .invalidEmailCode: .code(.invalidOobCode)
+        }
+    }
+}
+
+extension PhoneDenial {
+    var apiError: APIError {
+        switch self {
+        case .invalidNumber(let defect): .code(.invalidPhoneNumber, defect.explanation)
+        case .missingAppCredential: .code(.missingAppCredential)
+        case .missingClientIdentifier: .code(.missingClientIdentifier)
+        case .invalidAppCredential: .code(.invalidAppCredential)
+        case .captchaCheckFailed: .code(.captchaCheckFailed)
+        case .invalidRecaptchaToken: .code(.invalidRecaptchaToken)
+        case .appNotVerified: .code(.appNotVerified)
+        case .tooManyMessages, .tooManyAttempts: .code(.tooManyAttemptsTryLater)
+        case .quotaExceeded: .code(.quotaExceeded)
+        case .invalidSession: .code(.invalidSessionInfo)
+        case .sessionExpired: .code(.sessionExpired)
+        case .invalidCode: .code(.invalidCode)
+        case .invalidTemporaryProof: .code(.invalidTemporaryProof)
+        }
+    }
+}
+
+extension PhoneNumberDefect {
+    /// The words that clients have seen (`spec/05` B1).
+    fileprivate var explanation: String {
+        switch self {
+        case .tooShort: "TOO_SHORT"
+        case .tooLong: "TOO_LONG"
+        case .malformed, .unknownCountryCode, .unassigned: "Invalid format."
         }
     }
 }

@@ -5,6 +5,8 @@ package struct DevelopmentRoutes: Sendable {
     let routes: [Route] = [
         .oobCodes,
         .oobCodesOfTenant,
+        .verificationCodes,
+        .verificationCodesOfTenant,
         .conflictProofs,
         .notices,
         .emulatorAction,

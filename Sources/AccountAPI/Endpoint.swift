@@ -34,12 +34,13 @@ struct Endpoint: Sendable {
                 publicURL: api.publicURL,
                 locale: request.http.headers.first(name: "X-Firebase-Locale")
                     ?? (isOwn ? request.http.headers.first(name: "Accept-Language").flatMap(Self.firstLanguage) : nil),
+                iOSBundleID: request.http.headers.first(name: "X-Ios-Bundle-Identifier"),
                 bearerToken: isOwn
                     ? request.http.headers.first(name: "Authorization").flatMap(Self.bearerToken) : nil,
                 proofToken: isOwn ? request.http.headers.first(name: "Concord-Proof") : nil,
                 idempotencyKeys: isOwn ? request.http.headers["Idempotency-Key"] : [],
                 expectedVersion: isOwn ? ExpectedVersion(request.http.headers.first(name: "If-Match")) : .any,
-                clientAddress: isOwn ? request.http.clientAddress(trusted: api.trustedProxies) : nil
+                clientAddress: request.http.clientAddress(trusted: api.trustedProxies)
             )
         )
         var response = ServerResponse(

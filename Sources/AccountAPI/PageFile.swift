@@ -1,52 +1,160 @@
+import AccountOperations
 import Crypto
 import HTTPServer
 import HTTPTypes
+import IdentityProviders
 import JSON
 import NIOCore
 import NIOHTTP1
 
-/// A file of the page for people, `/conflict`: part of the program, the same for everybody, and without secrets. What is
-/// secret stands behind the `#` of the page's address and is sent to Concord's API only, by the page's script (ADR 0022).
+/// A file of the pages for people: part of the program, the same for everybody, and without secrets. What is secret stands
+/// behind the `#` of a page's address, or is kept by the browser; the pages' scripts deal with it (ADR 0022, ADR 0033).
 ///
-/// The page answers while the database is away: its script says so, in the reader's language.
+/// The pages answer while the database is away: their scripts say so, in the reader's language.
 struct PageFile: Sendable {
+    /// What a page may do, and who may show it.
+    enum Kind: Sendable {
+        /// Stands alone.
+        case page
+        /// Opened by an app's page, which it answers.
+        case popup
+        /// Shown within an app's page, by a library of Google's.
+        case frame
+        /// Opened by an app, with a challenge that is somebody else's; `nil` where there is none to show.
+        case challenge(AppChallenge?)
+    }
+
     let path: String
     private let body: ByteBuffer
     /// Changes with the content (RFC 9110 §8.8.3).
     private let entityTag: String
     private let headers: HTTPHeaders
 
-    private init(_ path: String, _ contentType: String, _ bytes: [UInt8]) {
+    private init(_ path: String, _ contentType: String, _ bytes: [UInt8], _ kind: Kind) {
         self.path = path
         body = ByteBuffer(bytes: bytes)
         entityTag = "\"\(Base64URL.encode(Array(SHA256.hash(data: bytes))))\""
-        headers = [
+        var headers: HTTPHeaders = [
             "Content-Type": contentType,
-            "Content-Security-Policy": Self.contentSecurityPolicy,
-            "Cross-Origin-Opener-Policy": "same-origin",
+            "Content-Security-Policy": Self.contentSecurityPolicy(kind),
             "Referrer-Policy": "no-referrer",
             "X-Content-Type-Options": "nosniff",
             // Asked for again each time, so that page and script are of one version.
             "Cache-Control": "no-cache",
             "ETag": entityTag,
         ]
+        switch kind {
+        case .page: headers.add(name: "Cross-Origin-Opener-Policy", value: "same-origin")
+        // With it the window would not know who opened it.
+        case .popup, .frame, .challenge: break
+        }
+        self.headers = headers
     }
 
     /// Every file; the address of each is relative to the page's own, which may stand below a path of a proxy's.
-    static let all = [
-        PageFile("/conflict", "text/html; charset=utf-8", PackageResources.conflict_html),
-        PageFile("/conflict/page.css", "text/css; charset=utf-8", PackageResources.page_css),
-        PageFile("/conflict/page.js", "text/javascript; charset=utf-8", PackageResources.page_js),
-        PageFile("/conflict/strings.json", "application/json; charset=utf-8", PackageResources.strings_json),
-        PageFile("/conflict/icon.svg", "image/svg+xml", PackageResources.icon_svg),
+    static let all =
+        conflict + action + ["/__/auth", "/emulator/auth"].flatMap(handler)
+
+    /// What only development has: the page of providers that are made up.
+    static let development = [
+        PageFile(FakeProvider.pagePath, "text/html; charset=utf-8", PackageResources.provider_html, .popup),
+        PageFile("/emulator/auth/provider.js", "text/javascript; charset=utf-8", PackageResources.provider_js, .popup),
     ]
 
-    /// Nothing but these files and the API of the same origin; no inline script or style, no frame around the page, and
-    /// no text that becomes markup.
-    private static let contentSecurityPolicy = [
-        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
-        "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
-    ].joined(separator: "; ")
+    /// The handler once more, where it shows that an app is used by a person.
+    static func challenge(_ challenge: AppChallenge?) -> [PageFile] {
+        ["/__/auth", "/emulator/auth"].map { folder in
+            PageFile(
+                folder + "/challenge",
+                "text/html; charset=utf-8",
+                PackageResources.handler_html,
+                .challenge(challenge)
+            )
+        }
+    }
+
+    private static let conflict = [
+        PageFile("/conflict", "text/html; charset=utf-8", PackageResources.conflict_html, .page),
+        PageFile("/conflict/page.css", "text/css; charset=utf-8", PackageResources.page_css, .page),
+        PageFile("/conflict/common.js", "text/javascript; charset=utf-8", PackageResources.common_js, .page),
+        PageFile("/conflict/page.js", "text/javascript; charset=utf-8", PackageResources.page_js, .page),
+        PageFile("/conflict/strings.json", "application/json; charset=utf-8", PackageResources.strings_json, .page),
+        PageFile("/conflict/icon.svg", "image/svg+xml", PackageResources.icon_svg, .page),
+    ]
+
+    /// Where links in mails lead: to the page, or to an app for which the page stands in when it is not there
+    /// (`spec/05` A3).
+    private static let action = [
+        PageFile("/__/auth/action", "text/html; charset=utf-8", PackageResources.action_html, .page),
+        PageFile("/__/auth/links", "text/html; charset=utf-8", PackageResources.action_html, .page),
+        PageFile("/__/auth/action.js", "text/javascript; charset=utf-8", PackageResources.action_js, .page),
+        PageFile("/__/auth/action.json", "application/json; charset=utf-8", PackageResources.action_json, .page),
+    ]
+
+    /// What SDKs open and embed to sign in on a provider's own page, at their two addresses (`spec/07` §6).
+    private static func handler(_ folder: String) -> [PageFile] {
+        [
+            PageFile(folder + "/handler", "text/html; charset=utf-8", PackageResources.handler_html, .popup),
+            PageFile(folder + "/common.js", "text/javascript; charset=utf-8", PackageResources.common_js, .popup),
+            PageFile(folder + "/native.js", "text/javascript; charset=utf-8", PackageResources.native_js, .popup),
+            PageFile(folder + "/handler.js", "text/javascript; charset=utf-8", PackageResources.handler_js, .popup),
+            PageFile(
+                folder + "/handler.json",
+                "application/json; charset=utf-8",
+                PackageResources.handler_json,
+                .popup
+            ),
+            PageFile(folder + "/page.css", "text/css; charset=utf-8", PackageResources.page_css, .popup),
+            PageFile(folder + "/icon.svg", "image/svg+xml", PackageResources.icon_svg, .popup),
+            PageFile(folder + "/iframe", "text/html; charset=utf-8", PackageResources.iframe_html, .frame),
+            PageFile(folder + "/iframe.js", "text/javascript; charset=utf-8", PackageResources.iframe_js, .frame),
+        ]
+    }
+
+    /// Nothing but these files and the API of the same origin; no inline script or style, and no text that becomes markup.
+    /// A frame has Google's library besides, which builds its own scripts, and may be shown by any page: its script tells
+    /// nothing to one that is not the project's.
+    /// So builds the challenge, whose page holds no secret and talks to the API of the same origin alone.
+    private static func contentSecurityPolicy(_ kind: Kind) -> String {
+        if case .challenge(let challenge?) = kind {
+            let origins = (challenge.origins + [challenge.scriptOrigin]).joined(separator: " ")
+            return [
+                "default-src 'none'", "script-src 'self' \(origins)", "frame-src \(origins)",
+                "style-src 'self' 'unsafe-inline' \(origins)", "img-src 'self' data: \(origins)",
+                "connect-src 'self' \(origins)", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+            ].joined(separator: "; ")
+        }
+        let scripts =
+            switch kind {
+            case .page, .popup, .challenge: "script-src 'self'"
+            case .frame: "script-src 'self' https://apis.google.com"
+            }
+        let common = [
+            "default-src 'none'", scripts, "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+            "base-uri 'none'", "form-action 'none'",
+        ]
+        let alone: [String] =
+            switch kind {
+            case .page, .popup, .challenge: ["frame-ancestors 'none'", "require-trusted-types-for 'script'"]
+            case .frame: []
+            }
+        return (common + alone).joined(separator: "; ")
+    }
+
+    /// What was posted to a page, which is static, goes on to it behind the `#`: a provider that answers by a form
+    /// (OAuth 2.0 Form Post Response Mode) posts a code, which must not stand in a query that is logged.
+    func response(toPost request: ServerRequest) throws(APIError) -> ServerResponse {
+        guard case .complete(let body) = request.body else { throw .bodyTooLarge }
+        let posted = PercentEncoding.encode(String(decoding: body.readableBytesView, as: UTF8.self))
+        guard posted.utf8.count <= Self.postedBytesMax else { throw .bodyTooLarge }
+        var response = ServerResponse(status: .seeOther)
+        let page = path.split(separator: "/").last.map(String.init) ?? path
+        response.headers.add(name: "Location", value: "\(page)#post=\(posted)")
+        response.headers.add(name: "Cache-Control", value: "no-store")
+        return response
+    }
+
+    private static let postedBytesMax = 16 * 1024
 
     /// The file, or that the client has it already (RFC 9110 §13.1.2).
     func response(to request: ServerRequest) -> ServerResponse {
@@ -56,5 +164,12 @@ struct PageFile: Sendable {
             return ServerResponse(status: .notModified, headers: headers)
         }
         return ServerResponse(status: .ok, headers: headers, body: body)
+    }
+}
+
+extension AppChallenge {
+    /// Scheme, host and port of its script.
+    fileprivate var scriptOrigin: String {
+        scriptURL.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).prefix(3).joined(separator: "/")
     }
 }

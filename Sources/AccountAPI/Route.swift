@@ -106,6 +106,8 @@ struct APIRequest: Sendable {
     let publicURL: String?
     /// The language the client asks for in mails and messages: a BCP 47 tag, as sent.
     let locale: String?
+    /// The app that calls, as it says itself; nobody has to believe it.
+    let iOSBundleID: String?
     /// What follows `Bearer` in the `Authorization` field.
     let bearerToken: String?
     /// The token of a proof that was given, from `Concord-Proof`.

@@ -10,12 +10,8 @@ struct UnimplementedPath: Sendable {
     static let methods: [HTTPRequest.Method] = [.get, .post, .patch, .delete]
 
     static let all = [
-        UnimplementedPath(path: "/v1/accounts:sendVerificationCode", what: "Sign-in by phone"),
-        UnimplementedPath(path: "/v1/accounts:signInWithPhoneNumber", what: "Sign-in by phone"),
-        UnimplementedPath(path: "/v1/accounts:verifyIosClient", what: "Sign-in by phone"),
         UnimplementedPath(path: "/v1/accounts:signInWithGameCenter", what: "Sign-in with Game Center"),
         UnimplementedPath(path: "/v1/accounts:issueSamlResponse", what: "SAML"),
-        UnimplementedPath(path: "/v2/accounts:revokeToken", what: "Revoking a provider's token"),
         UnimplementedPath(path: "/v2/accounts/mfaEnrollment:start", what: "A second factor"),
         UnimplementedPath(path: "/v2/accounts/mfaEnrollment:finalize", what: "A second factor"),
         UnimplementedPath(path: "/v2/accounts/mfaEnrollment:withdraw", what: "A second factor"),

@@ -4,7 +4,8 @@ import AccountStore
 extension AccountEvent.Kind {
     /// What a sign-in, or a link by a session, that applies `change` is called.
     init(signInWith change: AccountChange) {
-        let addsMethod = change.linkedIdentity != nil || change.password == .set || change.emailLink == true
+        let addsMethod =
+            change.linkedIdentity != nil || change.password == .set || change.emailLink == true || change.setsPhone
         self = change.isTakeover ? .accountTakenOver : addsMethod ? .methodLinked : .signedIn
     }
 
@@ -17,6 +18,13 @@ extension AccountEvent.Kind {
 }
 
 extension AccountChange {
+    fileprivate var setsPhone: Bool {
+        switch phone {
+        case .set: true
+        case .keep, .release, .remove: false
+        }
+    }
+
     /// Whether the owner of the address comes for the first time: by a provider (I9), a link (M3) or a reset.
     fileprivate var isTakeover: Bool { voidsOutstandingProofs }
 }

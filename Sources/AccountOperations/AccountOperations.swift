@@ -19,6 +19,7 @@ package struct AccountOperations: Sendable {
     package let mailLinks: MailLinks
     package let effects: Effects
     package let webhooks: any WebhookSending
+    package var apps: AppVerifiers
     let metrics: OperationMetrics
 
     package init(
@@ -33,6 +34,7 @@ package struct AccountOperations: Sendable {
         mailLinks: MailLinks,
         effects: Effects,
         webhooks: any WebhookSending,
+        apps: AppVerifiers,
         metrics: OperationMetrics
     ) {
         self.store = store
@@ -46,6 +48,7 @@ package struct AccountOperations: Sendable {
         self.mailLinks = mailLinks
         self.effects = effects
         self.webhooks = webhooks
+        self.apps = apps
         self.metrics = metrics
     }
 
@@ -80,8 +83,17 @@ package enum Denial: Error, Sendable, Hashable {
     case usersLockedOut(LockedOutUsers)
     case webhook(WebhookDenial)
     case emailCode(EmailCodeDenial)
+    case phone(PhoneDenial)
     /// The provider's credential proves nothing.
     case invalidCredential(InvalidCredential)
+    /// Not an address that a browser can be sent back to.
+    case invalidContinueURI
+    /// Browsers are not sent to that host.
+    case unauthorizedDomain
+    /// More is to be told to a provider's page than fits into an address.
+    case parametersTooLong
+    /// A parameter of the consent page that belongs to the flow; one of ours by name.
+    case reservedParameter(String)
     case tenantMismatch
     case invalidEmail
     case invalidPhoneNumber

@@ -49,6 +49,16 @@ package struct Effects: Sendable {
         return String(decoding: id, as: UTF8.self)
     }
 
+    /// Random decimal digits.
+    func newDigits(_ count: Int) -> String {
+        var digits = ""
+        while digits.count < count {
+            // Values past the last whole multiple of ten would favour the first digits.
+            for byte in randomBytes(count) where byte < 250 && digits.count < count { digits += String(byte % 10) }
+        }
+        return digits
+    }
+
     /// A version 7 UUID (RFC 9562 §5.7): the time in milliseconds, then 74 random bits. Later ones are greater.
     func newEventID() -> PostgresUUID {
         let words = [randomBytes(2), randomBytes(8)].map { $0.reduce(0 as UInt64) { $0 << 8 | UInt64($1) } }

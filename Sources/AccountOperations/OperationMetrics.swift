@@ -8,18 +8,36 @@ package struct OperationMetrics: AccountStoreObserver {
     private let conflicts: [ConflictSeries: Counter]
     private let secondsToResolve: [MethodClass: Timer]
     private let webhookAttempts: [WebhookResult: Counter]
+    private let messageAttempts: [MessageSeries: Counter]
 
     package static let decisions = "concord_decisions_total"
     package static let conflicts = "concord_conflicts_total"
     package static let resolutionSeconds = "concord_conflict_resolution_seconds"
 
     package static let webhookAttempts = "concord_webhook_attempts_total"
+    package static let messageAttempts = "concord_outbox_attempts_total"
 
     /// What came of sending a webhook once.
     package enum WebhookResult: String, Sendable, CaseIterable {
         case delivered
         case failed
         case givenUp = "given-up"
+    }
+
+    /// What came of taking a message from the outbox once.
+    package enum MessageResult: String, Sendable, CaseIterable {
+        case delivered
+        /// It is tried again.
+        case failed
+        case givenUp = "given-up"
+        case expired
+        /// Whoever takes the messages took none; no attempt is counted for the message.
+        case unavailable
+    }
+
+    private struct MessageSeries: Hashable {
+        let kind: OutboxMessage.Kind
+        let result: MessageResult
     }
 
     /// What becomes of a conflict.
@@ -66,6 +84,17 @@ package struct OperationMetrics: AccountStoreObserver {
                 return (result, Counter(label: Self.webhookAttempts, dimensions: dimensions, factory: factory))
             }
         )
+        var messageAttempts: [MessageSeries: Counter] = [:]
+        for kind in OutboxMessage.Kind.allCases {
+            for result in MessageResult.allCases {
+                messageAttempts[MessageSeries(kind: kind, result: result)] = Counter(
+                    label: Self.messageAttempts,
+                    dimensions: [("kind", kind.rawValue), ("result", result.rawValue)],
+                    factory: factory
+                )
+            }
+        }
+        self.messageAttempts = messageAttempts
         secondsToResolve = Dictionary(
             uniqueKeysWithValues: MethodClass.providers.map { provider in
                 let dimensions = [("provider", provider.rawValue)]
@@ -104,6 +133,10 @@ package struct OperationMetrics: AccountStoreObserver {
             case .givenUp: .givenUp
             }
         webhookAttempts[result]?.increment()
+    }
+
+    func messageAttempted(_ kind: OutboxMessage.Kind, _ result: MessageResult) {
+        messageAttempts[MessageSeries(kind: kind, result: result)]?.increment()
     }
 
     // MARK: AccountStoreObserver

@@ -36,6 +36,7 @@ extension AccountOperations {
             template: .methodsQuarantined,
             to: address.raw,
             email: address.lowercased,
+            displayName: user.profile.displayName,
             locale: mailLocale(user.profile.language),
             suspended: Mail.Suspended(
                 methods: methods.map(\.name),

@@ -7,6 +7,8 @@ package struct SignInWithIdp: Sendable {
     /// Where the credential comes from.
     package enum Source: Sendable {
         case credential(ProviderCredential)
+        /// What came back from a provider's page to the session that began there.
+        case flow(ProviderParameters, state: String)
         /// The handle of an earlier conflict.
         case pendingToken(String)
     }
@@ -71,11 +73,17 @@ extension AccountOperations {
             if let pending {
                 credential = pending.credential
             } else {
-                let configuration = project.configuration(of: presented.provider)
-                switch try await providers.verify(presented, configuration: configuration, at: now) {
-                case .invalid(let reason): return .denied(.invalidCredential(reason))
-                case .verified(let verified): credential = verified
+                switch try await verified(presented, at: now) {
+                case .denied(let denial): return .denied(denial)
+                case .success(let verified): credential = verified
                 }
+            }
+        case .flow(let parameters, let state):
+            let presented = try await answer(parameters, toFlow: state, tenant: tenant, at: now)
+            guard let presented else { return .denied(.invalidCredential(.unknownFlow)) }
+            switch try await verified(presented, at: now) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let verified): credential = verified
             }
         }
         return try await apply(credential, pending: pending, request: request, caller: caller, tenant: tenant)

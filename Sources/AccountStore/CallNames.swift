@@ -3,17 +3,16 @@ extension AccountStore {
     /// name. A call that is missing here counts as `PostgresMetrics.otherCall`.
     package static let callNames = [
         "account-delete", "account-write", "activity", "code-attempt", "code-issue", "code-use", "conflict-change",
-        "conflict-count", "conflict-open", "delete-all-users", "event", "password-attempt", "project-create",
-        "project-settings", "provider-config-add", "provider-config-change", "provider-config-remove",
-        "provider-disable", "purge",
-        "purge-sessions", "read-account_events", "read-api_keys", "read-conflicts", "read-identifiers",
-        "read-kept_answers", "read-linked_providers", "read-one_time_codes", "read-outbox", "read-password_attempts",
-        "read-password_credentials", "read-project_config", "read-project_config_versions", "read-proof_mails",
-        "read-provider_configs", "read-quarantined_methods",
-        "read-service_accounts",
+        "conflict-count", "conflict-open", "delete-all-users", "event", "outbox-claim", "outbox-finish",
+        "outbox-release", "outbox-retry", "password-attempt", "phone-attempt", "phone-issue", "phone-use",
+        "project-create", "project-settings", "provider-config-add", "provider-config-change", "provider-config-remove",
+        "provider-configs-change", "provider-disable", "provider-flow", "purge", "purge-sessions",
+        "read-account_events", "read-api_keys", "read-conflicts", "read-identifiers", "read-kept_answers",
+        "read-linked_providers", "read-message_counts", "read-one_time_codes", "read-outbox", "read-password_attempts",
+        "read-password_credentials", "read-phone_verifications", "read-project_config", "read-project_config_versions",
+        "read-proof_mails", "read-provider_configs", "read-quarantined_methods", "read-service_accounts",
         "read-sessions", "read-sign_in_methods", "read-signing_keys", "read-users", "read-webhook_endpoints",
         "read-webhook_messages", "service-account-add", "service-account-remove", "signing-key-add", "webhook-claim",
         "webhook-endpoint", "webhook-finish",
-        // The next one goes here.
     ]
 }

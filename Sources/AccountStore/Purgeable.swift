@@ -7,9 +7,13 @@ extension AccountStore {
         /// Past their lifetime, in whatever state.
         case conflicts
         case codes
+        /// Codes sent to numbers, in whatever state.
+        case phoneVerifications
+        /// Counts of messages whose window is over.
+        case messageCounts
         /// Not worth sending any more, sent or not.
         case messages
-        /// Sent, given up, or never meant to be sent.
+        /// Sent, or never meant to be.
         case finishedMessages
         /// Sent or given up; and what waits for a webhook endpoint that has been off for long.
         case webhookMessages
@@ -23,6 +27,8 @@ extension AccountStore {
         case quarantinedMethods
         /// Mails about conflicts that count no more.
         case proofMails
+        /// Sign-ins that nobody came back from.
+        case providerFlows
         /// Kept no longer. What webhooks tell of them stands in rows of its own.
         case events
 
@@ -30,6 +36,8 @@ extension AccountStore {
             switch self {
             case .conflicts: ConflictRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .codes: EmailCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .phoneVerifications: PhoneVerificationRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .messageCounts: MessageCountRow.deleteOver(before: cutoff, rowsMax: rowsMax)
             case .messages: OutboxRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .finishedMessages: OutboxRow.deleteFinished(before: cutoff, rowsMax: rowsMax)
             case .webhookMessages: WebhookMessageRow.deleteEnded(before: cutoff, rowsMax: rowsMax)
@@ -38,6 +46,7 @@ extension AccountStore {
             case .keptAnswers: KeptAnswerRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .quarantinedMethods: QuarantinedMethodRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .events: AccountEventRow.deleteOld(before: cutoff, rowsMax: rowsMax)
+            case .providerFlows: ProviderFlowRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .proofMails: ProofMailRow.deleteFree(before: cutoff, rowsMax: rowsMax)
             }
         }

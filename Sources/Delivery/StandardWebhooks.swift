@@ -14,6 +14,14 @@ package struct WebhookSecret: Sendable {
         self.bytes = bytes
     }
 
+    /// Reads `text`; `nil` for anything else.
+    package init?(text: String) {
+        guard text.hasPrefix(Self.prefix),
+            let data = Data(base64Encoded: String(text.dropFirst(Self.prefix.count)))
+        else { return nil }
+        self.init(bytes: Array(data))
+    }
+
     package var text: String { Self.prefix + Data(bytes).base64EncodedString() }
 }
 

@@ -20,4 +20,18 @@ package protocol IdentityProvider: Sendable {
         configuration: ProviderConfiguration,
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> CredentialVerification
+
+    /// Prepares a sign-in on the provider's own page.
+    ///
+    /// - Parameters:
+    ///   - request: what is asked of the provider; its custom parameters hold no reserved name.
+    ///   - configuration: what the project registered; enabled, and of a provider judged here.
+    ///   - now: the instant of the request.
+    /// - Returns: where to send the browser; "no" is a value, for a provider that cannot be asked so.
+    /// - Throws: `ProviderUnavailable` where the provider has to be asked first and gives no usable answer.
+    func authorization(
+        for request: AuthorizationRequest,
+        configuration: ProviderConfiguration,
+        at now: Timestamp
+    ) async throws(ProviderUnavailable) -> AuthorizationPreparation
 }

@@ -8,6 +8,14 @@ package enum InvalidCredential: Sendable, Hashable {
     case unsupportedProvider
     /// The user turned the provider's consent page down.
     case cancelledByUser
+    /// What is named as a tenant of the provider cannot be one.
+    case unknownTenant
+    /// The registration lacks what this sign-in needs: a client id, or a secret that opens.
+    case incompleteConfiguration
+    /// No flow of this server waits for this answer in this session: made up, used, expired, or another session's.
+    case unknownFlow
+    /// The provider does not know the project's client, or not by this secret.
+    case clientRefused
     /// The provider reported some other error instead of a credential.
     case refusedByProvider
     /// Nothing in the request is a credential.
@@ -45,9 +53,13 @@ package enum InvalidCredential: Sendable, Hashable {
         switch self {
         case .providerNotConfigured, .providerDisabled: "The identity provider configuration is not found."
         case .unsupportedProvider: "The identity provider is not supported."
+        case .incompleteConfiguration: "The identity provider configuration lacks a client id, or a usable secret."
+        case .unknownTenant: "The custom parameter tenant names no tenant."
+        case .unknownFlow: "The sign-in is unknown to this session, was finished before, or has expired."
+        case .clientRefused: "The identity provider refused the configured client id or secret."
         case .cancelledByUser: "The user denied the request."
         case .refusedByProvider: "The identity provider answered with an error."
-        case .missingCredential: "The request holds neither id_token nor access_token."
+        case .missingCredential: "The request lacks the tokens of the provider."
         case .unsupportedKind: "This kind of credential is not supported for the provider; send an id_token."
         case .tooLarge: "The token is too large."
         case .malformed: "Unable to parse id_token."
@@ -55,7 +67,7 @@ package enum InvalidCredential: Sendable, Hashable {
         case .algorithmNotAllowed: "The token is not signed with an algorithm the provider uses."
         case .unknownKey: "The token is signed with an unknown key."
         case .badSignature: "The signature of the token is wrong."
-        case .wrongIssuer: "The issuer of the token is not the configured one."
+        case .wrongIssuer: "The issuer of the token, or of the answer, is not the configured one."
         case .wrongAudience: "The audience of the token is not a configured client id."
         case .wrongAuthorizedParty: "The authorized party of the token is not a configured client id."
         case .expired: "The token has expired."

@@ -6,29 +6,87 @@ package struct ProviderConfiguration: Sendable, Hashable {
     package var isEnabled: Bool
     /// The audiences a token may be made for: one client id per platform. An empty list accepts no token.
     package var clientIDs: [String]
+    /// The secret of the first client id; the API secret for Twitter. `nil` where none was registered or it does not open.
+    package var clientSecret: String?
     /// `oidc.*` only: the issuer, compared character by character (OpenID Connect Discovery 1.0 §4.3).
     package var issuer: String?
     /// `responseType.idToken`: whether clients of an `oidc.*` provider send ID tokens.
     package var acceptsIDTokens: Bool
+    /// `responseType.code`: whether an `oidc.*` provider is asked for codes.
+    package var acceptsAuthorizationCodes: Bool
     /// Apple only: bundle ids of native apps, which are audiences beside the services id in `clientIDs`.
     package var appleBundleIDs: [String]
+    /// Apple only: what its client secret is made with.
+    package var appleKey: AppleKey?
+    /// Where the provider is reached, where that is not where everybody reaches it.
+    package var addresses: [ProviderAddress: String]
 
     package init(
         provider: ProviderID,
         isEnabled: Bool = true,
         clientIDs: [String] = [],
+        clientSecret: String? = nil,
         issuer: String? = nil,
         acceptsIDTokens: Bool = true,
-        appleBundleIDs: [String] = []
+        acceptsAuthorizationCodes: Bool = false,
+        appleBundleIDs: [String] = [],
+        appleKey: AppleKey? = nil,
+        addresses: [ProviderAddress: String] = [:]
     ) {
         self.provider = provider
         self.isEnabled = isEnabled
         self.clientIDs = clientIDs
+        self.clientSecret = clientSecret
         self.issuer = issuer
         self.acceptsIDTokens = acceptsIDTokens
+        self.acceptsAuthorizationCodes = acceptsAuthorizationCodes
         self.appleBundleIDs = appleBundleIDs
+        self.appleKey = appleKey
+        self.addresses = addresses
     }
 
     /// Every audience a token for this provider may name. An empty client id is no audience.
     var audiences: Set<String> { Set(clientIDs + appleBundleIDs).subtracting([""]) }
+
+    /// Where `address` is, which is at `usual` unless the project says otherwise.
+    func address(_ address: ProviderAddress, usual: String) -> String { addresses[address] ?? usual }
+}
+
+/// The parts of a provider that a project can reach elsewhere than everybody does: a private issuer, a proxy, a simulator.
+package enum ProviderAddress: String, Sendable, Hashable, CaseIterable {
+    /// OAuth 1.0a: where a flow's temporary credentials come from (RFC 5849 §2.1).
+    case requestToken
+    /// The page on which the user consents.
+    case authorization
+    /// Where codes, or authorized temporary credentials, become access tokens.
+    case token
+    /// The keys ID tokens are signed with.
+    case keySet
+    /// Who an access token belongs to.
+    case profile
+    /// GitHub: the addresses of whoever an access token belongs to.
+    case emails
+    /// Whom an access token was issued to.
+    case tokenInfo
+    /// Where tokens are revoked (RFC 7009).
+    case revocation
+
+    /// Those of `addresses` whose names are known here.
+    package static func named(_ addresses: [String: String]) -> [Self: String] {
+        Dictionary(addresses.compactMap { name, address in Self(rawValue: name).map { ($0, address) } }) { $1 }
+    }
+}
+
+/// The key that a project was given at Apple for its services id.
+package struct AppleKey: Sendable, Hashable {
+    package var teamID: String
+    package var keyID: String
+    /// P-256, PKCS #8 in PEM.
+    package var privateKey: String
+
+    package init(teamID: String, keyID: String, privateKey: String) {
+        self.teamID = teamID
+        self.keyID = keyID
+        self.privateKey = privateKey
+    }
 }

@@ -23,6 +23,15 @@ package struct ProviderCredential: Sendable, Hashable {
     package var appleUser: String?
     /// The `error` parameter of a redirect in which the provider reports that it has no credential (RFC 6749 §4.1.2.1).
     package var providerError: String?
+    /// OAuth 1.0a: the temporary credentials that the user authorized, and the proof of it (RFC 5849 §2.2).
+    package var requestToken: String?
+    package var verifier: String?
+    /// Twitter: the temporary credentials that the user turned down.
+    package var deniedToken: String?
+    /// Who says it answered (RFC 9207).
+    package var answeringIssuer: String?
+    /// The flow of this server that is answered; `nil` for a credential that the client got by itself.
+    package var flow: AuthorizationFlow?
 
     package init(
         provider: ProviderID,
@@ -50,32 +59,77 @@ package struct ProviderCredential: Sendable, Hashable {
         self.providerError = providerError.nonEmpty
     }
 
-    /// Reads the parameters of `signInWithIdp`: the query of `requestURI`, overridden by `postBody`, overridden by the
-    /// fragment of `requestURI` (`spec/01` §2.4, "Parameter merging").
-    ///
-    /// - Returns: `nil` when no parameter names a provider, or names it in characters no provider has.
-    package init?(requestURI: String, postBody: String?, sessionID: String?) {
+    /// The same credential with the tokens that its code was exchanged for; the code is gone.
+    func exchanged(for tokens: ProviderTokens) -> Self {
+        var copy = self
+        copy.idToken = tokens.idToken
+        copy.accessToken = tokens.accessToken
+        copy.tokenSecret = tokens.tokenSecret
+        copy.refreshToken = tokens.refreshToken
+        copy.expiresInSeconds = tokens.expiresInSeconds
+        copy.authorizationCode = nil
+        return copy
+    }
+
+    /// The same credential as the answer to `flow`.
+    package func answering(_ flow: AuthorizationFlow) -> Self {
+        var copy = self
+        copy.flow = flow
+        return copy
+    }
+}
+
+/// What a request to sign in says of a provider, before it is known which (`spec/01` §2.4).
+package struct ProviderParameters: Sendable, Hashable {
+    private let values: [String: String]
+    /// What the client presents as its session.
+    package let sessionID: String?
+
+    /// Reads the query of `requestURI`, overridden by `postBody`, overridden by the fragment of `requestURI`
+    /// (`spec/01` §2.4, "Parameter merging").
+    package init(requestURI: String, postBody: String?, sessionID: String?) {
         let parts = requestURI.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-        let query = (parts.first ?? "").split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
-        var parameters = PercentEncoding.pairsAsInBrowsers(Array(query.utf8))
-        parameters.merge(PercentEncoding.pairsAsInBrowsers(Array((postBody ?? "").utf8))) { _, later in later }
-        parameters.merge(PercentEncoding.pairsAsInBrowsers(Array((parts.count > 1 ? parts[1] : "").utf8))) { _, later in
-            later
-        }
-        guard let name = parameters["providerId"], let provider = ProviderID(name) else { return nil }
-        self.init(
+        let address = (parts.first ?? "").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = address.count > 1 ? address[1] : ""
+        var values = PercentEncoding.pairsAsInBrowsers(Array(query.utf8))
+        values.merge(PercentEncoding.pairsAsInBrowsers(Array((postBody ?? "").utf8))) { $1 }
+        values.merge(PercentEncoding.pairsAsInBrowsers(Array((parts.count > 1 ? parts[1] : "").utf8))) { $1 }
+        self.values = values
+        self.sessionID = sessionID
+    }
+
+    /// The state of the flow that these parameters answer; `nil` for a credential that the client got by itself.
+    ///
+    /// A code counts with its flow only, whoever names the provider beside it: without, it could be anybody's.
+    package var state: String? {
+        guard let state = values["state"].nonEmpty else { return nil }
+        let isCode = values["code"].nonEmpty != nil || values["oauth_verifier"].nonEmpty != nil
+        return isCode || values["providerId"] == nil ? state : nil
+    }
+
+    /// The provider they name; `nil` when none, or in characters no provider has.
+    package var provider: ProviderID? { values["providerId"].flatMap(ProviderID.init) }
+
+    /// The credential of `provider` that they hold.
+    package func credential(of provider: ProviderID) -> ProviderCredential {
+        var credential = ProviderCredential(
             provider: provider,
-            idToken: parameters["id_token"],
-            accessToken: parameters["access_token"],
-            tokenSecret: parameters["oauth_token_secret"],
-            refreshToken: parameters["refresh_token"],
-            authorizationCode: parameters["code"],
-            expiresInSeconds: parameters["expires_in"].flatMap { Int64($0) },
-            rawNonce: parameters["nonce"],
+            idToken: values["id_token"],
+            accessToken: values["access_token"],
+            tokenSecret: values["oauth_token_secret"],
+            refreshToken: values["refresh_token"],
+            authorizationCode: values["code"],
+            expiresInSeconds: values["expires_in"].flatMap { Int64($0) },
+            rawNonce: values["nonce"],
             sessionID: sessionID,
-            appleUser: parameters["user"],
-            providerError: parameters["error"]
+            appleUser: values["user"],
+            providerError: values["error"]
         )
+        credential.requestToken = values["oauth_token"].nonEmpty
+        credential.verifier = values["oauth_verifier"].nonEmpty
+        credential.deniedToken = values["denied"].nonEmpty
+        credential.answeringIssuer = values["iss"].nonEmpty
+        return credential
     }
 }
 

@@ -3,19 +3,23 @@ package import AccountLinking
 /// Every provider whose credentials can be verified.
 package struct ProviderRegistry: Sendable {
     private let providers: [any IdentityProvider]
+    private let network: ProviderNetwork
     private let fakes: FakeProvider?
 
     /// - Parameters:
     ///   - keys: the issuers' keys, shared by all providers.
+    ///   - network: how providers are asked about anything else.
     ///   - fakes: accepts unsigned tokens; `concord dev` passes one, nothing else may construct it.
-    package init(keys: JWKSCache, fakes: FakeProvider? = nil) {
+    package init(keys: JWKSCache, network: ProviderNetwork, fakes: FakeProvider? = nil) {
         let verifier = IDTokenVerifier(keys: keys)
         self.providers =
-            KnownIssuer.all.map { KnownIssuerProvider(known: $0, verifier: verifier) }
+            KnownIssuer.all.map { KnownIssuerProvider(known: $0, verifier: verifier, network: network) }
             + [
-                OpenIDConnect(verifier: verifier)
+                GitHub(network: network), Twitter(network: network),
+                OpenIDConnect(verifier: verifier, network: network),
                 // The next one that verifies in a way of its own goes here.
             ]
+        self.network = network
         self.fakes = fakes
     }
 
@@ -61,5 +65,53 @@ package struct ProviderRegistry: Sendable {
             return .invalid(.unsupportedProvider)
         }
         return try await provider.verify(credential, configuration: configuration, at: now)
+    }
+
+    /// Prepares a sign-in on the page of `provider`.
+    ///
+    /// - Parameters:
+    ///   - request: what is asked of the provider; its custom parameters hold no reserved name.
+    ///   - provider: whose page.
+    ///   - configuration: what the project registered for `provider`; `nil`: nothing.
+    ///   - now: the instant of the request.
+    /// - Returns: where to send the browser; "no" is a value.
+    /// - Throws: `ProviderUnavailable` where the provider has to be asked first and gives no usable answer.
+    package func authorization(
+        for request: AuthorizationRequest,
+        at provider: ProviderID,
+        configuration: ProviderConfiguration?,
+        at now: Timestamp
+    ) async throws(ProviderUnavailable) -> AuthorizationPreparation {
+        if configuration == nil, let fake = fakes?.authorization(for: request, at: provider) { return .prepared(fake) }
+        guard let configuration, configuration.provider == provider else { return .invalid(.providerNotConfigured) }
+        guard configuration.isEnabled else { return .invalid(.providerDisabled) }
+        guard let verifier = providers.first(where: { $0.speaks(for: provider) }) else {
+            return .invalid(.unsupportedProvider)
+        }
+        return try await verifier.authorization(for: request, configuration: configuration, at: now)
+    }
+
+    /// Takes back what `provider` gave out; Apple is the only one that is asked to.
+    ///
+    /// - Parameters:
+    ///   - token: what to take back.
+    ///   - provider: who gave it out.
+    ///   - bundleID: the app that got it, where it was one.
+    ///   - configuration: what the project registered for `provider`; `nil`: nothing.
+    ///   - now: the instant of the request.
+    /// - Returns: why not; `nil` when it is done.
+    /// - Throws: `ProviderUnavailable` when the provider gives no usable answer; it may have been done.
+    package func revoke(
+        _ token: RevocableToken,
+        of provider: ProviderID,
+        app bundleID: String?,
+        configuration: ProviderConfiguration?,
+        at now: Timestamp
+    ) async throws(ProviderUnavailable) -> InvalidCredential? {
+        guard provider == .apple else { return .unsupportedProvider }
+        guard let configuration, configuration.provider == provider else { return .providerNotConfigured }
+        guard configuration.isEnabled else { return .providerDisabled }
+        return try await AppleRevocation(network: network)
+            .revoke(token, ofApp: bundleID, configuration: configuration, at: now)
     }
 }

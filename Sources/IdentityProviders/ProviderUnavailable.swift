@@ -1,4 +1,4 @@
-/// A credential could not be judged: the issuer's keys are not to be had. The same credential may hold a moment later.
+/// A credential could not be judged: its provider gives no usable answer. The same credential may hold a moment later.
 package enum ProviderUnavailable: String, Error, Sendable, Hashable, CaseIterable {
     /// No connection, a broken one, or a name that does not resolve.
     case unreachable
@@ -19,4 +19,8 @@ package enum ProviderUnavailable: String, Error, Sendable, Hashable, CaseIterabl
     case issuerMismatch = "issuer-mismatch"
     /// The issuer offers no algorithm or no key that is acceptable here.
     case noUsableKeys = "no-usable-keys"
+    /// So many wait for the provider already that nobody else is let in.
+    case tooManyCalls = "too-many-calls"
+    /// The provider has not answered several times in a row and is left alone for a while.
+    case suspended
 }

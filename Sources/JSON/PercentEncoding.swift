@@ -16,6 +16,16 @@ package enum PercentEncoding {
         return String(decoding: encoded, as: UTF8.self)
     }
 
+    /// `name=value` pairs, in order, as a form or a query.
+    package static func form(_ pairs: some Sequence<(name: String, value: String)>) -> String {
+        pairs.map { encode($0.name) + "=" + encode($0.value) }.joined(separator: "&")
+    }
+
+    /// `address` with `pairs` at the end of its query. It has no fragment.
+    package static func adding(_ pairs: some Sequence<(name: String, value: String)>, to address: String) -> String {
+        address + (address.contains("?") ? "&" : "?") + form(pairs)
+    }
+
     /// `nil` when an escape is cut short, or the result is not UTF-8.
     package static func decode(_ text: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> String? {
         var decoded: [UInt8] = []

@@ -56,11 +56,15 @@ extension PostgresConfiguration {
 
     private func sessionSettings(for role: Role) -> [Setting] {
         let isOneTransaction = statementMode == .unnamed
+        // A plan is kept for as long as the connection, a foreign key's too. One made while a table was empty would read
+        // the whole table, however large it has become since, until somebody analyzes it. What then still has no index
+        // to go by counts as so dear that it would be compiled first.
+        let planning = [Setting(name: "enable_seqscan", value: "off"), Setting(name: "jit", value: "off")]
         switch role {
         case .read:
             // The planner takes an array for ten elements and would rather plan anew for each array of one.
-            let planning = isOneTransaction ? [] : [Setting(name: "plan_cache_mode", value: "force_generic_plan")]
-            return planning + [
+            let caching = isOneTransaction ? [] : [Setting(name: "plan_cache_mode", value: "force_generic_plan")]
+            return planning + caching + [
                 Setting(name: "statement_timeout", value: milliseconds(readStatementTimeout)),
                 // A read is sent again when its connection is lost, so the server must refuse whatever would write.
                 Setting(
@@ -69,7 +73,7 @@ extension PostgresConfiguration {
                 ),
             ]
         case .write:
-            return [
+            return planning + [
                 Setting(name: "statement_timeout", value: milliseconds(writeStatementTimeout)),
                 Setting(name: "lock_timeout", value: milliseconds(lockTimeout)),
                 Setting(

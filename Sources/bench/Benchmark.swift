@@ -13,7 +13,7 @@ struct Benchmark: Sendable {
     /// Every benchmark, in the order in which they run. The next one goes here.
     static let all: [Benchmark] = [
         .pointLookup, .signUpWrite, .httpFloor, .lookUpCold, .lookUpWarm, .tokenRefresh, .passwords, .memory,
-        .idpSignIn, .conflictOpen, .conflictOpenAged,
+        .idpSignIn, .besideHangingProvider, .conflictOpen, .conflictOpenAged,
     ]
 }
 

@@ -18,6 +18,9 @@ final class HTTPLoad {
     /// What is called with the number of each request and the body of its answer.
     var onAnswer: ((_ request: Int, _ body: ArraySlice<UInt8>) -> Void)?
 
+    /// What every answer has to be.
+    var expectedStatus = "200"
+
     /// Connects to a port of this machine.
     /// - Throws: `BenchmarkFailure`
     init(port: UInt16, connections count: Int) throws {
@@ -50,7 +53,7 @@ final class HTTPLoad {
     /// Without `perSecond` each connection sends its next request as soon as it has an answer. With it requests arrive
     /// at a fixed pace whether or not a connection is free, and the time each takes is counted from its arrival.
     /// `repeats` starts again at the first request after the last; otherwise the load ends with the requests.
-    /// - Throws: `BenchmarkFailure` at the first answer other than 200.
+    /// - Throws: `BenchmarkFailure` at the first answer that is not `expectedStatus`.
     func run(
         _ requests: [[UInt8]],
         repeats: Bool = false,
@@ -147,7 +150,7 @@ final class HTTPLoad {
         let body = connections[index].received.withUnsafeBytes { bodyRange(in: $0[..<end]) }
         guard let body else { return false }
         let received = connections[index].received
-        guard received[9] == UInt8(ascii: "2"), received[10] == UInt8(ascii: "0") else {
+        guard received[9..<12].elementsEqual(expectedStatus.utf8) else {
             throw BenchmarkFailure("an unexpected answer: \(String(decoding: received[..<end], as: UTF8.self))")
         }
         if let onAnswer, let request = connections[index].request { onAnswer(request, received[body]) }
@@ -192,14 +195,14 @@ func nanoseconds() -> UInt64 {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// A request with a JSON body, as it stands on the wire.
-func request(_ path: String, _ body: [UInt8], port: UInt16) -> [UInt8] {
+/// A request with a JSON body, as it stands on the wire. `fields`: more of its header, each with its line break.
+func request(_ path: String, _ body: [UInt8], port: UInt16, fields: String = "") -> [UInt8] {
     let head = """
         POST \(path) HTTP/1.1\r
         Host: 127.0.0.1:\(port)\r
         Content-Type: application/json\r
         Content-Length: \(body.count)\r
-        \r
+        \(fields)\r
 
         """
     return Array(head.utf8) + body

@@ -26,6 +26,9 @@ struct Composition {
         var trust: EmailTrust
         var providers: ProviderRegistry
         var webhooks: any WebhookSending
+        var apps: AppVerifiers
+        /// The ways out of the outbox; what none of them takes waits until it expires.
+        var channels: @Sendable (ProjectCache) -> [any OutboxChannel]
         /// Routes that only development has; `nil` in production.
         var development: DevelopmentRoutes?
         /// Where the links in mails lead.
@@ -126,7 +129,8 @@ struct Composition {
             trustedProxies: listen.trustedProxies,
             logger: logger,
             metrics: measurements.http,
-            exposition: isShown ? measurements.exposition : nil
+            exposition: isShown ? measurements.exposition : nil,
+            challenge: mode.apps.challenge
         )
     }
 }

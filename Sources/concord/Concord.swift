@@ -17,7 +17,9 @@ struct Concord: AsyncParsableCommand {
             MigrateCommand.self,
             ConfigCommand.self,
             ProjectCommand.self,
+            ProvidersCommand.self,
             ServiceAccountCommand.self,
+            OutboxCommand.self,
                 // The next one goes here.
         ]
     )

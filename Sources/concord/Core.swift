@@ -38,6 +38,8 @@ struct Core: Service {
     private static let outboxInterval = Duration.seconds(15)
     /// How long an event waits for a server that has nothing else to send.
     private static let webhooksInterval = Duration.seconds(1)
+    /// How long a message waits for a worker that has nothing else to send.
+    private static let messagesInterval = Duration.seconds(1)
     private static let addressRetryInterval = Duration.milliseconds(10)
     private static let databaseRetryInterval = Duration.milliseconds(500)
 
@@ -64,13 +66,17 @@ struct Core: Service {
             defer { client.shutDown() }
             let (operations, keys) = try await start(client, postgres)
             service.state = .ready(operations, checkDatabase: { await databaseProblem(client) })
+            let channels = composition.mode.channels(operations.project)
             composition.mode.whenReady(address.value)
             await withTaskGroup { upkeep in
                 upkeep.addTask { await maintainKeys(keys, operations) }
                 upkeep.addTask { await purge(operations) }
                 upkeep.addTask { await sendWebhooks(operations) }
+                for channel in channels { upkeep.addTask { await sendMessages(operations, over: channel) } }
                 upkeep.addTask {
-                    await periodically(every: Self.outboxInterval) { await measurements.outbox.read(operations.store) }
+                    await periodically(every: Self.outboxInterval) {
+                        await measurements.outbox.read(operations.store, at: operations.effects.now())
+                    }
                 }
                 // Beside the flushes: one that waits for the database must not keep a provider that was disabled, or a key
                 // that was revoked, in use.
@@ -79,6 +85,7 @@ struct Core: Service {
             }
             service.state = .draining
             await flushLast(operations)
+            for channel in channels { await channel.shutDown() }
             await operations.passwords.shutDown()
         }
     }
@@ -149,6 +156,7 @@ struct Core: Service {
             mailLinks: try await mailLinks(),
             effects: effects,
             webhooks: composition.mode.webhooks,
+            apps: composition.mode.apps,
             metrics: measurements.operations
         )
         return (operations, keys)
@@ -268,6 +276,32 @@ struct Core: Service {
                 outage.succeeded()
             } catch {
                 outage.failed(error)
+            }
+        }
+    }
+
+    /// Sends what the outbox holds for one way out, by as many workers as that takes.
+    private func sendMessages(_ operations: AccountOperations, over channel: any OutboxChannel) async {
+        let deliveries = OutboxDeliveries(operations, over: channel)
+        let kind = channel.kind.rawValue
+        let outage = SharedOutage(
+            Outage(composition.logger, failure: "\(kind) not sent: it waits", recovery: "\(kind) sent again")
+        )
+        await withTaskGroup { workers in
+            for _ in 0..<channel.concurrencyMax {
+                workers.addTask {
+                    await periodically(every: Self.messagesInterval) {
+                        do {
+                            while !Task.isShuttingDownGracefully, try await deliveries.sendDue() > 0 {
+                                outage.succeeded()
+                            }
+                        } catch is CancellationError {
+                            // The server is ending.
+                        } catch {
+                            outage.failed(error)
+                        }
+                    }
+                }
             }
         }
     }

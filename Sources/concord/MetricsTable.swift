@@ -89,6 +89,31 @@ enum MetricsTable {
                 "Messages that wait to be sent, up to \(OutboxMetrics.countMax), as of the last quarter of a minute"
             ),
             MetricFamily(
+                OutboxMetrics.oldest,
+                .gauge,
+                [
+                    MetricFamily.Label(
+                        "kind",
+                        OutboxMessage.Kind.allCases.map(\.rawValue),
+                        "what the message is"
+                    )
+                ],
+                "How long the oldest of them has waited, in seconds; 0 where none waits"
+            ),
+            MetricFamily(
+                OperationMetrics.messageAttempts,
+                .counter,
+                [
+                    MetricFamily.Label("kind", OutboxMessage.Kind.allCases.map(\.rawValue), "what the message is"),
+                    MetricFamily.Label(
+                        "result",
+                        OperationMetrics.MessageResult.allCases.map(\.rawValue),
+                        "what came of it"
+                    ),
+                ],
+                "Messages taken from the outbox, each attempt by itself"
+            ),
+            MetricFamily(
                 OperationMetrics.webhookAttempts,
                 .counter,
                 [

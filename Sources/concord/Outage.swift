@@ -1,4 +1,5 @@
 import Logging
+import Synchronization
 
 /// Says once that something which is done again and again has begun to fail, and once that it works again.
 struct Outage {
@@ -23,5 +24,22 @@ struct Outage {
         guard isReported else { return }
         isReported = false
         logger.warning(recovery, metadata: metadata)
+    }
+}
+
+/// The same for several that do it at once.
+final class SharedOutage: Sendable {
+    private let outage: Mutex<Outage>
+
+    init(_ outage: Outage) {
+        self.outage = Mutex(outage)
+    }
+
+    func failed(_ error: any Error) {
+        outage.withLock { $0.failed(error) }
+    }
+
+    func succeeded() {
+        outage.withLock { $0.succeeded() }
     }
 }

@@ -1,30 +1,35 @@
+import AccountLinking
 import AccountStore
 import Metrics
 
-/// How much waits in the outbox.
+/// How much waits in the outbox, and for how long.
 struct OutboxMetrics: Sendable {
     static let waiting = "concord_outbox_waiting"
+    static let oldest = "concord_outbox_oldest_seconds"
     /// Where counting ends, because it costs the database.
     static let countMax: Int64 = 10_000
 
     static let kinds = OutboxMessage.Kind.allCases.map(\.rawValue) + ["webhook"]
 
-    private let messages: [(kind: OutboxMessage.Kind, meter: Meter)]
+    private let messages: [(kind: OutboxMessage.Kind, waiting: Meter, oldest: Meter)]
     private let webhooks: Meter
 
     init(_ factory: any MetricsFactory) {
-        func meter(_ kind: String) -> Meter {
-            Meter(label: Self.waiting, dimensions: [("kind", kind)], factory: factory)
+        func meter(_ label: String, _ kind: String) -> Meter {
+            Meter(label: label, dimensions: [("kind", kind)], factory: factory)
         }
-        messages = OutboxMessage.Kind.allCases.map { ($0, meter($0.rawValue)) }
-        webhooks = meter("webhook")
+        messages = OutboxMessage.Kind.allCases.map { kind in
+            (kind, meter(Self.waiting, kind.rawValue), meter(Self.oldest, kind.rawValue))
+        }
+        webhooks = meter(Self.waiting, "webhook")
     }
 
     /// Reads it anew. What cannot be read stays as it was.
-    func read(_ store: AccountStore) async {
-        for (kind, meter) in messages {
-            guard let count = try? await store.waitingMessageCount(kind, countMax: Self.countMax) else { continue }
-            meter.set(count)
+    func read(_ store: AccountStore, at now: Timestamp) async {
+        for (kind, waiting, oldest) in messages {
+            guard let found = try? await store.waitingMessages(kind, countMax: Self.countMax) else { continue }
+            waiting.set(found.count)
+            oldest.set(found.oldest.map { max(0, now.secondsSinceEpoch - $0.secondsSinceEpoch) } ?? 0)
         }
         guard let count = try? await store.waitingWebhookCount(countMax: Self.countMax) else { return }
         webhooks.set(count)

@@ -101,15 +101,16 @@ import Testing
             )
             let configured = try await api.send(
                 .patch,
-                "/admin/v2/projects/\(TestService.projectID)/config?updateMask=signIn.email.enabled",
-                Array(#"{"signIn":{"email":{"enabled":false}}}"#.utf8),
+                "/admin/v2/projects/\(TestService.projectID)/config"
+                    + "?updateMask=signIn.email.enabled,signIn.phoneNumber.enabled",
+                Array("{}".utf8),
                 key: nil,
                 bearer: "owner"
             )
             #expect(configured.status == 200, "\(configured.text)")
             #expect(
                 standings(try await read(api, user)) == [
-                    "password sign-up not-enabled", "phone administrator not-available",
+                    "password sign-up not-enabled", "phone administrator not-enabled",
                     "github.com provider-credential works",
                 ]
             )
@@ -171,7 +172,7 @@ import Testing
             #expect(unchanged.status == 200 && unchanged.json["methods"] == [])
             let backend = try await remove("phone", api, ofBackend)
             expect(.insufficientUserAuthentication, backend)
-            #expect(backend.json["methods"] == ["github.com", "custom"], "\(backend.text)")
+            #expect(backend.json["methods"] == ["phone", "github.com", "custom"], "\(backend.text)")
             let link = try await remove("github.com", api, ofLink)
             expect(.insufficientUserAuthentication, link)
             #expect(link.json["methods"] == ["emailLink", "github.com"], "\(link.text)")

@@ -25,6 +25,33 @@ import Testing
         }
     }
 
+    private static let apps: JSONValue = [
+        ["appId": "1:7:ios:a1", "bundleId": "com.example.app", "clientId": "7-x.apps.googleusercontent.com"],
+        ["appId": "1:7:android:b2", "packageName": "com.example.app", "sha1Certs": ["AB:CD:01"]],
+    ]
+
+    @Test(
+        arguments: [
+            ("iosBundleId=com.example.app", nil), ("firebaseAppId=1:7:ios:a1&iosBundleId=com.example.app", nil),
+            ("clientId=7-x.apps.googleusercontent.com", nil),
+            ("androidPackageName=com.example.app&sha1Cert=abcd01", nil),
+            ("iosBundleId=com.example.other", "INVALID_APP_ID"), ("firebaseAppId=1:7:ios:a2", "INVALID_APP_ID"),
+            ("firebaseAppId=1:7:android:b2&iosBundleId=com.example.app", "INVALID_APP_ID"),
+            ("androidPackageName=com.example.app&sha1Cert=abcd02", "INVALID_CERT_HASH"),
+            ("iosBundleId=com.example.app&clientId=other", "INVALID_OAUTH_CLIENT_ID"), ("iosBundleId=", nil),
+        ] as [(String, String?)]
+    )
+    func `an app that a page works for is one that is registered`(query: String, error: String?) async throws {
+        let settings = ProjectSettings.developmentDefaults.setting(Self.apps, at: ["concord", "apps"])
+        try await TestAPI.with(settings: settings) { api async throws in
+            #expect(try await api.send(.get, "/v1/projects?" + query).errorMessage == error)
+        }
+        // Whoever only tries things out has registered nothing.
+        try await TestAPI.with { api async throws in
+            #expect(try await api.send(.get, "/v1/projects?" + query).status == 200)
+        }
+    }
+
     @Test func `there are no dynamic links`() async throws {
         try await TestAPI.with { api in
             let answer = try await api.send(.get, "/v1/projects?returnDynamicLink=true")

@@ -8,6 +8,8 @@ import Testing
 /// The files of the page for people, as they are served and as they stand in the repository. What the page does is tried
 /// in a browser, by `PageTests`.
 @Suite(.api) struct ConflictPageTests {
+    private let conflictFiles = PageFile.all.filter { $0.path.hasPrefix("/conflict") }
+
     private func file(_ path: String, _ headers: HTTPFields = [:]) async throws -> Wire.Answer {
         try await TestAPI.shared.send(.get, path, key: nil, headers: headers)
     }
@@ -16,11 +18,12 @@ import Testing
         let types = [
             "/conflict": "text/html; charset=utf-8",
             "/conflict/page.css": "text/css; charset=utf-8",
+            "/conflict/common.js": "text/javascript; charset=utf-8",
             "/conflict/page.js": "text/javascript; charset=utf-8",
             "/conflict/strings.json": "application/json; charset=utf-8",
             "/conflict/icon.svg": "image/svg+xml",
         ]
-        #expect(Set(PageFile.all.map(\.path)) == Set(types.keys))
+        #expect(Set(conflictFiles.map(\.path)) == Set(types.keys))
         for (path, type) in types {
             let answer = try await file(path)
             #expect(answer.status == 200 && !answer.text.isEmpty)
@@ -38,7 +41,7 @@ import Testing
     }
 
     @Test func `a file that the browser has is not sent again`() async throws {
-        for served in PageFile.all {
+        for served in conflictFiles {
             let tag = try #require(try await file(served.path).headers[.eTag])
             for held in [tag, "W/\(tag)", "\"other\", \(tag)"] {
                 let answer = try await file(served.path, [.ifNoneMatch: held])
@@ -46,13 +49,13 @@ import Testing
             }
             #expect(try await file(served.path, [.ifNoneMatch: "\"other\""]).status == 200)
         }
-        #expect(Set(try await PageFile.all.asyncMap { try await file($0.path).headers[.eTag] }).count == 5)
+        #expect(Set(try await conflictFiles.asyncMap { try await file($0.path).headers[.eTag] }).count == 6)
     }
 
     @Test func `the page comes while the database is away, and nothing else than GET and HEAD reaches it`() async throws
     {
         try await Wire.with(service: ServiceHandle()) { wire async throws in
-            for served in PageFile.all {
+            for served in conflictFiles {
                 #expect(try await wire.send(.get, served.path, key: nil).status == 200)
                 #expect(try await wire.send(.head, served.path, key: nil).status == 200)
                 #expect(try await wire.send(.post, served.path, key: nil).status == 404)
@@ -66,7 +69,7 @@ import Testing
         #expect(page.matches(of: #/<script/#).count == 1)
         #expect(!page.contains("=\"/"), "the public URL may have a path of its own")
         #expect(!page.contains("<style") && !page.contains(" style=") && !page.contains(#/\son[a-z]+=/#))
-        for served in PageFile.all {
+        for served in conflictFiles {
             let hosts = try await file(served.path).text.matches(of: #/https?:[a-z0-9.\/-]+/#).map(\.output)
             #expect(hosts.allSatisfy { $0 == "http://www.w3.org/2000/svg" }, "\(served.path): \(hosts)")
         }

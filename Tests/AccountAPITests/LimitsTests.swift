@@ -44,8 +44,9 @@ struct LimitsTests {
                 )
             }
             let held: Query<Int64?> = """
-                SELECT count(*) FROM pg_locks
-                WHERE relation = 'sessions'::regclass AND mode = 'AccessExclusiveLock' AND granted
+                SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database
+                WHERE d.datname = current_database() AND relation = 'sessions'::regclass
+                    AND mode = 'AccessExclusiveLock' AND granted
                 """
             while try await service.database.count(held) == 0 { try await Task.sleep(for: .milliseconds(20)) }
             let answers = try await withThrowingTaskGroup { group in
@@ -59,8 +60,10 @@ struct LimitsTests {
                             )
                     }
                 }
-                let waits: Query<Int64?> =
-                    "SELECT count(*) FROM pg_locks WHERE relation = 'sessions'::regclass AND NOT granted"
+                let waits: Query<Int64?> = """
+                    SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database
+                    WHERE d.datname = current_database() AND relation = 'sessions'::regclass AND NOT granted
+                    """
                 while try await service.database.count(waits) == 0 { try await Task.sleep(for: .milliseconds(20)) }
                 // What the server does when a request's time is over.
                 group.cancelAll()

@@ -17,11 +17,12 @@ struct LogTests {
                 "secret.person", "SECRET.PERSON", password, "wrong-password",
                 try #require(account["refreshToken"]?.string),
                 try #require(account["idToken"]?.string?.split(separator: ".").last.map { String($0) }),
-                TestService.apiKey,
+                TestService.apiKey, "6505550123",
             ]
             let body: JSONValue = [
                 "email": "secret.person@example.com", "password": "wrong-password", "grantType": "refresh_token",
                 "idToken": account["idToken"] ?? .null, "refreshToken": account["refreshToken"] ?? .null,
+                "phoneNumber": "+16505550123", "recaptchaToken": "app",
             ]
             for route in API.routes {
                 for path in route.concretePaths {

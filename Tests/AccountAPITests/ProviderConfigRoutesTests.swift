@@ -47,6 +47,42 @@ import Testing
         }
     }
 
+    @Test func `every address of a provider can be another`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let addresses = Dictionary(
+                uniqueKeysWithValues: ProviderAddress.allCases.map { name in
+                    (name.rawValue, JSONValue.string("https://idp.example/\(name.rawValue)?a=b"))
+                }
+            )
+            let created = try await api.asAdministrator(
+                .post,
+                Self.supported + "?idpId=twitter.com",
+                ["enabled": true, "clientId": "key", "clientSecret": "secret", "addresses": .object(addresses)]
+            )
+            #expect(created.json["addresses"] == .object(addresses), "\(created.text)")
+            let path = Self.supported + "/twitter.com"
+            #expect(try await api.asAdministrator(.get, path).json["addresses"] == .object(addresses))
+            for address in [
+                "http://idp.example/", "https://idp.example/#x", "https://a:b@idp.example/", "idp", "ftp://x/",
+            ] {
+                let refused = try await api.asAdministrator(
+                    .patch,
+                    path + "?updateMask=addresses",
+                    ["addresses": ["token": .string(address)]]
+                )
+                #expect(refused.errorMessage?.hasPrefix("INVALID_CONFIG") == true, "\(address): \(refused.text)")
+            }
+            let misspelt = try await api.asAdministrator(
+                .patch,
+                path,
+                ["addresses": ["tokens": "https://idp.example/"]]
+            )
+            #expect(misspelt.errorMessage?.hasPrefix("INVALID_CONFIG") == true)
+            let removed = try await api.asAdministrator(.patch, path + "?updateMask=addresses", [:])
+            #expect(removed.status == 200 && removed.json["addresses"] == nil)
+        }
+    }
+
     @Test func `without a mask a change replaces every field`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             _ = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", Self.demo)
@@ -310,12 +346,14 @@ import Testing
                     keys: JWKSCache(
                         http: IssuerHTTPClient(policy: NetworkPolicy()),
                         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-                    )
+                    ),
+                    network: ProviderNetwork(http: IssuerHTTPClient(policy: NetworkPolicy()))
                 ),
                 sealer: development.sealer,
                 mailLinks: development.mailLinks,
                 effects: development.effects,
                 webhooks: development.webhooks,
+                apps: AppVerifiers(),
                 metrics: OperationMetrics()
             )
             for issuer in ["http://127.0.0.1:9100", "http://localhost:9100", "http://issuer.example"] {

@@ -48,6 +48,18 @@ struct GoldenTables {
         try golden.expect(table.text(combinations: EmailLinkCase.all.count), matches: "email-link.txt")
     }
 
+    @Test func `telephone numbers`() throws {
+        var table = DecisionTable()
+        for (point, verdict) in zip(PhoneCase.all, PhoneCase.verdicts) {
+            table.add(
+                verdict.rule,
+                verdict.decision.described,
+                writesTo: account([point.target, point.owner], writtenBy: verdict.decision)
+            )
+        }
+        try golden.expect(table.text(combinations: PhoneCase.all.count), matches: "phone.txt")
+    }
+
     @Test func `sign-up`() throws {
         var table = DecisionTable()
         for (point, verdict) in zip(SignUpCase.all, SignUpCase.verdicts) {

@@ -302,6 +302,63 @@ struct LinkWithIdpLaws {
     }
 }
 
+struct PhoneLaws {
+    private func forAll(
+        sourceLocation: SourceLocation = #_sourceLocation,
+        _ law: (PhoneCase, SignInDecision) -> Bool?
+    ) {
+        let points = Array(zip(PhoneCase.all, PhoneCase.verdicts))
+        checkLaw(points, sourceLocation: sourceLocation) { law($0.0, $0.1.decision) }
+    }
+
+    @Test func `whoever is signed in by a number owns it afterwards, and lost nothing but another number`() {
+        forAll { point, decision in
+            let (before, after): (Account?, Account?)
+            switch decision {
+            case .createUser(let change): (before, after) = (nil, Account.fixture("X").applying(change))
+            case .signIn(_, let change, _):
+                before = point.target ?? point.owner
+                after = before?.applying(change)
+            case .secondFactorRequired, .conflict, .refuse: return nil
+            }
+            let kept = Set(before?.signInMethods ?? []).isSubset(of: after?.signInMethods ?? [])
+            return after?.phoneNumber == annsNumber && kept && after?.sessionEpoch == (before ?? after)?.sessionEpoch
+        }
+    }
+
+    @Test func `the number of one account never moves to another`() {
+        forAll { point, decision in
+            guard let owner = point.owner else { return nil }
+            return switch decision {
+            case .signIn(let id, let change, _): id == owner.id && change.isEmpty
+            case .refuse: true
+            case .createUser, .conflict, .secondFactorRequired: false
+            }
+        }
+    }
+
+    @Test func `nobody gets past a second factor, nor into a disabled account, by a number`() {
+        forAll { point, decision in
+            guard let account = point.target ?? point.owner, account.hasSecondFactor || account.isDisabled else {
+                return nil
+            }
+            if case .refuse = decision { return true }
+            return false
+        }
+    }
+
+    @Test func `signing in anew makes nobody and changes nothing`() {
+        forAll { point, decision in
+            guard point.operation == .reauthenticate else { return nil }
+            return switch decision {
+            case .signIn(_, let change, _): change.isEmpty
+            case .refuse: true
+            case .createUser, .conflict, .secondFactorRequired: false
+            }
+        }
+    }
+}
+
 struct EmailLinkLaws {
     private func forAll(
         sourceLocation: SourceLocation = #_sourceLocation,
@@ -520,7 +577,7 @@ struct UpdateLaws {
             }
             let left = account.applying(change).signInMethods
             // A password without an address is no method, and may go.
-            return left == account.signInMethods || left.contains { $0 != .phone }
+            return left == account.signInMethods || left.contains { $0 != .phone || !account.hasSecondFactor }
         }
     }
 

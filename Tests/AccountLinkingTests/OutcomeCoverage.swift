@@ -63,6 +63,10 @@ struct OutcomeCoverage {
             )
             all.append((verdict.rule, nil))
         }
+        for isRegionAllowed in [true, false] {
+            let verdict = decideSendPhoneCode(policy: LinkPolicy(), owner: nil, isRegionAllowed: isRegionAllowed)
+            all.append((verdict.rule, verdict.decision))
+        }
         all += ConflictCase.rules.map { ($0, nil) }
         let given = decideDiscardQuarantined(.phone, account: account, isQuarantined: true, isSessionRecent: true)
         all.append((given.rule, given.decision))
@@ -102,8 +106,8 @@ struct OutcomeCoverage {
     }()
 
     private static let signIns: [Verdict<SignInDecision>] =
-        SignInWithIdpCase.verdicts + LinkWithIdpCase.verdicts + EmailLinkCase.verdicts + SignUpCase.verdicts
-        + PasswordCase.verdicts
+        SignInWithIdpCase.verdicts + LinkWithIdpCase.verdicts + EmailLinkCase.verdicts + PhoneCase.verdicts
+        + SignUpCase.verdicts + PasswordCase.verdicts
 
     @Test func `every rule decides something`() {
         let seen = Set(Self.signIns.map(\.rule)).union(UpdateCase.all.map(\.verdict.rule))

@@ -229,6 +229,57 @@ struct EmailLinkCase {
     }
 }
 
+/// One point of the space of `decideSignInWithPhone`.
+struct PhoneCase {
+    var policy = LinkPolicy()
+    var owner: Account?
+    var target: Account?
+    var operation = PhoneOperation.unspecified
+    var proof = PhoneProof.code
+
+    static let all = everyPoint(choose)
+    static let verdicts = all.map(\.verdict)
+
+    static func choose(_ choices: inout Choices) -> PhoneCase {
+        var point = PhoneCase()
+        /// An account with or without the number.
+        func account(_ id: String, hasNumber: Bool) -> Account {
+            let email = choices.choose(from: [nil, bob])
+            var account = Account.choose(&choices, id: id, email: email, isCoarse: true)
+            account.phoneNumber = hasNumber ? annsNumber : choices.choose(from: [nil, number("+16505551111")])
+            return account
+        }
+        switch choices.choose(below: 5) {
+        case 0: break
+        case 1: point.owner = account("N", hasNumber: true)
+        case 2: point.target = account("T", hasNumber: false)
+        case 3:
+            point.target = account("T", hasNumber: true)
+            point.owner = point.target
+        default:
+            point.target = account("T", hasNumber: false)
+            point.owner = .fixture("N", phone: true, disabled: choices.chooseBool(), secondFactor: choices.chooseBool())
+        }
+        point.policy.allowsPhoneSignIn = choices.chooseBool()
+        if !point.policy.allowsPhoneSignIn { return point }
+        point.policy.allowsClientSignUp = choices.chooseBool()
+        point.operation = choices.choose(from: PhoneOperation.allCases)
+        point.proof = choices.choose(from: PhoneProof.allCases)
+        return point
+    }
+
+    var verdict: Verdict<SignInDecision> {
+        decideSignInWithPhone(
+            policy: policy,
+            number: annsNumber,
+            owner: owner,
+            target: target,
+            operation: operation,
+            shownBy: proof
+        )
+    }
+}
+
 /// One point of the space of `decideSignUp`.
 struct SignUpCase {
     var policy = LinkPolicy()

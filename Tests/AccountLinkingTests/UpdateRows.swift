@@ -459,7 +459,10 @@ struct UnlinkRows {
     @Test func `K2: only what works now counts as a method that is left`() {
         let refused = Verdict<UpdateDecision>(.k2, .refuse(.lastSignInMethod))
         let phone = Account.fixture("a", phone: true, providers: [.gitHub: "g"])
-        #expect(decide(phone, Removal(providers: [.gitHub]), policy: keeping) == refused)
+        #expect(decide(phone, Removal(providers: [.gitHub]), policy: keeping).rule == .k3)
+        var noPhones = keeping
+        noPhones.allowsPhoneSignIn = false
+        #expect(decide(phone, Removal(providers: [.gitHub]), policy: noPhones) == refused)
         let two = Account.fixture("a", providers: [.gitHub: "g", .google: "h"])
         let unlinked = applied { $0.unlinkedProviders = [.gitHub] }
         #expect(decide(two, Removal(providers: [.gitHub]), policy: keeping) == unlinked)
@@ -495,7 +498,8 @@ struct UnlinkRows {
         #expect(
             remove(.provider(.google), from: account) == applied { $0.unlinkedProviders = [.google] }
         )
-        let last = Account.fixture("a", phone: true, providers: [.gitHub: "g"])
+        // A number comes before no second factor, and so is no way in that is left.
+        let last = Account.fixture("a", phone: true, providers: [.gitHub: "g"], secondFactor: true)
         for recent in [true, false] {
             #expect(remove(.provider(.gitHub), from: last, recent: recent).rule == .k2)
             #expect(remove(.password, from: last, recent: recent).rule == .k1)

@@ -8,6 +8,7 @@ struct WorkingMethodsTests {
     private let nothing = LinkPolicy.policy {
         $0.allowsPasswordSignIn = false
         $0.allowsEmailLinkSignIn = false
+        $0.allowsPhoneSignIn = false
     }
 
     private func standings(
@@ -38,13 +39,13 @@ struct WorkingMethodsTests {
         )
         #expect(
             standings(full) == [
-                "password: works", "emailLink: works", "phone: not-available", "github.com: not-enabled",
+                "password: works", "emailLink: works", "phone: works", "github.com: not-enabled",
                 "google.com: works",
             ]
         )
         #expect(
             standings(full, nothing, enabled: []) == [
-                "password: not-enabled", "emailLink: not-enabled", "phone: not-available", "github.com: not-enabled",
+                "password: not-enabled", "emailLink: not-enabled", "phone: not-enabled", "github.com: not-enabled",
                 "google.com: not-enabled",
             ]
         )
@@ -53,6 +54,7 @@ struct WorkingMethodsTests {
         #expect(Set(standings(disabled).map { $0.split(separator: " ")[1] }) == ["account-disabled"])
         #expect(standings(.fixture("a", password: true)) == ["password: no-address"])
         #expect(standings(.fixture("a", emailLink: true)) == [])
+        #expect(standings(.fixture("a", phone: true, secondFactor: true)) == ["phone: not-available"])
     }
 
     @Test func `every kind of user has a way to sign in anew`() {
@@ -63,7 +65,8 @@ struct WorkingMethodsTests {
         #expect(ways(.fixture("provider off", providers: [.gitHub: "h"])) == ["custom"])
         #expect(ways(.fixture("custom", customTokens: true)) == ["custom"])
         #expect(ways(.fixture("custom too", email: ann, password: true, customTokens: true)) == ["password", "custom"])
-        #expect(ways(.fixture("phone", phone: true)) == ["custom"])
+        #expect(ways(.fixture("phone", phone: true)) == ["phone"])
+        #expect(ways(.fixture("phone off", phone: true), nothing) == ["custom"])
         #expect(ways(.fixture("left over", password: true)) == ["custom"])
         #expect(ways(.fixture("address", email: ann)) == ["emailLink"])
         #expect(ways(.fixture("factors", email: ann, password: true, secondFactor: true)) == ["password"])
@@ -83,6 +86,7 @@ struct WorkingMethodsTests {
             var policy = LinkPolicy()
             policy.allowsPasswordSignIn = choices.chooseBool()
             policy.allowsEmailLinkSignIn = choices.chooseBool()
+            policy.allowsPhoneSignIn = choices.chooseBool()
             let email = choices.choose(from: [nil, ann])
             return Point(
                 account: .fixture(
@@ -121,7 +125,7 @@ struct WorkingMethodsTests {
                     case .signIn(.password): point.policy.allowsPasswordSignIn && point.account.hasPassword
                     case .signIn(.emailLink): point.policy.allowsEmailLinkSignIn && point.account.email != nil
                     case .signIn(.provider(let provider)): point.enabled.contains(provider)
-                    case .signIn(.phone): false
+                    case .signIn(.phone): point.policy.allowsPhoneSignIn && !point.account.hasSecondFactor
                     }
                 }
         }

@@ -65,14 +65,14 @@ struct PurgeTests {
         }
     }
 
-    @Test func `messages that are done go after a week, those that wait stay`() async throws {
+    @Test func `messages that are done go after a week, those that wait or can be sent after all stay`() async throws {
         try await TestService.with { service in
             let end = time(service, 86_400)
             for (name, state, seconds) in [
                 ("01", "sent", -Self.week - 5), ("02", "sent", -60), ("03", "pending", -Self.week - 5),
                 ("04", "withheld", -Self.week - 5), ("05", "failed", -Self.week - 5),
             ] as [(String, String, Int64)] {
-                let payload = state == "pending" ? "'x'" : "NULL"
+                let payload = ["pending", "failed"].contains(state) ? "'x'" : "NULL"
                 let created = time(service, seconds)
                 try await service.database.execute(
                     """
@@ -83,8 +83,8 @@ struct PurgeTests {
                 )
             }
             var purge = purge(service)
-            #expect(try await purge.run().rows[.finishedMessages] == 3)
-            #expect(try await left(service, "outbox", "right(message_id::text, 2)") == ["02", "03"])
+            #expect(try await purge.run().rows[.finishedMessages] == 2)
+            #expect(try await left(service, "outbox", "right(message_id::text, 2)") == ["02", "03", "05"])
         }
     }
 
@@ -103,6 +103,34 @@ struct PurgeTests {
             var purge = purge(service)
             #expect(try await purge.run().rows[.quarantinedMethods] == 2)
             #expect(try await left(service, "quarantined_methods", "method") == ["phone"])
+        }
+    }
+
+    @Test func `codes of phones stay for a week after they expired, counts of messages go with their window`()
+        async throws
+    {
+        try await TestService.with { service in
+            for (byte, seconds) in [("01", -Self.week - 5), ("02", -5), ("03", 60)] as [(String, Int64)] {
+                let end = time(service, seconds)
+                try await service.database.execute(
+                    """
+                    INSERT INTO phone_verifications (verification_id, session_digests, purpose, number, is_current,
+                        created_at, expires_at)
+                    VALUES (decode(repeat('\(byte)', 16), 'hex'), ARRAY[decode(repeat('\(byte)', 32), 'hex')],
+                        'temporary-proof', '+16505553434', false, \(end), \(end));
+                    INSERT INTO message_counts (count_digest, messages, ends_at)
+                    VALUES (decode(repeat('\(byte)', 32), 'hex'), 1, \(end));
+                    """
+                )
+            }
+            var purge = purge(service)
+            let report = try await purge.run()
+            #expect(report.rows[.phoneVerifications] == 1 && report.rows[.messageCounts] == 2)
+            #expect(
+                try await left(service, "phone_verifications", "encode(substr(verification_id, 1, 1), 'hex')")
+                    == ["02", "03"]
+            )
+            #expect(try await left(service, "message_counts", "encode(substr(count_digest, 1, 1), 'hex')") == ["03"])
         }
     }
 
@@ -168,6 +196,23 @@ struct PurgeTests {
             var purge = purge(service)
             #expect(try await purge.run().rows[.keptAnswers] == 1)
             #expect(try await left(service, "kept_answers", "encode(substr(key_digest, 1, 1), 'hex')") == ["02"])
+        }
+    }
+
+    @Test func `sign-ins that nobody came back from go when their hour is over`() async throws {
+        try await TestService.with { service in
+            for (byte, seconds) in [("01", -1), ("02", 60)] as [(String, Int64)] {
+                try await service.database.execute(
+                    """
+                    INSERT INTO provider_flows (state_digest, session_digest, provider_id, sealed_flow, expires_at)
+                    VALUES (decode(repeat('\(byte)', 32), 'hex'), decode(repeat('00', 32), 'hex'), 'google.com', 'x',
+                        \(time(service, seconds)))
+                    """
+                )
+            }
+            var purge = purge(service)
+            #expect(try await purge.run().rows[.providerFlows] == 1)
+            #expect(try await left(service, "provider_flows", "encode(substr(state_digest, 1, 1), 'hex')") == ["02"])
         }
     }
 

@@ -114,6 +114,14 @@ import Testing
         DecisionRecord(.signIn(.customToken(existing: nil)), under: LinkPolicy()).write(to: &writer)
         let good = try JSONValue(parsing: writer.bytes)
         #expect(DecisionRecord(stored: good, policyVersion: 1) != nil)
+        // What was kept before there was sign-in by a number is read as if it had been off.
+        let policy = try #require(good["policy"]?.object)
+        var members = try #require(good.object)
+        members["policy"] = .object(policy.filter { $0.key != "phoneSignIn" })
+        let old = try #require(DecisionRecord(stored: .object(members), policyVersion: 1))
+        #expect(!old.policy.allowsPhoneSignIn)
+        members["policy"] = .object(policy.filter { $0.key != "passwordSignIn" })
+        #expect(DecisionRecord(stored: .object(members), policyVersion: 1) == nil)
         for name in ["facts", "rule", "answer", "policy"] {
             var members = try #require(good.object)
             members[name] = .string("of tomorrow")
@@ -231,6 +239,7 @@ private struct Chance {
         policy.protectsEmailEnumeration = isLucky()
         policy.allowsPasswordSignIn = !isLucky(oneIn: 8)
         policy.allowsEmailLinkSignIn = !isLucky(oneIn: 8)
+        policy.allowsPhoneSignIn = !isLucky(oneIn: 8)
         policy.allowsAnonymousSignUp = isLucky()
         policy.allowsClientSignUp = !isLucky(oneIn: 4)
         policy.requiresEnrolledSecondFactors = isLucky(oneIn: 3)
@@ -276,6 +285,17 @@ private struct Chance {
                 )
             )
         case 4:
+            if isLucky() {
+                return .signIn(
+                    .phone(
+                        number: pick([PhoneNumber("+441234567890"), PhoneNumber("+441234567891")].compactMap(\.self)),
+                        owner: perhaps { $0.account($0.pick(["M", "T"])) },
+                        target: perhaps { $0.account("T") },
+                        operation: pick(PhoneOperation.allCases),
+                        shownBy: pick(PhoneProof.allCases)
+                    )
+                )
+            }
             return .signIn(
                 .password(
                     owner: perhaps { $0.account("M") },

@@ -139,12 +139,14 @@ package struct TestService: Sendable {
                     http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true)),
                     logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 ),
+                network: ProviderNetwork(http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))),
                 fakes: FakeProvider()
             ),
             sealer: sealer,
             mailLinks: MailLinks(base: "http://127.0.0.1:9099", page: .emulator),
             effects: effects,
             webhooks: webhooks,
+            apps: AppVerifiers(recaptcha: DevelopmentAppVerifier()),
             metrics: metrics
         )
         return TestService(database: database, client: client, operations: operations, clock: clock, signingKeys: keys)

@@ -6,7 +6,7 @@ import urllib.parse
 import pytest
 from firebase_admin import auth, exceptions
 
-from conftest import address, for_each_algorithm
+from conftest import PROJECT, address, for_each_algorithm
 
 
 def test_a_user_is_created_and_found_by_every_identifier(app):
@@ -122,6 +122,26 @@ def test_a_custom_token_signs_in_with_its_claims(app, server):
     assert claims["firebase"]["sign_in_provider"] == "custom"
     _, again = server.client("signInWithCustomToken", {"token": token})
     assert again["isNewUser"] is False
+
+
+def test_a_number_signs_in_and_is_found_and_cleared(app, server):
+    number = f"+1650555{time.time_ns() % 9000 + 1000}"
+    status, sent = server.client("sendVerificationCode", {"phoneNumber": number, "recaptchaToken": "app"})
+    assert status == 200, sent
+    codes = server.get(f"/emulator/v1/projects/{PROJECT}/verificationCodes")["verificationCodes"]
+    code = next(each["code"] for each in codes if each["sessionInfo"] == sent["sessionInfo"])
+    body = {"sessionInfo": sent["sessionInfo"], "code": code}
+    status, answer = server.client("signInWithPhoneNumber", body)
+    assert status == 200 and answer["isNewUser"] is True, answer
+    claims = auth.verify_id_token(answer["idToken"], check_revoked=True)
+    assert claims["phone_number"] == number
+    assert claims["firebase"]["sign_in_provider"] == "phone"
+    user = auth.get_user_by_phone_number(number)
+    assert user.uid == answer["localId"]
+    assert [(row.provider_id, row.phone_number) for row in user.provider_data] == [("phone", number)]
+    assert auth.update_user(user.uid, phone_number=auth.DELETE_ATTRIBUTE).phone_number is None
+    with pytest.raises(auth.UserNotFoundError):
+        auth.get_user_by_phone_number(number)
 
 
 @for_each_algorithm

@@ -1,4 +1,5 @@
 import AccountLinking
+import AccountTestSupport
 import IdentityProviders
 import JSON
 import Testing
@@ -115,7 +116,7 @@ struct FakeProviderTests {
         #expect(unregistered == .invalid(.providerNotConfigured))
     }
 
-    @Test(arguments: ["saml.example", "linkedin.com", "unheard-of.example"])
+    @Test(arguments: ["saml.example", "gc.apple.com", "unheard-of.example"])
     func `other providers take no fake tokens`(name: String) async throws {
         let provider = try #require(ProviderID(name))
         let configuration = ProviderConfiguration(provider: provider, clientIDs: ["client-1"])

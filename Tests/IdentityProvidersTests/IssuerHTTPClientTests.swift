@@ -1,4 +1,5 @@
 import AccountLinking
+import AccountTestSupport
 import Glibc
 import IdentityProviders
 import JSON
@@ -27,14 +28,15 @@ struct IssuerHTTPClientTests {
         } _: { server in
             let document = try await fetch(server.address("/keys?a=b"))
             #expect(document == HTTPDocument(body: Array("{}".utf8), maxAgeSeconds: 77))
-            #expect(server.paths == ["/keys?a=b"])
+            #expect(server.targets == ["/keys?a=b"])
         }
     }
 
     @Test
     func `an answer of 256 KiB is accepted, a byte more or 5 MB are not`() async throws {
         let size = 256 * 1024
-        try await LocalServer.run { path, _ in
+        try await LocalServer.run { request, _ in
+            let path = request.target
             let count = path == "/fits" ? size : path == "/over" ? size + 1 : 5_000_000
             return LocalServer.Reply(body: [UInt8](repeating: 0x20, count: count))
         } _: { server in
@@ -59,8 +61,8 @@ struct IssuerHTTPClientTests {
 
     @Test
     func `redirects within the origin are followed, twice`() async throws {
-        try await LocalServer.run { path, server in
-            switch path {
+        try await LocalServer.run { request, server in
+            switch request.target {
             case "/a": .redirect(to: "/b?x=1", status: .movedPermanently)
             case "/b?x=1": .redirect(to: server.address("/c"), status: .temporaryRedirect)
             case "/c": .text("{}")
@@ -70,7 +72,7 @@ struct IssuerHTTPClientTests {
         } _: { server in
             let document = try await fetch(server.address("/a"))
             #expect(document.body == Array("{}".utf8))
-            #expect(server.paths == ["/a", "/b?x=1", "/c"])
+            #expect(server.targets == ["/a", "/b?x=1", "/c"])
             for path in ["/loop", "/three"] {
                 await #expect(throws: ProviderUnavailable.redirected) { try await fetch(server.address(path)) }
             }
@@ -94,11 +96,11 @@ struct IssuerHTTPClientTests {
 
     @Test(arguments: [200, 204, 302, 308, 410, 500])
     func `any answer to a post is an answer, and no redirect is followed`(status: Int) async throws {
-        try await LocalServer.run { path, _ in
+        try await LocalServer.run { _, _ in
             LocalServer.Reply(status: HTTPResponseStatus(statusCode: status), headers: [("location", "/elsewhere")])
         } _: { server async throws in
             #expect(try await post(server.address("/hooks?a=b")) == status)
-            #expect(server.paths == ["/hooks?a=b"])
+            #expect(server.targets == ["/hooks?a=b"])
         }
     }
 
@@ -141,7 +143,7 @@ struct IssuerHTTPClientTests {
             await #expect(throws: ProviderUnavailable.networkNotAllowed) {
                 try await post("https://receiver.example.com/", by: rebound)
             }
-            #expect(server.paths == [])
+            #expect(server.targets == [])
         }
     }
 
@@ -156,7 +158,7 @@ struct IssuerHTTPClientTests {
             .redirect(to: location)
         } _: { server in
             await #expect(throws: ProviderUnavailable.redirected) { try await fetch(server.address("/")) }
-            #expect(server.paths == ["/"])
+            #expect(server.targets == ["/"])
         }
     }
 
@@ -199,7 +201,7 @@ struct IssuerHTTPClientTests {
             for literal in ["93.184.215.14", "10.0.0.1", "[2606:2800:21f::1]"] {
                 await #expect(throws: ProviderUnavailable.networkNotAllowed) { try await fetch("http://\(literal)/") }
             }
-            #expect(server.paths == [])
+            #expect(server.targets == [])
         }
     }
 
@@ -261,20 +263,23 @@ struct IssuerHTTPClientTests {
         refreshTimeout: Duration = .seconds(120),
         _ documents: @escaping @Sendable (_ path: String, _ discovery: String, _ keys: String) -> LocalServer.Reply
     ) async throws -> Result<CredentialVerification, ProviderUnavailable> {
-        let key = SigningKey.p256("key-1")
+        let key = ProviderKey.p256("key-1")
         let keys = JSONValue.object(["keys": [.object(try key.jwk())]]).text
         var verdict = Result<CredentialVerification, ProviderUnavailable>.failure(.unreachable)
-        try await LocalServer.run { path, server in
+        try await LocalServer.run { request, server in
             let discovery: JSONValue = [
                 "issuer": .string(server.address("")), "jwks_uri": .string(server.address("/keys")),
                 "id_token_signing_alg_values_supported": ["ES256"],
             ]
-            return documents(path, discovery.text, keys)
+            return documents(request.target, discovery.text, keys)
         } _: { server in
             var limits = JWKSCache.Limits()
             limits.refreshTimeout = refreshTimeout
             let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-            let registry = ProviderRegistry(keys: JWKSCache(http: client, limits: limits, logger: logger))
+            let registry = ProviderRegistry(
+                keys: JWKSCache(http: client, limits: limits, logger: logger),
+                network: ProviderNetwork(http: client)
+            )
             let scene = try Scene(Scene.openIDConnect, key: key)
             var configuration = scene.configuration
             configuration.issuer = server.address("")

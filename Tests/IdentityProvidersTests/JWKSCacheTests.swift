@@ -1,4 +1,5 @@
 import AccountLinking
+import AccountTestSupport
 import IdentityProviders
 import JSON
 import Testing
@@ -13,7 +14,7 @@ struct JWKSCacheTests {
     private func verify(
         _ scene: Scene,
         after seconds: Int64,
-        by key: SigningKey? = nil
+        by key: ProviderKey? = nil
     ) async throws -> CredentialVerification {
         let now = Scene.now.adding(seconds: seconds)
         let claims = scene.claims([
@@ -41,7 +42,7 @@ struct JWKSCacheTests {
     func `after a rotation 100 waiters cause exactly one more fetch`() async throws {
         let scene = try scene()
         #expect(try await verify(scene, after: 0).verified != nil)
-        let next = SigningKey.p256("key-2")
+        let next = ProviderKey.p256("key-2")
         try scene.stub.publish([scene.key, next], at: scene.keySetURL)
         scene.stub.answer(after: .milliseconds(100))
         let verified = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -57,7 +58,7 @@ struct JWKSCacheTests {
         let scene = try scene()
         #expect(try await verify(scene, after: 0).verified != nil)
         for second in 1...300 {
-            let stranger = SigningKey.p256("made-up-\(second)")
+            let stranger = ProviderKey.p256("made-up-\(second)")
             #expect(try await verify(scene, after: Int64(second), by: stranger) == .invalid(.unknownKey))
         }
         #expect(keyFetches(scene) == 1 + 5)
@@ -130,7 +131,7 @@ struct JWKSCacheTests {
         let scene = try scene()
         #expect(try await verify(scene, after: 0).verified != nil)
         scene.stub.fail(.unreachable, at: scene.keySetURL)
-        let next = SigningKey.p256("key-2")
+        let next = ProviderKey.p256("key-2")
         for second: Int64 in [60, 61, 119] {
             await #expect(throws: ProviderUnavailable.unreachable) { try await verify(scene, after: second, by: next) }
             #expect(try await verify(scene, after: second).verified != nil)
@@ -215,7 +216,7 @@ struct JWKSCacheTests {
     @Test
     func `keys beyond the first 64 are not looked at`() async throws {
         let scene = try scene()
-        let crowd = (0..<64).map { SigningKey.p256("crowd-\($0)") }
+        let crowd = (0..<64).map { ProviderKey.p256("crowd-\($0)") }
         try scene.stub.publish(crowd + [scene.key], at: scene.keySetURL)
         #expect(try await verify(scene, after: 0) == .invalid(.unknownKey))
     }

@@ -1,4 +1,5 @@
 import AccountLinking
+import AccountTestSupport
 import IdentityProviders
 import JSON
 import Testing

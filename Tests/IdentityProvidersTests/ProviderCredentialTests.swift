@@ -5,7 +5,8 @@ import Testing
 /// The parameters of `signInWithIdp` (`spec/01` §2.4).
 struct ProviderCredentialTests {
     private func credential(_ requestURI: String, _ postBody: String? = nil) -> ProviderCredential? {
-        ProviderCredential(requestURI: requestURI, postBody: postBody, sessionID: "session")
+        let parameters = ProviderParameters(requestURI: requestURI, postBody: postBody, sessionID: "session")
+        return parameters.provider.map(parameters.credential)
     }
 
     @Test
@@ -73,5 +74,32 @@ struct ProviderCredentialTests {
     )
     func `without a provider there is no credential`(uri: String) {
         #expect(credential(uri, "id_token=x") == nil)
+    }
+
+    @Test
+    func `the answer of a provider's page finds its place`() {
+        let uri = "https://auth.example/__/auth/handler?oauth_token=t&oauth_verifier=v&denied=d&iss=https%3A%2F%2Fi"
+        let answer = ProviderParameters(requestURI: uri + "&state=s", postBody: nil, sessionID: nil)
+        #expect(answer.provider == nil)
+        #expect(answer.state == "s")
+        let credential = answer.credential(of: .twitter)
+        #expect(credential.requestToken == "t")
+        #expect(credential.verifier == "v")
+        #expect(credential.deniedToken == "d")
+        #expect(credential.answeringIssuer == "https://i")
+    }
+
+    /// A code is bound to the flow that asked for it, so a state that comes with one is never overlooked.
+    @Test(
+        arguments: [
+            ("state=s", "s"), ("state=s&error=access_denied", "s"), ("state=s&code=c&providerId=google.com", "s"),
+            ("state=s&oauth_verifier=v&providerId=twitter.com", "s"),
+            ("state=s&id_token=t&providerId=google.com", nil),
+            ("state=&code=c", nil), ("code=c&providerId=google.com", nil),
+        ]
+    )
+    func `a state names a flow, unless the client brings a token by itself`(query: String, state: String?) {
+        let parameters = ProviderParameters(requestURI: "http://localhost?" + query, postBody: nil, sessionID: nil)
+        #expect(parameters.state == state)
     }
 }

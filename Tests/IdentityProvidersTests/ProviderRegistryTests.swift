@@ -1,4 +1,5 @@
 import AccountLinking
+import AccountTestSupport
 import IdentityProviders
 import JSON
 import Testing
@@ -22,7 +23,7 @@ struct ProviderRegistryTests {
         #expect(try await scene.verify(credential) == .invalid(.providerNotConfigured))
     }
 
-    @Test(arguments: ["saml.example", "github.com", "twitter.com", "microsoft.com", "unheard-of.example"])
+    @Test(arguments: ["saml.example", "gc.apple.com", "unheard-of.example"])
     func `providers without a verifier are unsupported, even configured`(name: String) async throws {
         let provider = try #require(ProviderID(name))
         let scene = try Scene(provider)
@@ -36,9 +37,14 @@ struct ProviderRegistryTests {
             let nothing = ProviderCredential(provider: provider, idToken: "")
             #expect(try await scene.verify(nothing) == .invalid(.missingCredential))
             let access = ProviderCredential(provider: provider, accessToken: "ya29.x")
-            #expect(try await scene.verify(access) == .invalid(.unsupportedKind))
+            let expected: [ProviderID: InvalidCredential] = [
+                .google: .refusedByProvider, .facebook: .incompleteConfiguration,
+            ]
+            #expect(try await scene.verify(access) == .invalid(expected[provider] ?? .unsupportedKind))
+            // Without a secret no code can be exchanged.
             let code = ProviderCredential(provider: provider, authorizationCode: "4/x")
-            #expect(try await scene.verify(code) == .invalid(.unsupportedKind))
+            let isExchanged = !provider.isOpenIDConnect
+            #expect(try await scene.verify(code) == .invalid(isExchanged ? .incompleteConfiguration : .unsupportedKind))
             #expect(scene.stub.requests == 0)
         }
     }
@@ -82,7 +88,8 @@ struct ProviderRegistryTests {
             .providerNotConfigured, .providerDisabled, .unsupportedProvider, .cancelledByUser, .refusedByProvider,
             .missingCredential, .unsupportedKind, .tooLarge, .malformed, .unacceptableType, .algorithmNotAllowed,
             .unknownKey, .badSignature, .wrongIssuer, .wrongAudience, .wrongAuthorizedParty, .expired, .notYetValid,
-            .missingNonce, .nonceMismatch, .missingSubject, .malformedClaim("exp"),
+            .missingNonce, .nonceMismatch, .unknownTenant, .unknownFlow, .clientRefused, .incompleteConfiguration,
+            .missingSubject, .malformedClaim("exp"),
         ]
         for reason in reasons {
             #expect(!reason.detail.isEmpty)

@@ -1,4 +1,5 @@
 import AccountLinking
+import AccountTestSupport
 import Crypto
 import CryptoExtras
 import FoundationEssentials
@@ -12,7 +13,7 @@ struct SignatureTests {
     func `every allowed algorithm verifies, and not with another key of its kind`(algorithm: String) async throws {
         let scene = try Scene(Scene.openIDConnect, key: try .key("key-1", for: algorithm))
         #expect(try await scene.verify(try scene.token()).verified != nil)
-        let impostor = try SigningKey.key("key-1", for: algorithm)
+        let impostor = try ProviderKey.key("key-1", for: algorithm)
         #expect(try await scene.verify(try impostor.token(scene.claims())) == .invalid(.badSignature))
     }
 
@@ -118,7 +119,7 @@ struct SignatureTests {
     @Test
     func `keys that a token brings along are not looked at`() async throws {
         let scene = try Scene(Scene.openIDConnect)
-        var impostor = SigningKey.p256("key-9")
+        var impostor = ProviderKey.p256("key-9")
         impostor.id = "key-9"
         let header: [String: JSONValue] = [
             "jwk": .object(try impostor.jwk()), "jku": "https://evil.example/keys", "x5u": "https://evil.example/x5u",

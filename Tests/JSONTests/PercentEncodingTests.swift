@@ -27,6 +27,12 @@ struct PercentEncodingTests {
         #expect(PercentEncoding.pairsAsInBrowsers(Array(text.utf8)) == ["a": expected])
     }
 
+    @Test func `what is added to an address stands at the end of its query`() {
+        let pairs = [(name: "a", value: "b&c"), (name: "d", value: "")]
+        #expect(PercentEncoding.adding(pairs, to: "https://example.com/") == "https://example.com/?a=b%26c&d=")
+        #expect(PercentEncoding.adding(pairs, to: "https://example.com?x") == "https://example.com?x&a=b%26c&d=")
+    }
+
     @Test func `what is encoded is decoded to the same`() {
         let text = "aZ09-._~ +&=%/?é\u{1F600}\u{0}"
         let encoded = PercentEncoding.encode(text)

@@ -85,14 +85,14 @@ import Testing
         #expect(error?.description.contains("s3cret") == false)
     }
 
-    @Test func `limits of time travel with the connection, or with each transaction`() throws {
+    @Test func `settings travel with the connection, or with each transaction`() throws {
         var configuration = try PostgresConfiguration(connectionString: "host=h options='-c search_path=x'")
         let named = configuration.connectionParameters(for: .read)
         #expect(
             named.first { $0.keyword == "options" }?.value
                 == """
-                -c search_path=x -c plan_cache_mode=force_generic_plan -c statement_timeout=2000 \
-                -c default_transaction_read_only=on
+                -c search_path=x -c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan \
+                -c statement_timeout=2000 -c default_transaction_read_only=on
                 """
         )
         #expect(configuration.transactionSettings(for: .read) == nil)
@@ -101,7 +101,9 @@ import Testing
         #expect(unnamed.first { $0.keyword == "options" }?.value == "-c search_path=x")
         #expect(
             configuration.transactionSettings(for: .write)
-                == "SELECT pg_catalog.set_config('statement_timeout', '5000', true), "
+                == "SELECT pg_catalog.set_config('enable_seqscan', 'off', true), "
+                + "pg_catalog.set_config('jit', 'off', true), "
+                + "pg_catalog.set_config('statement_timeout', '5000', true), "
                 + "pg_catalog.set_config('lock_timeout', '2000', true), "
                 + "pg_catalog.set_config('idle_in_transaction_session_timeout', '10000', true)"
         )

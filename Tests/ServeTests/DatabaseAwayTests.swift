@@ -290,7 +290,9 @@ private struct OwnCluster: Sendable {
         _ = try await cluster.createDatabase("concord")
         let url = connection.url(database: "concord")
         do {
-            let configuration = try PostgresConfiguration(connectionString: url)
+            var configuration = try PostgresConfiguration(connectionString: url)
+            // What the test itself does first waits as long as a loaded machine takes; what it tests does not.
+            configuration.queueWait = .seconds(60)
             let migrator = Migrator(
                 configuration: configuration,
                 migrations: try MigrationDirectory(path: AccountTestSupport.Repository.root + "/migrations").read(),

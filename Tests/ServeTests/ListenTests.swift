@@ -108,11 +108,19 @@ import Testing
                         "BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(2); COMMIT"
                     )
                 }
+                // Of this database: the server has others, with tests of their own.
                 let isHeld: Query<Int64?> =
-                    "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted"
+                    """
+                    SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database
+                    WHERE datname = current_database() AND mode = 'AccessExclusiveLock' AND granted
+                    """
                 while try await database.count(isHeld) == 0 { try await Task.sleep(for: .milliseconds(20)) }
                 async let answer = server.post("/v1/accounts:signUp", [:])
-                let waits: Query<Int64?> = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+                let waits: Query<Int64?> =
+                    """
+                    SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database
+                    WHERE datname = current_database() AND NOT granted
+                    """
                 while try await database.count(waits) == 0 { try await Task.sleep(for: .milliseconds(20)) }
                 #expect(kill(server.processID, SIGTERM) == 0)
                 #expect(try await answer.status == 200)

@@ -17,15 +17,19 @@ struct PublicURLTests {
         }
     }
 
-    @Test func `the page that mails about conflicts lead to is there`() async throws {
+    @Test func `the pages that mails lead to are there`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await ServeProcess.run(database: database.url) { server async throws in
-                for method in [HTTPMethod.GET, .HEAD] {
-                    let answer = try await server.send(method, "/conflict", key: nil)
-                    #expect(answer.status == 200)
-                    #expect(answer.headers.first(name: "Content-Type") == "text/html; charset=utf-8")
-                    #expect(answer.text.isEmpty == (method == .HEAD))
+                for page in [
+                    "/conflict", "/__/auth/action?mode=verifyEmail&oobCode=x&apiKey=y", "/__/auth/links?link=z",
+                ] {
+                    for method in [HTTPMethod.GET, .HEAD] {
+                        let answer = try await server.send(method, page, key: nil)
+                        #expect(answer.status == 200)
+                        #expect(answer.headers.first(name: "Content-Type") == "text/html; charset=utf-8")
+                        #expect(answer.text.isEmpty == (method == .HEAD))
+                    }
                 }
             }
         }

@@ -452,12 +452,15 @@ private func mistake(_ variable: String, _ value: String) -> String {
         _ = KeysConfiguration.read(&reader, isRequired: false)
         _ = TokensConfiguration(reading: &reader)
         _ = ProvidersConfiguration(reading: &reader)
+        _ = MessagesConfiguration(reading: &reader)
+        _ = RecaptchaConfiguration.read(&reader)
+        _ = MailConfiguration.read(&reader)
         _ = LogConfiguration(reading: &reader)
         #expect(reader.namesRead == Set(ConfigurationTable.entries.map(\.name)))
     }
 
     @Test func `every default may be written down as it is shown`() {
-        let words: Set = ["none", "off", "one per core"]
+        let words: Set = ["none", "off", "one per core", "as mail.security has it", "that of mail.from"]
         let written = ConfigurationTable.entries.filter { !words.contains($0.defaultText) }
         let yaml = written.map { "\($0.name): \"\($0.defaultText)\"" }.joined(separator: "\n")
         #expect(mistakes(configurationSources(yaml, required)).isEmpty)

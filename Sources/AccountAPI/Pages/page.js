@@ -9,6 +9,8 @@
 //
 // The tokens of the session that settling begins are not looked at: people go back to the app and sign in.
 
+import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
+
 const { languages, names, strings } = await (await fetch(new URL("strings.json", import.meta.url))).json();
 const api = new URL("concord/v1/conflict", document.baseURI).href;
 
@@ -28,7 +30,7 @@ const stoppers = [
 const proofEnders = ["proof-expired", "proof-required", "proof-stale"];
 
 let kept = history.state ?? {};
-let language = kept.language ?? preferredLanguage(navigator.languages);
+let language = kept.language ?? preferredLanguage(navigator.languages, Object.keys(languages));
 // The conflict as last read, and its entity tag; null before.
 let conflict = null;
 let version = null;
@@ -172,7 +174,7 @@ async function act(name) {
   problem = null;
   status = "status.busy";
   setBusy(true);
-  fill();
+  say();
   status = null;
   try {
     await actions[name]();
@@ -184,11 +186,9 @@ async function act(name) {
   watch(wait.first);
 }
 
-// Not `disabled`, which would throw the focus away.
 function setBusy(busy) {
   isBusy = busy;
-  document.querySelector("main").setAttribute("aria-busy", busy);
-  for (const button of byId("step").querySelectorAll("button")) button.setAttribute("aria-disabled", busy);
+  markBusy(busy);
 }
 
 // What is shown next is how things stand now, whatever went wrong: an answer may have been lost on its way back.
@@ -242,8 +242,8 @@ function show() {
   const isFirst = shown === null;
   const isNew = next !== shown;
   shown = next;
-  if (isNew) byId("step").replaceChildren(build(next));
-  fill();
+  if (isNew) byId("step").replaceChildren(build(next, (fact) => conflict[fact], act));
+  say();
   // Who cannot see that the page has changed is led to where it did.
   if (isNew && !isFirst) document.querySelector("h1").focus();
   markField(["problem.code-incomplete", "problem.wrong-proof.check"].includes(problem));
@@ -256,32 +256,10 @@ function markField(isWrong) {
   if (isWrong) field?.focus();
 }
 
-function build(name) {
-  const view = byId(name).content.cloneNode(true);
-  view.querySelector("[data-facts]")?.replaceWith(byId("facts").content.cloneNode(true));
-  for (const part of view.querySelectorAll("[data-if]")) if (!conflict[part.dataset.if]) part.remove();
-  for (const button of view.querySelectorAll("button[data-action]")) {
-    button.addEventListener("click", () => act(button.dataset.action));
-  }
-  view.querySelector("form")?.addEventListener("submit", (event) => {
-    event.preventDefault();
-    act(event.target.dataset.action);
-  });
-  return view;
-}
-
-// Says everything in the language that was chosen.
-function fill() {
-  document.documentElement.lang = language;
-  for (const part of byId("step").querySelectorAll("[data-text]")) part.textContent = text(part.dataset.text);
+// Everything in the language that was chosen.
+function say() {
   byId("step").querySelector("[data-methods]")?.replaceChildren(...methodItems());
-  byId("problem").textContent = problem ? text(problem) : "";
-  byId("status").textContent = status ? text(status) : "";
-  document.title = `${document.querySelector("h1").textContent} · ${location.host}`;
-  byId("languages").setAttribute("aria-label", text("languages"));
-  for (const button of byId("languages").children) {
-    button.setAttribute("aria-pressed", button.lang === language);
-  }
+  fill(language, text, problem, status);
 }
 
 function methodItems() {
@@ -354,30 +332,6 @@ function notice(change) {
   show();
 }
 
-// Languages
-
-// The first that somebody wants and that there is. Any kind of Chinese is closer than English.
-function preferredLanguage(wanted) {
-  const primary = (tag) => tag.toLowerCase().split("-")[0];
-  const known = Object.keys(languages);
-  return wanted.flatMap((tag) => known.filter((one) => primary(one) === primary(tag)))[0] ?? "en";
-}
-
-function offerLanguages() {
-  for (const [tag, name] of Object.entries(languages)) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.lang = tag;
-    button.textContent = name;
-    button.addEventListener("click", () => {
-      language = tag;
-      keep({ language });
-      if (shown) fill();
-    });
-    byId("languages").append(button);
-  }
-}
-
 // The beginning
 
 async function begin() {
@@ -399,7 +353,11 @@ async function begin() {
 }
 
 byId("host").textContent = location.host;
-offerLanguages();
+offerLanguages(byId("languages"), languages, (tag) => {
+  language = tag;
+  keep({ language });
+  if (shown) say();
+});
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) watch(0);
 });

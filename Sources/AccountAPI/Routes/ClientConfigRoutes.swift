@@ -1,5 +1,6 @@
 import AccountOperations
 import HTTPTypes
+import IdentityProviders
 import JSON
 
 extension Route {
@@ -9,14 +10,25 @@ extension Route {
     static let clientConfig = Route(.get, "/v1/projects", legacyName: "getProjectConfig", access: .client) { request in
         if request.query["returnDynamicLink"] == "true" { throw APIError.code(.dynamicLinkNotActivated) }
         let settings = request.operations.project.settings
+        switch settings.denial(of: RegisteredApp.Claim(request)) {
+        case nil: break
+        // Whoever only tries things out has registered nothing.
+        case _ where request.operations.providers.isForDevelopment && settings.apps.isEmpty: break
+        case .unknownApp: throw APIError.code(.invalidAppID)
+        case .unknownCertificate: throw APIError.code(.invalidCertHash)
+        case .unknownClient: throw APIError.code(.invalidOAuthClientID)
+        }
         return .object { writer in
             writer.field("projectId", decimalString: settings.projectNumber)
             writer.field("authorizedDomains", settings.authorizedDomains)
         }
     }
 
-    /// The site key of the older proof of being human (`spec/01` §3.8). There is none; the web SDK wants a text all the
+    /// The site key of the older proof of being human (`spec/01` §3.8). Where there is none the web SDK wants a text all the
     /// same, and asks nobody with it while an app turns verification off.
+    ///
+    /// `concordChallenge` is Concord's own, for its page: there where tokens are judged, with the script to show, or without
+    /// one where development believes any token.
     static let recaptchaParams = Route(
         .get,
         "/v1/recaptchaParams",
@@ -26,8 +38,11 @@ extension Route {
         try request.refuseTenantInQuery(.tenantNotFound)
         return .object { writer in
             writer.field("kind", "identitytoolkit#GetRecaptchaParamResponse")
+            let apps = request.operations.apps
             writer.field("recaptchaStoken", "not-configured")
-            writer.field("recaptchaSiteKey", "not-configured")
+            writer.field("recaptchaSiteKey", apps.challenge?.siteKey ?? "not-configured")
+            guard apps.recaptcha != nil else { return }
+            writer.field("concordChallenge", object: { $0.field("scriptUrl", apps.challenge?.scriptURL) })
         }
     }
 
@@ -58,6 +73,19 @@ extension Route {
             writer.field("forceUpgradeOnSignin", policy.appliesAtSignIn)
             writer.field("schemaVersion", 1 as Int64)
         }
+    }
+}
+
+extension RegisteredApp.Claim {
+    fileprivate init(_ request: APIRequest) {
+        func said(_ name: String) -> String? { request.query[name].flatMap { $0.isEmpty ? nil : $0 } }
+        self.init(
+            appID: said("firebaseAppId"),
+            bundleID: said("iosBundleId"),
+            packageName: said("androidPackageName"),
+            certificate: said("sha1Cert"),
+            clientID: said("clientId")
+        )
     }
 }
 

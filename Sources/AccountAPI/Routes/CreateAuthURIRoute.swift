@@ -5,7 +5,8 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:createAuthUri` with an identifier (`spec/01` §2.5): how an address signs in.
+    /// `accounts:createAuthUri` (`spec/01` §2.5): with a provider, the start of its flow; with an identifier, how an address
+    /// signs in.
     static let createAuthURI = Route(
         .post,
         "/v1/accounts:createAuthUri",
@@ -13,7 +14,7 @@ extension Route {
         access: .client
     ) { request in
         let body = request.body
-        if try body.nonEmptyString("providerId") != nil { throw APIError.unimplemented("Starting a provider's flow") }
+        if let provider = try body.nonEmptyString("providerId") { return try await begin(provider, request) }
         guard let identifier = try body.nonEmptyString("identifier") else { throw APIError.code(.missingIdentifier) }
         guard let continueURI = try body.nonEmptyString("continueUri") else {
             throw APIError.code(.missingContinueURI)
@@ -34,5 +35,59 @@ extension Route {
             }
             writer.field("sessionId", sessionID)
         }
+    }
+
+    private static func begin(_ providerID: String, _ request: APIRequest) async throws -> APIResponse {
+        let body = request.body
+        guard let continueURI = try body.nonEmptyString("continueUri") else {
+            throw APIError.code(.missingContinueURI)
+        }
+        guard let provider = ProviderID(providerID) else { throw APIError.code(.invalidProviderID) }
+        var parameters: [String: String] = [:]
+        if let custom = try body.object("customParameter") {
+            for name in custom.names { parameters[name] = try custom.nonEmptyString(name) }
+        }
+        if let domain = try body.nonEmptyString("hostedDomain") { parameters["hd"] = domain }
+        let begun = try await request.operations
+            .beginProviderFlow(
+                BeginProviderFlow(
+                    provider: provider,
+                    redirectURI: continueURI,
+                    session: try session(body),
+                    scopes: scopes(try body.nonEmptyString("oauthScope"), of: providerID),
+                    customParameters: parameters,
+                    loginHint: try body.nonEmptyString("identifier")
+                ),
+                tenant: request.tenant
+            )
+            .value()
+        return .object { writer in
+            writer.field("kind", "identitytoolkit#CreateAuthUriResponse")
+            writer.field("authUri", begun.authURI)
+            writer.field("sessionId", begun.sessionID)
+            writer.field("providerId", provider.rawValue)
+        }
+    }
+
+    /// The session that the answer will be presented with. `sessionIdDigest` is our own page's: native apps give it the digest
+    /// of the id that they keep, in hexadecimal (`spec/07` §4).
+    private static func session(_ body: RequestBody) throws(APIError) -> BeginProviderFlow.Session {
+        if let text = try body.nonEmptyString("sessionIdDigest") {
+            guard let digest = Hexadecimal.decode(Array(text.utf8)), digest.count == 32 else {
+                throw .invalidValue(at: "sessionIdDigest", expected: "TYPE_STRING")
+            }
+            return .digest(digest)
+        }
+        return try body.nonEmptyString("sessionId").map(BeginProviderFlow.Session.id) ?? .new
+    }
+
+    /// The scopes in `text`: divided by blanks, or as the hosted page of web clients sends them, a JSON object with the
+    /// scopes of each provider divided by commas.
+    private static func scopes(_ text: String?, of provider: String) -> [String] {
+        guard let text else { return [] }
+        guard let object = try? JSONValue(parsing: Array(text.utf8), depthMax: 4), object.object != nil else {
+            return text.split(separator: " ").map(String.init)
+        }
+        return object[provider]?.string?.split(whereSeparator: { $0 == "," || $0 == " " }).map(String.init) ?? []
     }
 }

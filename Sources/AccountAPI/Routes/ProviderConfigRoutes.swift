@@ -1,34 +1,8 @@
 import AccountLinking
 import AccountOperations
 import HTTPTypes
+import IdentityProviders
 import JSON
-
-/// The two collections of provider registrations (`spec/01` §7): they differ in which ids they hold and which fields an
-/// item has.
-enum ProviderConfigCollection: String, Sendable, CaseIterable {
-    case oauth = "oauthIdpConfigs"
-    case defaultSupported = "defaultSupportedIdpConfigs"
-
-    /// The query parameter that names a new item.
-    var idParameter: String {
-        switch self {
-        case .oauth: "oauthIdpConfigId"
-        case .defaultSupported: "idpId"
-        }
-    }
-
-    /// The providers that have an API of their own; everything else is `oidc.*`.
-    static let supportedProviders: Set<ProviderID> = [
-        .google, .apple, .facebook, .twitter, .gitHub, .microsoft, .yahoo, .linkedIn, .playGames, .gameCenter,
-    ]
-
-    func holds(_ provider: ProviderID) -> Bool {
-        switch self {
-        case .oauth: provider.isOpenIDConnect && provider.rawValue.utf8.count > "oidc.".utf8.count
-        case .defaultSupported: Self.supportedProviders.contains(provider)
-        }
-    }
-}
 
 extension Route {
     /// Create, list, read, change and remove, for both collections.
@@ -147,56 +121,6 @@ extension Route {
     }
 }
 
-/// One field of an item that an update mask can name.
-private struct ProviderConfigField: Sendable {
-    let name: String
-    let read: @Sendable (RequestBody, inout ProviderConfig) throws(APIError) -> Void
-
-    static func all(of collection: ProviderConfigCollection) -> [ProviderConfigField] {
-        switch collection {
-        case .oauth: shared + oauth
-        case .defaultSupported: shared + defaultSupported
-        }
-    }
-
-    private static let shared: [ProviderConfigField] = [
-        ProviderConfigField(name: "enabled") { body, config throws(APIError) in
-            config.isEnabled = try body.bool("enabled") ?? false
-        },
-        ProviderConfigField(name: "clientId") { body, config throws(APIError) in
-            config.clientID = try body.nonEmptyString("clientId")
-        },
-        ProviderConfigField(name: "clientSecret") { body, config throws(APIError) in
-            config.clientSecret = try body.nonEmptyString("clientSecret").map(ProviderSecret.text)
-        },
-    ]
-
-    private static let oauth: [ProviderConfigField] = [
-        ProviderConfigField(name: "displayName") { body, config throws(APIError) in
-            config.displayName = try body.nonEmptyString("displayName")
-        },
-        ProviderConfigField(name: "issuer") { body, config throws(APIError) in
-            config.issuer = try body.nonEmptyString("issuer")
-        },
-        ProviderConfigField(name: "responseType") { body, config throws(APIError) in
-            guard let type = try body.object("responseType") else { return }
-            config.acceptsAuthorizationCodes = try type.bool("code") ?? false
-            config.acceptsIDTokens = try type.bool("idToken") ?? !config.acceptsAuthorizationCodes
-        },
-    ]
-
-    private static let defaultSupported: [ProviderConfigField] = [
-        ProviderConfigField(name: "appleSignInConfig") { body, config throws(APIError) in
-            guard let apple = try body.object("appleSignInConfig") else { return }
-            config.appleBundleIDs = try apple.strings("bundleIds")
-            let codeFlow = try apple.object("codeFlowConfig")
-            config.appleTeamID = try codeFlow?.nonEmptyString("teamId")
-            config.appleKeyID = try codeFlow?.nonEmptyString("keyId")
-            config.applePrivateKey = try codeFlow?.nonEmptyString("privateKey").map(ProviderSecret.text)
-        }
-    ]
-}
-
 extension JSONWriter {
     fileprivate mutating func providerConfig(
         _ config: ProviderConfig,
@@ -205,38 +129,7 @@ extension JSONWriter {
     ) {
         let project = request.operations.project.settings.projectID
         field("name", "projects/\(project)/\(collection.rawValue)/\(config.provider.rawValue)")
-        field("enabled", config.isEnabled)
-        field("displayName", config.displayName)
-        field("clientId", config.clientID)
-        field("clientSecret", config.clientSecret?.text)
-        switch collection {
-        case .oauth:
-            field("issuer", config.issuer)
-            field(
-                "responseType",
-                object: { writer in
-                    writer.field("idToken", config.acceptsIDTokens)
-                    writer.field("code", config.acceptsAuthorizationCodes)
-                }
-            )
-        case .defaultSupported:
-            guard config.provider == .apple else { return }
-            field(
-                "appleSignInConfig",
-                object: { writer in
-                    writer.field("bundleIds", config.appleBundleIDs)
-                    guard config.appleKeyID != nil else { return }
-                    writer.field(
-                        "codeFlowConfig",
-                        object: { writer in
-                            writer.field("teamId", config.appleTeamID)
-                            writer.field("keyId", config.appleKeyID)
-                            writer.field("privateKey", config.applePrivateKey?.text)
-                        }
-                    )
-                }
-            )
-        }
+        fields(of: config)
     }
 }
 
@@ -253,6 +146,8 @@ extension ProviderConfigDenial {
                 .invalidConfig,
                 "Accounts are linked under the present issuer; register the new one under another id."
             )
+        case .invalidAddress(let name):
+            .code(.invalidConfig, "The address \(name.rawValue) must be an https URL without fragment.")
         case .tooLong: .code(.invalidConfig, "A value is too long.")
         }
     }

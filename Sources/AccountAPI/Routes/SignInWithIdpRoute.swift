@@ -51,18 +51,21 @@ extension Route {
         if let pendingToken = try body.nonEmptyString("pendingToken") {
             source = .pendingToken(pendingToken)
         } else {
-            let credential = ProviderCredential(
+            let parameters = ProviderParameters(
                 requestURI: requestURI,
                 postBody: try body.nonEmptyString("postBody"),
                 sessionID: try body.nonEmptyString("sessionId")
             )
-            guard let credential else {
+            if let state = parameters.state {
+                source = .flow(parameters, state: state)
+            } else if let provider = parameters.provider {
+                source = .credential(parameters.credential(of: provider))
+            } else {
                 throw .code(
                     .invalidCredentialOrProviderID,
                     "Invalid IdP response/credential: the provider is not named."
                 )
             }
-            source = .credential(credential)
         }
         return SignInWithIdp(source: source, idToken: idToken, createsUsers: createsUsers)
     }

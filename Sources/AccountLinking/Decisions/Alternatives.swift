@@ -7,6 +7,8 @@ package enum DecidingFact: String, Sendable, Hashable, CaseIterable {
     case emailProven
     /// Whether an account has the address.
     case emailTaken
+    /// Whether an account has the number.
+    case numberTaken
     /// Whether the identity is an account's.
     case identityLinked
     case accountDisabled
@@ -62,7 +64,8 @@ extension Question {
             let opposite: EmailTrustClass = trust >= .verifying ? .asserting : .authoritative
             other.emailTrust = EmailTrust([.init(.init(.any), opposite)])
             return (self, other)
-        case .providerEnabled, .emailProven, .emailTaken, .identityLinked, .accountDisabled, .providerLinked,
+        case .providerEnabled, .emailProven, .emailTaken, .numberTaken, .identityLinked, .accountDisabled,
+            .providerLinked,
             .createsUsers, .sessionRecent, .passwordRight, .passwordLocked, .proofGiven, .methodQuarantined:
             let other: Question? =
                 switch self {
@@ -137,6 +140,15 @@ extension SignInQuestion {
                 isSessionRecent: isSessionRecent,
                 secondFactorProvenBy: prover
             )
+        case .phone(let number, var owner, var target, let operation, let proof):
+            switch fact {
+            case .numberTaken where owner != nil: owner = nil
+            case .accountDisabled:
+                owner = owner?.with(fact, nil)
+                target = target?.with(fact, nil)
+            default: return nil
+            }
+            return .phone(number: number, owner: owner, target: target, operation: operation, shownBy: proof)
         case .password(var owner, var isLocked, var matches, let prover):
             switch fact {
             case .emailTaken where owner != nil: owner = nil

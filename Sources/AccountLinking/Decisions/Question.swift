@@ -23,6 +23,13 @@ package enum SignInQuestion: Sendable, Hashable {
         isSessionRecent: Bool,
         secondFactorProvenBy: UserID?
     )
+    case phone(
+        number: PhoneNumber,
+        owner: Account?,
+        target: Account?,
+        operation: PhoneOperation,
+        shownBy: PhoneProof
+    )
     case password(owner: Account?, isLocked: Bool, passwordMatches: Bool, secondFactorProvenBy: UserID?)
     case signUp(SignUpRequest, emailOwner: Account?, displayName: String?)
     case customToken(existing: Account?)
@@ -55,6 +62,15 @@ package enum SignInQuestion: Sendable, Hashable {
                 target: target,
                 isSessionRecent: isSessionRecent,
                 secondFactorProvenBy: prover
+            )
+        case .phone(let number, let owner, let target, let operation, let proof):
+            decideSignInWithPhone(
+                policy: policy,
+                number: number,
+                owner: owner,
+                target: target,
+                operation: operation,
+                shownBy: proof
             )
         case .password(let owner, let isLocked, let passwordMatches, let prover):
             decideSignInWithPassword(

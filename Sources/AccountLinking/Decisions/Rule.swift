@@ -1,7 +1,7 @@
 /// A row of the decision tables (docs/decisions.md): the answer to "why was it decided so?".
 ///
 /// The raw value is the identifier as it is written and stored. Identifiers are stable names, not an order; they are
-/// never reused. Rows I, L, M, P, R and U are those of the contract; the others are Concord's own.
+/// never reused. Rows I, L, M, N, P, R and U are those of the contract; the others are Concord's own.
 package enum Rule: String, Sendable, Hashable, CaseIterable {
     // Sign-in with a provider (`decideSignInWithIdp`).
     case i0 = "I0"
@@ -45,6 +45,23 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case m8 = "M8"
     case m9 = "M9"
     case m10 = "M10"
+
+    // Sign-in or link by a telephone number, and codes sent there (`decideSignInWithPhone`, `decideSendPhoneCode`).
+    case n0 = "N0"
+    case n1 = "N1"
+    case n2 = "N2"
+    case n3 = "N3"
+    case n4 = "N4"
+    case n5 = "N5"
+    case n6 = "N6"
+    case n7 = "N7"
+    case n8 = "N8"
+    case n9 = "N9"
+    case n10 = "N10"
+    case n12 = "N12"
+    case n13 = "N13"
+    case n14 = "N14"
+    case n15 = "N15"
 
     // Sign-up, setting a first password, creation by an administrator (`decideSignUp`, `decideCreateByAdmin`).
     case p1 = "P1"

@@ -37,7 +37,8 @@ extension Refusal {
         switch self {
         case .invalidPassword, .invalidLoginCredentials: true
         case .operationNotAllowed, .signUpDisabled, .anonymousSignUpDisabled, .selfDeletionDisabled, .userDisabled,
-            .userNotFound, .emailNotFound, .emailExists, .phoneNumberExists, .federatedIdentityAlreadyLinked,
+            .userNotFound, .emailNotFound, .emailExists, .phoneNumberExists, .unsupportedFirstFactor,
+            .messageRegionNotAllowed, .federatedIdentityAlreadyLinked,
             .duplicateLocalID, .credentialTooOld, .emailChangeNeedsVerification, .tokenExpired, .lastSignInMethod,
             .methodNotQuarantined, .invalidEmailCode, .tooManyAttempts:
             false

@@ -23,6 +23,10 @@ package enum Refusal: String, Sendable, Hashable, CaseIterable {
     case invalidLoginCredentials
     case emailExists
     case phoneNumberExists
+    /// The account has a second factor, which a number cannot come before (`spec/05` C2).
+    case unsupportedFirstFactor
+    /// The project sends no messages to where the number is.
+    case messageRegionNotAllowed
     case federatedIdentityAlreadyLinked
     case duplicateLocalID
     case credentialTooOld

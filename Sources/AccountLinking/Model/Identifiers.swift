@@ -90,9 +90,12 @@ package struct ProviderIdentity: Sendable, Hashable {
 package struct PhoneNumber: Sendable, Hashable {
     package let rawValue: String
 
-    /// Drops visual separators (space, `-`, `(`, `)`, `.`), then requires E.164; `nil` otherwise (`spec/05` B1).
+    /// What people put between the digits (`spec/05` B1).
+    package static let separators: Set<Unicode.Scalar> = [" ", "-", "(", ")", "."]
+
+    /// Drops visual separators, then requires E.164; `nil` otherwise. Whether anybody can be given the number is not asked.
     package init?(_ rawValue: String) {
-        let digits = rawValue.unicodeScalars.filter { !" -().".unicodeScalars.contains($0) }
+        let digits = rawValue.unicodeScalars.filter { !Self.separators.contains($0) }
         guard digits.first == "+", (8...16).contains(digits.count) else { return nil }
         let number = digits.dropFirst()
         guard number.first != "0", number.allSatisfy({ ("0"..."9").contains($0) }) else { return nil }

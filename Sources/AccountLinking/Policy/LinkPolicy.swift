@@ -8,6 +8,8 @@ package struct LinkPolicy: Sendable, Hashable {
     package var protectsEmailEnumeration = true
     package var allowsPasswordSignIn = true
     package var allowsEmailLinkSignIn = true
+    /// `signIn.phoneNumber.enabled`.
+    package var allowsPhoneSignIn = true
     package var allowsAnonymousSignUp = true
     /// `client.permissions.disabledUserSignup` negated.
     package var allowsClientSignUp = true

@@ -81,8 +81,8 @@ package enum ReauthenticationMethod: Sendable, Hashable {
 /// for the second factor as well.
 ///
 /// Total and pure. Nobody who has to sign in anew is left without a way: whom no method of the account lets in, such as
-/// somebody who has but a number, the app's backend can still answer for, with a custom token. Empty only for a disabled
-/// account, which nobody may enter.
+/// somebody who has but one that is switched off, the app's backend can still answer for, with a custom token. Empty only
+/// for a disabled account, which nobody may enter.
 ///
 /// - `enabledProviders`: those whose credentials are accepted now.
 package func reauthenticationMethods(

@@ -4,7 +4,7 @@ package enum MethodObstacle: String, Sendable, Hashable, CaseIterable {
     case accountDisabled = "account-disabled"
     /// There is no address to sign in with: a password that was left over.
     case noAddress = "no-address"
-    /// Nobody can be signed in by it yet: numbers.
+    /// The account has a second factor, and a number cannot come before one.
     case notAvailable = "not-available"
     /// The project has switched the method off, or has not registered and enabled the provider.
     case notEnabled = "not-enabled"
@@ -39,7 +39,8 @@ package func methodStandings(
             case .password where account.email == nil: obstacle = .noAddress
             case .password: obstacle = policy.allowsPasswordSignIn ? nil : .notEnabled
             case .emailLink: obstacle = policy.allowsEmailLinkSignIn ? nil : .notEnabled
-            case .phone: obstacle = .notAvailable
+            case .phone where account.hasSecondFactor: obstacle = .notAvailable
+            case .phone: obstacle = policy.allowsPhoneSignIn ? nil : .notEnabled
             case .provider(let provider): obstacle = enabledProviders.contains(provider) ? nil : .notEnabled
             }
         }

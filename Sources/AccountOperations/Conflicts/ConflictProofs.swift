@@ -19,14 +19,7 @@ struct ConflictProofSecrets: Sendable {
     init(effects: Effects) {
         link = Base64URL.encode(effects.randomBytes(32))
         messageID = effects.newEventID()
-        var digits = ""
-        while digits.count < Self.codeDigits {
-            // Values past the last whole multiple of ten would favour the first digits.
-            for byte in effects.randomBytes(Self.codeDigits) where byte < 250 && digits.count < Self.codeDigits {
-                digits += String(byte % 10)
-            }
-        }
-        code = digits
+        code = effects.newDigits(Self.codeDigits)
     }
 
     /// What the database knows of a secret with too much entropy to be guessed.
@@ -139,6 +132,7 @@ extension AccountOperations {
                 template: .conflictProof,
                 to: user.email?.address.raw ?? "",
                 email: user.email?.address.lowercased ?? "",
+                displayName: user.profile.displayName,
                 code: secrets.code,
                 link: mailLinks.conflictPage(
                     handle: handle,

@@ -60,14 +60,15 @@ extension AccountOperations {
             createdAt: now,
             expiresAt: now.adding(seconds: project.settings.codeSeconds(.recoverEmail))
         )
-        let message = try mail(carrying: code, record, settings: EmailCodeSettings(), locale: recovery.locale)
-            .message(
-                id: code.messageID,
-                tenant: user.tenant,
-                createdAt: now,
-                expiresAt: record.expiresAt,
-                sealer: sealer
-            )
+        var mail = mail(carrying: code, record, settings: EmailCodeSettings(), locale: recovery.locale)
+        mail.displayName = user.profile.displayName
+        let message = try mail.message(
+            id: code.messageID,
+            tenant: user.tenant,
+            createdAt: now,
+            expiresAt: record.expiresAt,
+            sealer: sealer
+        )
         return [.issue(record), .enqueue(message)]
     }
 }

@@ -5,7 +5,7 @@ import Postgres
 
 /// A mail as the outbox holds it, sealed: what to say, to whom, in which language.
 package struct Mail: Sendable, Hashable {
-    package enum Template: Sendable, Hashable {
+    package enum Template: Sendable, Hashable, CaseIterable {
         /// Carries a code.
         case code(EmailCodeRecord.Kind)
         /// Tells the owner of an address that another account asked to take it (`spec/09` 15). Carries nothing.
@@ -14,6 +14,9 @@ package struct Mail: Sendable, Hashable {
         case conflictProof
         /// Tells the owner of an account what was suspended and why. Carries nothing.
         case methodsQuarantined
+
+        package static let allCases =
+            EmailCodeRecord.Kind.allCases.map(Self.code) + [.addressInUse, .conflictProof, .methodsQuarantined]
 
         package var name: String {
             switch self {
@@ -25,14 +28,8 @@ package struct Mail: Sendable, Hashable {
         }
 
         init?(name: String) {
-            switch name {
-            case "ADDRESS_IN_USE": self = .addressInUse
-            case "CONFLICT_PROOF": self = .conflictProof
-            case "METHODS_QUARANTINED": self = .methodsQuarantined
-            default:
-                guard let kind = EmailCodeRecord.Kind(rawValue: name) else { return nil }
-                self = .code(kind)
-            }
+            guard let found = Self.allCases.first(where: { $0.name == name }) else { return nil }
+            self = found
         }
     }
 
@@ -61,6 +58,8 @@ package struct Mail: Sendable, Hashable {
     /// The account's address, as clients see it.
     package var email: String
     package var newEmail: String?
+    /// What the account's owner calls themselves, where that is known.
+    package var displayName: String?
     package var code: String?
     package var link: String?
     /// A BCP 47 tag.
@@ -74,6 +73,7 @@ package struct Mail: Sendable, Hashable {
             writer.field("to", to)
             writer.field("email", email)
             writer.field("newEmail", newEmail)
+            writer.field("displayName", displayName)
             writer.field("oobCode", code)
             writer.field("link", link)
             writer.field("locale", locale)
@@ -93,6 +93,7 @@ package struct Mail: Sendable, Hashable {
         to: String,
         email: String,
         newEmail: String? = nil,
+        displayName: String? = nil,
         code: String? = nil,
         link: String? = nil,
         locale: String,
@@ -103,6 +104,7 @@ package struct Mail: Sendable, Hashable {
         self.to = to
         self.email = email
         self.newEmail = newEmail
+        self.displayName = displayName
         self.code = code
         self.link = link
         self.locale = locale
@@ -121,6 +123,7 @@ package struct Mail: Sendable, Hashable {
             to: to,
             email: email,
             newEmail: value["newEmail"]?.string,
+            displayName: value["displayName"]?.string,
             code: value["oobCode"]?.string,
             link: value["link"]?.string,
             locale: locale,
@@ -138,7 +141,7 @@ package struct Mail: Sendable, Hashable {
 }
 
 extension Mail {
-    /// The message for the outbox. Its id is part of what the seal is bound to.
+    /// The message for the outbox.
     ///
     /// `isWithheld`: everything is done but nothing is kept to be sent.
     func message(
@@ -149,25 +152,24 @@ extension Mail {
         isWithheld: Bool = false,
         sealer: Sealer
     ) throws -> OutboxMessage {
-        let sealed = try sealer.seal(plaintext, context: Self.context(id, tenant))
-        return OutboxMessage(
-            tenant: tenant,
+        try OutboxMessage(
+            sealing: plaintext,
+            as: .mail,
             id: id,
-            kind: .mail,
-            sealedPayload: isWithheld ? nil : sealed,
+            tenant: tenant,
             createdAt: createdAt,
-            expiresAt: expiresAt
+            expiresAt: expiresAt,
+            isWithheld: isWithheld,
+            sealer: sealer
         )
     }
 
     /// - Returns: `nil` for a message that does not open, or is no mail.
     init?(opening sealed: [UInt8], id: PostgresUUID, tenant: TenantID, sealer: Sealer) {
-        guard let plaintext = try? sealer.open(sealed, context: Self.context(id, tenant)) else { return nil }
+        guard let plaintext = OutboxMessage.plaintext(of: sealed, id: id, tenant: tenant, sealer: sealer) else {
+            return nil
+        }
         self.init(plaintext: plaintext)
-    }
-
-    private static func context(_ id: PostgresUUID, _ tenant: TenantID) -> String {
-        "outbox:\(tenant.rawValue):\(id.high):\(id.low)"
     }
 }
 

@@ -22,6 +22,9 @@ package struct MailLinks: Sendable {
         self.page = page
     }
 
+    /// Whether Concord's own pages stand on that host.
+    func areOn(_ host: String) -> Bool { ContinueURL(base)?.host == host }
+
     /// The link to the action page itself.
     package func page(
         for kind: EmailCodeRecord.Kind,
@@ -57,7 +60,8 @@ package struct MailLinks: Sendable {
         guard settings.handlesCodeInApp, let domain else { return page }
         var query = [("link", page)]
         if let bundle = settings.iOSBundleID { query.append(("ibi", bundle)) }
-        if let app = settings.iOSAppStoreID { query.append(("isi", app)) }
+        let registered = project.apps.first { $0.bundleID != nil && $0.bundleID == settings.iOSBundleID }
+        if let app = settings.iOSAppStoreID ?? registered?.appStoreID { query.append(("isi", app)) }
         if let package = settings.androidPackageName { query.append(("apn", package)) }
         if let version = settings.androidMinimumVersion { query.append(("amv", version)) }
         return "https://\(domain.lowercased())/__/auth/links?" + formatted(query)

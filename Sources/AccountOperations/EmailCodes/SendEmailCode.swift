@@ -71,6 +71,7 @@ extension AccountOperations {
         var kind: EmailCodeRecord.Kind
         var email: EmailAddress
         var newEmail: EmailAddress?
+        var displayName: String?
         var user: UserID?
         var sessionEpoch: Int64?
         /// The code is void from the start and no mail carries it.
@@ -91,7 +92,9 @@ extension AccountOperations {
             return .success(Plan(kind: .passwordReset, email: email, user: owner, isWithheld: owner == nil))
         case .verifyEmail(let subject):
             return try await about(subject, tenant: tenant) { user, email, _ in
-                .success(Plan(kind: .verifyEmail, email: email, user: user.id))
+                .success(
+                    Plan(kind: .verifyEmail, email: email, displayName: user.profile.displayName, user: user.id)
+                )
             }
         case .verifyAndChangeEmail(let subject, let newAddress):
             return try await about(subject, tenant: tenant) { user, email, isRecent in
@@ -104,6 +107,7 @@ extension AccountOperations {
                         kind: .verifyAndChangeEmail,
                         email: email,
                         newEmail: newAddress,
+                        displayName: user.profile.displayName,
                         user: user.id,
                         sessionEpoch: user.sessionEpoch,
                         isWithheld: isTaken
@@ -155,6 +159,7 @@ extension AccountOperations {
             consumedAt: plan.isWithheld ? now : nil
         )
         var mail = mail(carrying: code, record, settings: request.settings, locale: request.locale)
+        mail.displayName = plan.displayName
         let link = mail.link ?? ""
         // The newcomer gets nothing, and the owner hears of it (`spec/09` 15). A stranger's address hears nothing.
         let tellsOwner = plan.isWithheld && plan.kind == .verifyAndChangeEmail

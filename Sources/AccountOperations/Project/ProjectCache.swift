@@ -50,18 +50,24 @@ package final class ProjectCache: Sendable {
 
     package func holds(apiKey: String) -> Bool { state.withLock { $0.apiKeys.contains(apiKey) } }
 
-    /// What the project registered about a provider; `nil` when nothing.
+    /// What the project registered about a provider, without its secrets; `nil` when nothing.
     package func configuration(of provider: ProviderID) -> ProviderConfiguration? {
-        guard let record = state.withLock({ state in state.providers.first { $0.provider == provider } })
-        else { return nil }
+        guard let record = registration(of: provider) else { return nil }
         return ProviderConfiguration(
             provider: provider,
             isEnabled: record.isEnabled,
             clientIDs: record.clientID.map { [$0] } ?? [],
             issuer: record.issuer,
             acceptsIDTokens: record.acceptsIDTokens,
-            appleBundleIDs: record.appleBundleIDs
+            acceptsAuthorizationCodes: record.acceptsAuthorizationCodes,
+            appleBundleIDs: record.appleBundleIDs,
+            addresses: ProviderAddress.named(record.addresses)
         )
+    }
+
+    /// The registration as it is stored, with its secrets sealed.
+    func registration(of provider: ProviderID) -> ProviderConfigRecord? {
+        state.withLock { state in state.providers.first { $0.provider == provider } }
     }
 
     /// Reads everything again. While the database cannot answer, what is known stays in use.

@@ -32,11 +32,11 @@ package struct ProjectConfigField: Sendable, Hashable {
     private static let signIn: [ProjectConfigField] = [
         .init("signIn.email.enabled", .bool, .bool(false), "Sign-in with e-mail and password, or with a link."),
         .init("signIn.email.passwordRequired", .bool, .bool(true), "`false` allows e-mail links as well."),
-        .init("signIn.phoneNumber.enabled", .bool, .bool(false), "Sign-in with a code sent to a phone. No effect yet."),
+        .init("signIn.phoneNumber.enabled", .bool, .bool(false), "Sign-in with a code sent to a phone."),
         .init(
             "signIn.phoneNumber.testPhoneNumbers",
             .testPhoneNumbers,
-            "Fictional numbers with fixed codes. No effect yet, but a number that an account owns is refused."
+            "Fictional numbers with fixed codes. A number that an account owns is refused."
         ),
         .init("signIn.anonymous.enabled", .bool, .bool(false), "Accounts without any credential."),
         .init("signIn.allowDuplicateEmails", .bool, .bool(false), "Several accounts may have one address."),
@@ -72,22 +72,22 @@ package struct ProjectConfigField: Sendable, Hashable {
             "notification.sendEmail.method",
             .choice(["METHOD_UNSPECIFIED", "DEFAULT", "CUSTOM_SMTP"], unavailable: ["CUSTOM_SMTP"]),
             .string("DEFAULT"),
-            "How mails leave. No effect yet: none does."
+            "How mails leave. No effect: by the relay of the server's configuration, `mail.host`."
         ),
         .init(
             "notification.sendEmail.resetPasswordTemplate",
             template,
-            "The mail with a code to reset a password. No effect yet."
+            "The mail with a code to reset a password. No effect: templates are the server's (docs/mail.md)."
         ),
         .init(
             "notification.sendEmail.verifyEmailTemplate",
             template,
-            "The mail with a code to verify an address. No effect yet."
+            "The mail with a code to verify an address. No effect, as above."
         ),
         .init(
             "notification.sendEmail.changeEmailTemplate",
             template,
-            "The mail that tells of a changed address. No effect yet."
+            "The mail that tells of a changed address. No effect, as above."
         ),
         .init("notification.sendEmail.legacyResetPasswordTemplate", template, "Kept for old consoles."),
         .init(
@@ -101,17 +101,17 @@ package struct ProjectConfigField: Sendable, Hashable {
             "The page that action links lead to. No effect yet: it is `/__/auth/action` at `listen.public_url`."
         ),
         .init("notification.sendEmail.dnsInfo.useCustomDomain", .bool, .bool(false), "Kept for consoles."),
-        .init("notification.sendEmail.smtp", .unavailable, "A relay will belong to the server's configuration."),
+        .init("notification.sendEmail.smtp", .unavailable, "The relay belongs to the server's configuration."),
         .init(
             "notification.sendSms.useDeviceLocale",
             .bool,
             .bool(false),
-            "Messages in the language of the phone. No effect yet."
+            "Kept for consoles: messages are in the language that the client asks for, with or without it."
         ),
         .init(
             "notification.sendSms.smsTemplate",
             .message([.init("content", .text(bytesMax: 1024))]),
-            "The text of a message. No effect yet."
+            "What messages say in every language, with `%LOGIN_CODE%` and `%APP_NAME%`; without the first it has no effect."
         ),
         .init(
             "notification.defaultLocale",
@@ -188,12 +188,12 @@ package struct ProjectConfigField: Sendable, Hashable {
         .init(
             "smsRegionConfig.allowByDefault.disallowedRegions",
             .list(.region, countMax: 300),
-            "Messages go everywhere but there. Excludes `smsRegionConfig.allowlistOnly`. No effect yet."
+            "Messages go everywhere but there. Excludes `smsRegionConfig.allowlistOnly`."
         ),
         .init(
             "smsRegionConfig.allowlistOnly.allowedRegions",
             .list(.region, countMax: 300),
-            "Messages go nowhere but there. Excludes `smsRegionConfig.allowByDefault`. No effect yet."
+            "Messages go nowhere but there. Excludes `smsRegionConfig.allowByDefault`."
         ),
     ]
 
@@ -255,62 +255,111 @@ package struct ProjectConfigField: Sendable, Hashable {
         .init("quota.signUpQuotaConfig.quotaDuration", .text(bytesMax: 64), "Kept for consoles."),
     ]
 
-    private static let concord: [ProjectConfigField] = [
-        .init(
-            "concord.recentSignInSeconds",
-            .integer(0...366 * 86_400),
-            .integer(300),
-            "The greatest age of a sign-in that a sensitive operation accepts; 0 asks every time."
-        ),
-        .init(
-            "concord.conflictLifetimeSeconds",
-            .integer(Lifetimes.conflictSecondsBounds),
-            .integer(Lifetimes.conflictSeconds),
-            "How long a conflict waits for its owner."
-        ),
-        .init(
-            "concord.passwordReset.unlinksProviders",
-            .bool,
-            .bool(true),
-            "A reset password leaves the account no other provider."
-        ),
-        .init(
-            "concord.quarantineSeconds",
-            .integer(Lifetimes.quarantineSecondsBounds),
-            .integer(Lifetimes.quarantineSeconds),
-            "How long a method that a takeover or a reset took off can come back; 0: it is gone at once."
-        ),
-        .init(
-            "concord.keepsLastSignInMethod",
-            .bool,
-            .bool(false),
-            "The last way into an account that works now cannot be unlinked on the compatible routes."
-        ),
-        .init(
-            "concord.emailTrust",
-            .emailTrust,
-            .array([]),
-            "Whose word about an e-mail address is proof, beside what holds anyway."
-        ),
-        .init(
-            "concord.conflictProofs",
-            .conflictProofs,
-            .array([]),
-            "What conflicts may be settled by, pair by pair; every proof where no rule fits."
-        ),
-        .init(
-            "concord.decisionRetentionDays",
-            .integer(Lifetimes.decisionDaysBounds),
-            .integer(Lifetimes.decisionDays),
-            "For how many days the events of accounts are kept, and with them why it was decided so; 0 keeps them for good."
-        ),
-        .init("concord.linkDomains", .list(.domain, countMax: 100), "Hosts whose links open the app."),
-        codeLifetime(.passwordReset),
-        codeLifetime(.emailSignIn),
-        codeLifetime(.verifyEmail),
-        codeLifetime(.verifyAndChangeEmail),
-        codeLifetime(.recoverEmail),
-    ]
+    private static let concord: [ProjectConfigField] =
+        [
+            .init(
+                "concord.displayName",
+                .text(bytesMax: 64),
+                "What the app is called in messages. By default as `mail.from` is, else the project's id."
+            ),
+            .init(
+                "concord.recentSignInSeconds",
+                .integer(0...366 * 86_400),
+                .integer(300),
+                "The greatest age of a sign-in that a sensitive operation accepts; 0 asks every time."
+            ),
+            .init(
+                "concord.conflictLifetimeSeconds",
+                .integer(Lifetimes.conflictSecondsBounds),
+                .integer(Lifetimes.conflictSeconds),
+                "How long a conflict waits for its owner."
+            ),
+            .init(
+                "concord.passwordReset.unlinksProviders",
+                .bool,
+                .bool(true),
+                "A reset password leaves the account no other provider."
+            ),
+            .init(
+                "concord.quarantineSeconds",
+                .integer(Lifetimes.quarantineSecondsBounds),
+                .integer(Lifetimes.quarantineSeconds),
+                "How long a method that a takeover or a reset took off can come back; 0: it is gone at once."
+            ),
+            .init(
+                "concord.keepsLastSignInMethod",
+                .bool,
+                .bool(false),
+                "The last way into an account that works now cannot be unlinked on the compatible routes."
+            ),
+            .init(
+                "concord.emailTrust",
+                .emailTrust,
+                .array([]),
+                "Whose word about an e-mail address is proof, beside what holds anyway."
+            ),
+            .init(
+                "concord.conflictProofs",
+                .conflictProofs,
+                .array([]),
+                "What conflicts may be settled by, pair by pair; every proof where no rule fits."
+            ),
+            .init(
+                "concord.decisionRetentionDays",
+                .integer(Lifetimes.decisionDaysBounds),
+                .integer(Lifetimes.decisionDays),
+                "For how many days the events of accounts are kept, and with them why it was decided so; 0 keeps them for good."
+            ),
+            .init(
+                "concord.apps",
+                .list(
+                    .message([
+                        .init("appId", .text(bytesMax: 256)), .init("bundleId", .text(bytesMax: 256)),
+                        .init("packageName", .text(bytesMax: 256)),
+                        .init("sha1Certs", .list(.text(bytesMax: 128), countMax: 20)),
+                        .init("clientId", .text(bytesMax: 256)), .init("teamId", .text(bytesMax: 64)),
+                        .init("appStoreId", .text(bytesMax: 64)),
+                        .init("sha256Certs", .list(.text(bytesMax: 128), countMax: 20)),
+                    ]),
+                    countMax: 100
+                ),
+                "Native apps that a sign-in on a provider's page may lead back to, and that links in mails may open."
+            ),
+            .init("concord.linkDomains", .list(.domain, countMax: 100), "Hosts whose links open the app."),
+            .init(
+                "concord.sms.codeSeconds",
+                .integer(Lifetimes.phoneCodeSecondsBounds),
+                .integer(Lifetimes.phoneCodeSeconds),
+                "How long a code sent to a phone lives."
+            ),
+            .init(
+                "concord.sms.windowSeconds",
+                .integer(Lifetimes.messageWindowSecondsBounds),
+                .integer(Lifetimes.messageWindowSeconds),
+                "For how long another request for a number is answered with the message that was sent."
+            ),
+        ] + messageLimits + [
+            codeLifetime(.passwordReset),
+            codeLifetime(.emailSignIn),
+            codeLifetime(.verifyEmail),
+            codeLifetime(.verifyAndChangeEmail),
+            codeLifetime(.recoverEmail),
+        ]
+
+    private static let messageLimits = MessageLimits.all.map { name, limit in
+        let whom =
+            switch limit.scope {
+            case .number: "one number"
+            case .address: "one network address"
+            case .project: "the whole project"
+            }
+        return ProjectConfigField(
+            "concord.sms.\(name)",
+            .integer(0...1_000_000_000),
+            .integer(limit.countMax),
+            "Messages with codes for \(whom) in \(limit.windowSeconds) seconds; 0: as many as are asked for."
+        )
+    }
 
     private static func codeLifetime(_ kind: EmailCodeRecord.Kind) -> ProjectConfigField {
         ProjectConfigField(

@@ -17,7 +17,22 @@ package struct ProjectSettings: Sendable, Hashable {
     package let authorizedDomains: [String]
     /// Domains whose links open the app, in lower case; the first unless a request names another.
     package let linkDomains: [String]
+    /// Native apps that browsers may be sent back to.
+    package let apps: [RegisteredApp]
+    /// Fictional numbers, each with its code.
+    package let testPhoneNumbers: [PhoneNumber: String]
+    /// Where messages go.
+    let messageRegions: MessageRegions
+    /// How long a code sent to a number lives.
+    let phoneCodeSeconds: Int64
+    /// For how long a number is sent no second message.
+    let messageWindowSeconds: Int64
+    let messageLimits: [MessageLimit]
+    /// What messages say instead of the text in the language asked for.
+    let messageTemplate: String?
     private let codeSeconds: [EmailCodeRecord.Kind: Int64]
+    /// What the app is called; `nil` where nobody said.
+    package let displayName: String?
     /// The language of mails where a request asks for none: a BCP 47 tag.
     package let defaultLocale: String
     /// The stored settings, for answers that show them.
@@ -45,6 +60,7 @@ package struct ProjectSettings: Sendable, Hashable {
         policy.protectsEmailEnumeration = isOn("emailPrivacyConfig", "enableImprovedEmailPrivacy")
         policy.allowsPasswordSignIn = isOn("signIn", "email", "enabled")
         policy.allowsEmailLinkSignIn = policy.allowsPasswordSignIn && !isOn("signIn", "email", "passwordRequired")
+        policy.allowsPhoneSignIn = isOn("signIn", "phoneNumber", "enabled")
         policy.allowsAnonymousSignUp = isOn("signIn", "anonymous", "enabled")
         policy.allowsClientSignUp = !isOn("client", "permissions", "disabledUserSignup")
         policy.allowsClientDeletion = !isOn("client", "permissions", "disabledUserDeletion")
@@ -62,11 +78,30 @@ package struct ProjectSettings: Sendable, Hashable {
             ?? Self.authorizedDomainsByDefault(projectID: projectID)
         self.linkDomains =
             value(["concord", "linkDomains"])?.array?.compactMap { $0.string?.lowercased() } ?? []
+        self.apps = value(["concord", "apps"])?.array?.map(RegisteredApp.init) ?? []
+        let fictional = value(["signIn", "phoneNumber", "testPhoneNumbers"])?.object ?? [:]
+        self.testPhoneNumbers = Dictionary(
+            fictional.compactMap { number, code in
+                PhoneNumber(number).flatMap { number in code.string.map { (number, $0) } }
+            },
+            uniquingKeysWith: { first, _ in first }
+        )
+        self.messageRegions = MessageRegions(stored: stored["smsRegionConfig"])
+        self.phoneCodeSeconds = value(["concord", "sms", "codeSeconds"])?.integer ?? Lifetimes.phoneCodeSeconds
+        self.messageWindowSeconds =
+            value(["concord", "sms", "windowSeconds"])?.integer ?? Lifetimes.messageWindowSeconds
+        self.messageLimits = MessageLimits.all.compactMap { name, limit in
+            var limit = limit
+            limit.countMax = value(["concord", "sms", name])?.integer ?? limit.countMax
+            return limit.countMax > 0 ? limit : nil
+        }
+        self.messageTemplate = stored["notification"]?["sendSms"]?["smsTemplate"]?["content"]?.string
         self.codeSeconds = Dictionary(
             uniqueKeysWithValues: EmailCodeRecord.Kind.allCases.map { kind in
                 (kind, value(["concord", "codeLifetimes", kind.rawValue])?.integer ?? Lifetimes.codeSeconds(kind))
             }
         )
+        self.displayName = value(["concord", "displayName"])?.string.flatMap { $0.isEmpty ? nil : $0 }
         self.defaultLocale = value(["notification", "defaultLocale"])?.string ?? "en"
         self.passwordPolicy = PasswordPolicy(stored: stored["passwordPolicyConfig"])
     }
@@ -93,5 +128,12 @@ package struct ProjectSettings: Sendable, Hashable {
             "allowDuplicateEmails": .bool(false),
         ]),
         "emailPrivacyConfig": .object(["enableImprovedEmailPrivacy": .bool(false)]),
+        // Each request sends a message of its own, as many as a test suite asks for.
+        "concord": .object([
+            "sms": .object(
+                Dictionary(uniqueKeysWithValues: MessageLimits.all.map { ($0.name, JSONValue.integer(0)) })
+                    .merging(["windowSeconds": .integer(0)]) { first, _ in first }
+            )
+        ]),
     ])
 }

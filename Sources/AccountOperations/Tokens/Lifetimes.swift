@@ -27,6 +27,20 @@ package enum Lifetimes {
     static let decisionDays: Int64 = 400
     static let decisionDaysBounds: ClosedRange<Int64> = 0...36_500
 
+    /// How long a sign-in on a provider's own page may take, signing up there included.
+    static let providerFlowSeconds: Int64 = 3600
+
+    /// How long a code sent to a number lives, unless the project says otherwise (`spec/05` B4).
+    static let phoneCodeSeconds: Int64 = 600
+    static let phoneCodeSecondsBounds: ClosedRange<Int64> = 60...3600
+
+    /// For how long a number is sent no second message, unless the project says otherwise (seed S24).
+    static let messageWindowSeconds: Int64 = 30
+    static let messageWindowSecondsBounds: ClosedRange<Int64> = 0...600
+
+    /// How long a number that was another account's need not be shown again (`spec/05` B6).
+    static let temporaryProofSeconds: Int64 = 3600
+
     /// How long the answer to a request that may be repeated is kept.
     static let keptAnswerSeconds: Int64 = 86_400
 

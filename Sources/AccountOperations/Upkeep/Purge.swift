@@ -78,10 +78,14 @@ package struct Purge: Sendable {
     private func cutoff(of kind: AccountStore.Purgeable, at now: Timestamp) -> Timestamp? {
         switch kind {
         // Somebody may still ask, and be told that it is over.
-        case .conflicts, .codes, .messages, .finishedMessages, .webhookMessages: now.adding(seconds: -keepSeconds)
+        case .conflicts, .codes, .phoneVerifications, .messages, .finishedMessages, .webhookMessages:
+            now.adding(seconds: -keepSeconds)
         // A count that is forgotten counts no more, nor does a mail whose place is free; a key that is published no more is
-        // only a risk; an answer that is over is told to nobody; a method that is gone is kept by nobody.
-        case .passwordAttempts, .signingKeys, .keptAnswers, .quarantinedMethods, .proofMails: now
+        // only a risk; an answer that is over is told to nobody; a method that is gone is kept by nobody; a sign-in that
+        // is over is like one that never began.
+        case .passwordAttempts, .signingKeys, .keptAnswers, .quarantinedMethods, .proofMails, .providerFlows,
+            .messageCounts:
+            now
         case .events: project.settings.eventRetentionSeconds.map { now.adding(seconds: -$0) }
         }
     }

@@ -12,6 +12,8 @@ package struct WebhookDeliveries: Sendable {
     package static let concurrencyMax = 16
     /// How long a claim holds: twice what sending may take at most (`limits.provider_call_timeout`).
     package static let claimSeconds: Int64 = 120
+    /// An endpoint that has failed for longer is sent nothing any more: five days.
+    package static let failingSecondsMax: Int64 = 5 * 86_400
 
     private let store: AccountStore
     private let sealer: Sealer
@@ -67,7 +69,7 @@ package struct WebhookDeliveries: Sendable {
             attempt,
             status: status,
             isGone: status == 410,
-            failingSecondsMax: WebhookRetries.failingSecondsMax,
+            failingSecondsMax: Self.failingSecondsMax,
             at: now
         )
         metrics.webhookAttempted(attempt)
@@ -75,10 +77,8 @@ package struct WebhookDeliveries: Sendable {
 
     private func attempt(_ message: WebhookMessageRecord, status: Int?, at now: Timestamp) -> WebhookAttempt {
         if let status, (200..<300).contains(status) { return .delivered }
-        let bytes = effects.randomBytes(2)
-        let jitter = Double(UInt16(bytes[0]) << 8 | UInt16(bytes[1])) / Double(UInt16.max)
         guard status != 410,
-            let pause = WebhookRetries.pauseSeconds(after: Int(message.attempts), jitter: jitter)
+            let pause = RetrySchedule.webhooks.pauseSeconds(after: Int(message.attempts), jitter: effects.jitter())
         else { return .givenUp }
         return .retry(at: now.adding(seconds: pause))
     }

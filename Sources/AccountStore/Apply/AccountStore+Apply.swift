@@ -85,7 +85,7 @@ extension PostgresError {
             return true
         case .notNullViolation:
             // The columns that a stale writer sets to NULL.
-            return column == "version" || column == "state"
+            return column == "version" || column == "state" || column == "messages"
         default:
             return false
         }

@@ -73,14 +73,14 @@ extension AccountEvent.Kind {
 }
 
 extension UserRecord {
-    /// The ways in, and whom each stands for at its provider: another subject is another method.
+    /// The ways in, and whom each stands for at its provider: another subject, or another number, is another method.
     fileprivate var methodOwners: [SignInMethod: String] {
         var owners: [SignInMethod: String] = [:]
         for method in account.signInMethods {
-            if case .provider(let provider) = method {
-                owners[method] = linkedProviders[provider]?.identity.subject
-            } else {
-                owners[method] = ""
+            switch method {
+            case .provider(let provider): owners[method] = linkedProviders[provider]?.identity.subject
+            case .phone: owners[method] = phoneNumber?.rawValue
+            case .password, .emailLink: owners[method] = ""
             }
         }
         return owners

@@ -70,6 +70,7 @@ extension LinkPolicy {
         ("emailLinkSignIn", \.allowsEmailLinkSignIn),
         ("anonymousSignUp", \.allowsAnonymousSignUp),
         ("clientSignUp", \.allowsClientSignUp),
+        ("phoneSignIn", \.allowsPhoneSignIn),
         ("secondFactors", \.requiresEnrolledSecondFactors),
         ("resetUnlinksProviders", \.passwordResetUnlinksProviders),
         ("keepsLastMethod", \.keepsLastSignInMethod),
@@ -97,7 +98,9 @@ extension LinkPolicy {
         self.init()
         self.version = version
         for (name, path) in Self.switches {
-            guard let isOn = value[name]?.bool else { return nil }
+            // What an older version kept nobody could sign in by a number.
+            let absent: Bool? = path == \.allowsPhoneSignIn ? false : nil
+            guard let isOn = value[name]?.bool ?? absent else { return nil }
             self[keyPath: path] = isOn
         }
         if let name = value["emailTrust"]?.string {

@@ -111,6 +111,14 @@ extension SignInQuestion {
                 isSessionRecent: isSessionRecent,
                 secondFactorProvenBy: prover
             )
+        case .phone(let number, let owner, let target, let operation, let proof):
+            .phone(
+                number: names.number(number),
+                owner: owner.map(names.account),
+                target: target.map(names.account),
+                operation: operation,
+                shownBy: proof
+            )
         case .password(let owner, let isLocked, let passwordMatches, let prover):
             .password(
                 owner: owner.map(names.account),

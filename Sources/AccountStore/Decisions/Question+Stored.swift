@@ -30,6 +30,13 @@ extension Question {
             writer.field("target", target)
             writer.field("sessionRecent", isSessionRecent)
             writer.field("secondFactorProvenBy", prover?.rawValue)
+        case .signIn(.phone(let number, let owner, let target, let operation, let proof)):
+            writer.field("question", "signInWithPhone")
+            writer.field("phone", number.rawValue)
+            writer.field("owner", owner)
+            writer.field("target", target)
+            writer.field("operation", operation.rawValue)
+            writer.field("shownBy", proof.rawValue)
         case .signIn(.password(let owner, let isLocked, let passwordMatches, let prover)):
             writer.field("question", "signInWithPassword")
             writer.field("owner", owner)
@@ -159,6 +166,20 @@ extension Question {
                     target: account("target"),
                     isSessionRecent: isTrue("sessionRecent"),
                     secondFactorProvenBy: prover
+                )
+            )
+        case "signInWithPhone":
+            guard let number = value["phone"]?.string.flatMap({ PhoneNumber($0) }),
+                let operation = value["operation"]?.string.flatMap(PhoneOperation.init(rawValue:)),
+                let proof = value["shownBy"]?.string.flatMap(PhoneProof.init(rawValue:))
+            else { return nil }
+            self = .signIn(
+                .phone(
+                    number: number,
+                    owner: account("owner"),
+                    target: account("target"),
+                    operation: operation,
+                    shownBy: proof
                 )
             )
         case "signInWithPassword":

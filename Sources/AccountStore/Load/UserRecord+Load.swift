@@ -96,20 +96,28 @@ extension AccountStore {
         return facts
     }
 
-    /// A session and its user. One round trip; two where the user has changed since it was last read. Either is `nil`
-    /// when it does not exist.
+    /// A session and its user. One round trip; two where the user has changed since it was last read, or the session is
+    /// gone. Either is `nil` when it does not exist.
     package func session(
         _ id: [UInt8],
         of user: UserID,
         tenant: TenantID
     ) async throws(PostgresError) -> (session: SessionRecord?, user: UserRecord?) {
-        let session = SessionRow.lookup(id, of: user, tenant: tenant)
-        guard let known = known.user(user, tenant: tenant) else {
-            let (sessions, users) = try await client.read(session, UserRow.lookup(user, tenant: tenant))
-            return (sessions.first?.record, remembered(users))
+        let lookup = SessionRow.lookup(id, of: user, tenant: tenant)
+        let session: SessionRecord?
+        var record: UserRecord?
+        if let known = known.user(user, tenant: tenant) {
+            let (sessions, stamps) = try await client.read(lookup, UserStampRow.lookup(user, tenant: tenant))
+            session = sessions.first?.record
+            record = try await self.user(known, asOf: stamps.first)
+        } else {
+            let (sessions, users) = try await client.read(lookup, UserRow.lookup(user, tenant: tenant))
+            session = sessions.first?.record
+            record = remembered(users)
         }
-        let (sessions, stamps) = try await client.read(session, UserStampRow.lookup(user, tenant: tenant))
-        return (sessions.first?.record, try await self.user(known, asOf: stamps.first))
+        // The session may have been read after the user: one that went with its user's deletion has not merely ended.
+        if session == nil, record != nil { record = try await self.user(user, tenant: tenant) }
+        return (session, record)
     }
 }
 

@@ -6,6 +6,17 @@ package struct OutboxMessage: Sendable, Hashable {
     /// The way out.
     package enum Kind: String, Sendable, CaseIterable {
         case mail
+        case sms
+    }
+
+    /// What has become of it.
+    package enum State: String, Sendable, CaseIterable {
+        case pending
+        case sent
+        /// Given up. What it says is kept until it expires, so that it can be sent after all.
+        case failed
+        /// Never meant to be sent.
+        case withheld
     }
 
     package var tenant: TenantID
@@ -34,6 +45,86 @@ package struct OutboxMessage: Sendable, Hashable {
     }
 }
 
+/// A message that one worker has taken to send it. Nobody else takes it before `leasedUntil`.
+package struct ClaimedMessage: Sendable, Hashable {
+    package let tenant: TenantID
+    package let id: PostgresUUID
+    package let sealedPayload: [UInt8]
+    package let createdAt: Timestamp
+    package let expiresAt: Timestamp
+    /// Attempts begun, this one included.
+    package let attempts: Int32
+    /// Names the claim: each is over later than the one before.
+    package let leasedUntil: Timestamp
+}
+
+extension ClaimedMessage: RowDecodable {
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        tenant = TenantID(try row.next(String.self))
+        id = try row.next(PostgresUUID.self)
+        sealedPayload = try row.next(Bytes.self)
+        createdAt = try row.timestamp()
+        expiresAt = try row.timestamp()
+        attempts = try row.next(Int32.self)
+        leasedUntil = try row.timestamp()
+    }
+}
+
+/// What came of an attempt. A reason is 1 to 64 printable ASCII characters and tells nothing of recipient or content.
+package enum MessageAttempt: Sendable, Hashable {
+    case delivered
+    case retry(at: Timestamp, reason: String)
+    case givenUp(reason: String)
+    /// Its time was over before anybody took it. Nothing of it is kept.
+    case expired
+}
+
+/// A message as operators see it. Its content is sealed.
+package struct OutboxEntry: Sendable, Hashable {
+    package let tenant: TenantID
+    package let id: PostgresUUID
+    package let kind: OutboxMessage.Kind
+    package let state: OutboxMessage.State
+    /// `nil` once it was sent or has expired.
+    package let sealedPayload: [UInt8]?
+    package let createdAt: Timestamp
+    package let expiresAt: Timestamp
+    package let attempts: Int32
+    /// While it is pending; while somebody is sending it, when another may try.
+    package let nextAttemptAt: Timestamp
+    /// Why the last attempt failed.
+    package let reason: String?
+}
+
+extension OutboxEntry: RowDecodable {
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        tenant = TenantID(try row.next(String.self))
+        id = try row.next(PostgresUUID.self)
+        kind = try row.parsed("outbox.kind", OutboxMessage.Kind.init(rawValue:))
+        state = try row.parsed("outbox.state", OutboxMessage.State.init(rawValue:))
+        sealedPayload = try row.next([UInt8]?.self)
+        createdAt = try row.timestamp()
+        expiresAt = try row.timestamp()
+        attempts = try row.next(Int32.self)
+        nextAttemptAt = try row.timestamp()
+        reason = try row.next(String?.self)
+    }
+}
+
+/// How much waits to be sent by one way out.
+package struct WaitingMessages: Sendable, Hashable {
+    package let count: Int64
+    /// When the oldest was written; `nil` where none waits.
+    package let oldest: Timestamp?
+}
+
+extension WaitingMessages: RowDecodable {
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        count = try row.next(Int64.self)
+        oldest = try row.optionalTimestamp()
+    }
+}
+
 /// A message that waits to be sent.
 struct OutboxRow: RowDecodable {
     let id: PostgresUUID
@@ -55,15 +146,103 @@ struct OutboxRow: RowDecodable {
         )
     }
 
-    /// How many messages wait, counted up to `countMax`.
-    static func waitingCount(_ kind: OutboxMessage.Kind, countMax: Int64) -> Query<CountRow> {
+    /// How many messages wait, counted up to `countMax`, and since when the oldest does.
+    static func waiting(_ kind: OutboxMessage.Kind, countMax: Int64) -> Query<WaitingMessages> {
         Query(
             """
-            SELECT count(*) FROM (
-                SELECT 1 FROM outbox WHERE state = 'pending' AND kind = \(kind.rawValue) LIMIT \(countMax)
+            SELECT count(*), min(created_at) FROM (
+                SELECT created_at FROM outbox WHERE state = 'pending' AND kind = \(kind.rawValue)
+                ORDER BY created_at LIMIT \(countMax)
             ) AS waiting
             """
         )
+    }
+
+    /// Takes at most `countMax` messages that are due, and keeps the others' hands off them until `until`.
+    static func claim(_ kind: OutboxMessage.Kind, at now: Timestamp, until: Timestamp, countMax: Int64) -> SQL {
+        """
+        WITH due AS (
+            SELECT tenant_id, message_id FROM outbox
+            WHERE state = 'pending' AND kind = \(kind.rawValue) AND next_attempt_at <= \(now.stored)
+            ORDER BY next_attempt_at LIMIT \(countMax) FOR UPDATE SKIP LOCKED
+        )
+        UPDATE outbox AS m SET attempts = m.attempts + 1, next_attempt_at = \(until.stored)
+        FROM due WHERE m.tenant_id = due.tenant_id AND m.message_id = due.message_id
+        RETURNING m.tenant_id, m.message_id, m.sealed_payload, m.created_at, m.expires_at, m.attempts, m.next_attempt_at
+        """
+    }
+
+    /// Marks a message as sent and forgets what it said. Whoever else has taken it since was too late.
+    static func markSent(_ message: ClaimedMessage) -> SQL {
+        """
+        UPDATE outbox SET state = 'sent', sealed_payload = NULL, reason = NULL
+        WHERE tenant_id = \(message.tenant.rawValue) AND message_id = \(message.id) AND state = 'pending'
+        """
+    }
+
+    /// Puts a message off, unless another has taken it since.
+    static func postpone(_ message: ClaimedMessage, until: Timestamp, reason: String) -> SQL {
+        """
+        UPDATE outbox SET next_attempt_at = \(until.stored), reason = \(reason)
+        WHERE tenant_id = \(message.tenant.rawValue) AND message_id = \(message.id) AND state = 'pending'
+            AND next_attempt_at = \(message.leasedUntil.stored)
+        """
+    }
+
+    /// Gives a message up, unless another has taken it since.
+    static func giveUp(_ message: ClaimedMessage, reason: String, keepsContent: Bool) -> SQL {
+        """
+        UPDATE outbox SET state = 'failed', reason = \(reason),
+            sealed_payload = CASE WHEN \(keepsContent) THEN sealed_payload END
+        WHERE tenant_id = \(message.tenant.rawValue) AND message_id = \(message.id) AND state = 'pending'
+            AND next_attempt_at = \(message.leasedUntil.stored)
+        """
+    }
+
+    /// Gives back what was taken and not tried, as if it had not been taken.
+    static func release(
+        tenants: [String],
+        ids: [PostgresUUID],
+        leasedUntil: [PostgresTimestamp],
+        until: Timestamp,
+        reason: String?
+    ) -> SQL {
+        """
+        UPDATE outbox AS m SET attempts = m.attempts - 1, next_attempt_at = \(until.stored),
+            reason = coalesce(\(reason), m.reason)
+        FROM unnest(\(tenants), \(ids), \(leasedUntil)) AS taken (tenant_id, message_id, leased_until)
+        WHERE m.tenant_id = taken.tenant_id AND m.message_id = taken.message_id AND m.state = 'pending'
+            AND m.next_attempt_at = taken.leased_until
+        """
+    }
+
+    private static let entryColumns: SQL = """
+        tenant_id, message_id, kind, state, sealed_payload, created_at, expires_at, attempts, next_attempt_at, reason
+        """
+
+    /// The oldest `countMax` messages in a state, the oldest first.
+    static func entries(_ state: OutboxMessage.State, countMax: Int64) -> Query<OutboxEntry> {
+        Query(
+            """
+            SELECT \(entryColumns) FROM outbox WHERE state = \(state.rawValue)
+            ORDER BY created_at, message_id LIMIT \(countMax)
+            """
+        )
+    }
+
+    /// Has messages that were given up sent after all, unless they have expired: at most `countMax` of those named, or of
+    /// all where none is.
+    static func retry(_ ids: [PostgresUUID]?, at now: Timestamp, countMax: Int64) -> SQL {
+        """
+        WITH given_up AS (
+            SELECT tenant_id, message_id FROM outbox
+            WHERE state = 'failed' AND sealed_payload IS NOT NULL AND expires_at > \(now.stored)
+                AND (\(ids == nil) OR message_id = ANY (\(ids ?? [])))
+            ORDER BY created_at LIMIT \(countMax) FOR UPDATE SKIP LOCKED
+        )
+        UPDATE outbox AS m SET state = 'pending', attempts = 0, next_attempt_at = \(now.stored)
+        FROM given_up WHERE m.tenant_id = given_up.tenant_id AND m.message_id = given_up.message_id
+        """
     }
 
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
@@ -75,11 +254,12 @@ struct OutboxRow: RowDecodable {
         """
     }
 
-    /// Those that are pending no more and were written before `cutoff`.
+    /// Those that were sent, or never meant to be, and were written before `cutoff`. What was given up stays until it has
+    /// expired.
     static func deleteFinished(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM outbox WHERE (tenant_id, message_id) IN (
-            SELECT tenant_id, message_id FROM outbox WHERE state <> 'pending' AND created_at <= \(cutoff.stored)
+            SELECT tenant_id, message_id FROM outbox WHERE state IN ('sent', 'withheld') AND created_at <= \(cutoff.stored)
             ORDER BY created_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
@@ -114,11 +294,12 @@ struct CountRow: RowDecodable {
 
 extension AccountStore {
     /// How many messages of all tenants wait to be sent, counted up to `countMax`. One round trip.
-    package func waitingMessageCount(
+    package func waitingMessages(
         _ kind: OutboxMessage.Kind,
         countMax: Int64
-    ) async throws(PostgresError) -> Int64 {
-        try await client.read(OutboxRow.waitingCount(kind, countMax: countMax)).first?.count ?? 0
+    ) async throws(PostgresError) -> WaitingMessages {
+        try await client.read(OutboxRow.waiting(kind, countMax: countMax)).first
+            ?? WaitingMessages(count: 0, oldest: nil)
     }
 
     /// The newest `countMax` messages that wait to be sent, still sealed, the oldest first. One round trip.
@@ -129,5 +310,72 @@ extension AccountStore {
     ) async throws(PostgresError) -> [(id: PostgresUUID, sealedPayload: [UInt8])] {
         try await client.read(OutboxRow.newest(kind, countMax: countMax, tenant: tenant)).reversed()
             .map { ($0.id, $0.sealedPayload) }
+    }
+
+    /// Takes messages that are due, the longest due first, and keeps other workers' hands off them until `until`.
+    ///
+    /// Those that have expired are among them: they are to be ended.
+    package func claimMessages(
+        _ kind: OutboxMessage.Kind,
+        at now: Timestamp,
+        until: Timestamp,
+        countMax: Int
+    ) async throws(PostgresError) -> [ClaimedMessage] {
+        var batch = WriteBatch("outbox-claim")
+        batch.append(OutboxRow.claim(kind, at: now, until: until, countMax: Int64(countMax)))
+        return try await client.write(batch).rows(0)
+    }
+
+    /// Keeps what came of an attempt. Nothing but a delivery counts once another worker has taken the message.
+    package func finish(_ message: ClaimedMessage, _ attempt: MessageAttempt) async throws(PostgresError) {
+        var batch = WriteBatch("outbox-finish")
+        switch attempt {
+        case .delivered: batch.append(OutboxRow.markSent(message))
+        case .retry(let time, let reason): batch.append(OutboxRow.postpone(message, until: time, reason: reason))
+        case .givenUp(let reason): batch.append(OutboxRow.giveUp(message, reason: reason, keepsContent: true))
+        case .expired: batch.append(OutboxRow.giveUp(message, reason: "expired", keepsContent: false))
+        }
+        _ = try await client.write(batch)
+    }
+
+    /// Gives messages back that were not tried, for whoever comes from `until` on: no attempt is counted.
+    ///
+    /// `reason`: why; `nil` leaves what is known.
+    package func release(
+        _ messages: [ClaimedMessage],
+        until: Timestamp,
+        reason: String?
+    ) async throws(PostgresError) {
+        var batch = WriteBatch("outbox-release")
+        batch.append(
+            OutboxRow.release(
+                tenants: messages.map(\.tenant.rawValue),
+                ids: messages.map(\.id),
+                leasedUntil: messages.map(\.leasedUntil.stored),
+                until: until,
+                reason: reason
+            )
+        )
+        _ = try await client.write(batch)
+    }
+
+    /// The oldest `countMax` messages of all tenants in a state, the oldest first.
+    package func outboxEntries(
+        _ state: OutboxMessage.State,
+        countMax: Int
+    ) async throws(PostgresError) -> [OutboxEntry] {
+        try await client.read(OutboxRow.entries(state, countMax: Int64(countMax)))
+    }
+
+    /// Has messages that were given up sent after all: at most `countMax` of those named, or of all where `ids` is `nil`.
+    /// - Returns: how many. None of those that have expired.
+    package func retryMessages(
+        _ ids: [PostgresUUID]?,
+        at now: Timestamp,
+        countMax: Int
+    ) async throws(PostgresError) -> Int {
+        var batch = WriteBatch("outbox-retry")
+        batch.append(OutboxRow.retry(ids, at: now, countMax: Int64(countMax)))
+        return try await client.write(batch).affectedRows(0)
     }
 }

@@ -1,4 +1,5 @@
 package import AccountLinking
+import JSON
 package import Postgres
 
 /// An identity provider as an administrator registered it (`spec/01` §7). Secrets stay sealed in here.
@@ -16,6 +17,8 @@ package struct ProviderConfigRecord: Sendable, Hashable {
     package var appleTeamID: String?
     package var appleKeyID: String?
     package var sealedAppleKey: [UInt8]?
+    /// Where the provider is reached, by the name of the address, where that is not where everybody reaches it.
+    package var addresses: [String: String] = [:]
 
     package init(provider: ProviderID, isEnabled: Bool) {
         self.provider = provider
@@ -24,6 +27,10 @@ package struct ProviderConfigRecord: Sendable, Hashable {
         self.acceptsAuthorizationCodes = false
         self.appleBundleIDs = []
     }
+}
+
+extension ProviderConfigRecord {
+    fileprivate var storedAddresses: JSONText { JSONText(JSONValue.object(addresses.mapValues(JSONValue.string)).text) }
 }
 
 struct ProviderConfigRow: RowDecodable {
@@ -44,6 +51,7 @@ struct ProviderConfigRow: RowDecodable {
         record.appleTeamID = try row.next(String?.self)
         record.appleKeyID = try row.next(String?.self)
         record.sealedAppleKey = try row.next([UInt8]?.self)
+        record.addresses = try row.optionalJSON("provider_configs.addresses")?.object?.compactMapValues(\.string) ?? [:]
         self.record = record
     }
 
@@ -51,7 +59,7 @@ struct ProviderConfigRow: RowDecodable {
         Query(
             """
             SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
-                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key
+                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses
             FROM provider_configs WHERE tenant_id = \(tenant.rawValue) ORDER BY provider_id
             """
         )
@@ -62,7 +70,7 @@ struct ProviderConfigRow: RowDecodable {
         Query(
             """
             SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
-                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key
+                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses
             FROM provider_configs
             WHERE tenant_id = \(tenant.rawValue) AND provider_id = \(provider.rawValue) FOR UPDATE
             """
@@ -74,11 +82,11 @@ struct ProviderConfigRow: RowDecodable {
         """
         INSERT INTO provider_configs (tenant_id, provider_id, enabled, display_name, client_id, sealed_client_secret,
             issuer, accepts_id_token, accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key,
-            created_at, updated_at)
+            addresses, created_at, updated_at)
         VALUES (\(tenant.rawValue), \(record.provider.rawValue), \(record.isEnabled), \(record.displayName),
             \(record.clientID), \(record.sealedClientSecret), \(record.issuer), \(record.acceptsIDTokens),
             \(record.acceptsAuthorizationCodes), \(record.appleBundleIDs), \(record.appleTeamID),
-            \(record.appleKeyID), \(record.sealedAppleKey), \(now.stored), \(now.stored))
+            \(record.appleKeyID), \(record.sealedAppleKey), \(record.storedAddresses), \(now.stored), \(now.stored))
         """
     }
 
@@ -89,7 +97,7 @@ struct ProviderConfigRow: RowDecodable {
             issuer = \(record.issuer), accepts_id_token = \(record.acceptsIDTokens),
             accepts_code = \(record.acceptsAuthorizationCodes), apple_bundle_ids = \(record.appleBundleIDs),
             apple_team_id = \(record.appleTeamID), apple_key_id = \(record.appleKeyID),
-            sealed_apple_key = \(record.sealedAppleKey), updated_at = \(now.stored)
+            sealed_apple_key = \(record.sealedAppleKey), addresses = \(record.storedAddresses), updated_at = \(now.stored)
         WHERE tenant_id = \(tenant.rawValue) AND provider_id = \(record.provider.rawValue)
         """
     }
@@ -155,6 +163,54 @@ extension AccountStore {
                 try tx.execute(ProviderConfigRow.update(record, tenant: tenant, at: now))
             }
             return result
+        }
+    }
+
+    /// Changes several registrations at once, or none of them, under locks: of two such changes at once the second sees
+    /// the first.
+    ///
+    /// `change` is told which of `providers` are registered now, and whether any account is linked to an identity of
+    /// theirs; it gives the registrations to write, new ones among them, and an output. What it throws ends the change
+    /// without a trace, and is the result. It may run again.
+    package func changeProviderConfigs<Output: Sendable>(
+        _ providers: Set<ProviderID>,
+        tenant: TenantID,
+        at now: Timestamp,
+        _ change:
+            @escaping @Sendable ([(present: ProviderConfigRecord, isInUse: Bool)]) throws -> (
+                written: [ProviderConfigRecord], output: Output
+            )
+    ) async throws(PostgresError) -> Result<Output, any Error> {
+        // In one order, so that two of them do not wait for each other.
+        let ordered = providers.sorted { $0.rawValue < $1.rawValue }
+        func once() async throws(PostgresError) -> Result<Output, any Error> {
+            try await client.transaction("provider-configs-change") { tx throws(PostgresError) in
+                var present: [(present: ProviderConfigRecord, isInUse: Bool)] = []
+                for provider in ordered {
+                    guard let record = try tx.fetch(ProviderConfigRow.locked(provider, tenant: tenant)).first?.record
+                    else { continue }
+                    let linked = try tx.fetch(IdentifierRow.anyFederated(of: provider, tenant: tenant))
+                    present.append((record, !linked.isEmpty))
+                }
+                let result = Result { try change(present) }
+                guard case .success(let changes) = result else { return result.map(\.output) }
+                let registered = Set(present.map(\.present.provider))
+                for record in changes.written.sorted(by: { $0.provider.rawValue < $1.provider.rawValue }) {
+                    let isNew = !registered.contains(record.provider)
+                    try tx.execute(
+                        isNew
+                            ? ProviderConfigRow.insert(record, tenant: tenant, at: now)
+                            : ProviderConfigRow.update(record, tenant: tenant, at: now)
+                    )
+                }
+                return .success(changes.output)
+            }
+        }
+        do {
+            return try await once()
+        } catch  where error.sqlState == .uniqueViolation {
+            // Somebody registered one of them meanwhile; it is there to be locked now.
+            return try await once()
         }
     }
 

@@ -88,8 +88,8 @@ struct WebhookMessageRow: RowDecodable {
         )
     }
 
-    /// The same for a method that was linked. A provider whose very identity was suspended is back. The identity has to be
-    /// linked already, and what is suspended still be there.
+    /// The same for a method that was linked. A provider whose very identity was suspended is back, and so is a number. They
+    /// have to be the account's already, and what is suspended still be there.
     static func insertLinked(
         _ announcement: Announcement,
         id: PostgresUUID,
@@ -99,10 +99,13 @@ struct WebhookMessageRow: RowDecodable {
         at now: Timestamp
     ) -> SQL {
         let type: SQL = """
-            CASE WHEN EXISTS (SELECT 1 FROM quarantined_methods AS q JOIN linked_providers AS l
+            CASE WHEN EXISTS (SELECT 1 FROM quarantined_methods AS q
+                JOIN users AS u ON u.tenant_id = q.tenant_id AND u.user_id = q.user_id
+                LEFT JOIN linked_providers AS l
                     ON l.tenant_id = q.tenant_id AND l.user_id = q.user_id AND l.provider_id = q.method
                 WHERE q.tenant_id = \(tenant.rawValue) AND q.user_id = \(user.rawValue)
-                    AND q.method = \(announcement.method.name) AND q.subject = l.subject AND q.expires_at > \(now.stored))
+                    AND q.method = \(announcement.method.name) AND q.expires_at > \(now.stored)
+                    AND q.subject = CASE WHEN q.method = 'phone' THEN u.phone_number ELSE l.subject END)
             THEN \(Announcement.Kind.methodRestored.rawValue) ELSE \(announcement.kind.rawValue) END
             """
         return insert(announcement, type: type, id: id, rule: rule, of: user, tenant: tenant, at: now)

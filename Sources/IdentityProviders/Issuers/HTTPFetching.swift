@@ -1,4 +1,6 @@
-/// Fetches an issuer's documents. A port, so that tests can stand in for issuers.
+package import JSON
+
+/// Talks to providers. A port, so that tests can stand in for them.
 package protocol HTTPFetching: Sendable {
     /// Fetches the document at `address`.
     ///
@@ -12,6 +14,88 @@ package protocol HTTPFetching: Sendable {
         deadline: ContinuousClock.Instant
     ) async throws(ProviderUnavailable)
         -> HTTPDocument
+
+    /// Sends `request` and reads whatever is answered; a redirect is an answer like any other.
+    ///
+    /// Sent once: what a provider takes once, such as an authorization code, may be gone after an attempt that failed.
+    /// - Returns: an answer of any status, complete.
+    /// - Throws: `ProviderUnavailable` when there was none, also for an address that may not be reached.
+    func answer(
+        to request: ProviderRequest,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> ProviderAnswer
+}
+
+/// A request to one of a provider's endpoints.
+package struct ProviderRequest: Sendable, Hashable {
+    package enum Method: String, Sendable, Hashable {
+        case get = "GET"
+        case post = "POST"
+    }
+
+    package struct Field: Sendable, Hashable {
+        package var name: String
+        package var value: String
+
+        package init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package var method: Method
+    /// A URL, with its query.
+    package var address: String
+    package var fields: [Field]
+    package var body: [UInt8]
+
+    package init(_ method: Method, _ address: String, fields: [Field] = [], body: [UInt8] = []) {
+        self.method = method
+        self.address = address
+        self.fields = fields
+        self.body = body
+    }
+
+    /// A form (`application/x-www-form-urlencoded`) posted to `address`.
+    package static func form(
+        _ parameters: [(name: String, value: String)],
+        to address: String,
+        fields: [Field] = []
+    ) -> Self {
+        let type = Field(name: "content-type", value: "application/x-www-form-urlencoded")
+        return Self(.post, address, fields: [type] + fields, body: Array(PercentEncoding.form(parameters).utf8))
+    }
+
+    /// This request with one field more.
+    func adding(_ name: String, _ value: String) -> Self {
+        var copy = self
+        copy.fields.append(Field(name: name, value: value))
+        return copy
+    }
+}
+
+/// What a provider answered.
+package struct ProviderAnswer: Sendable, Hashable {
+    package var status: Int
+    package var body: [UInt8]
+
+    package init(status: Int, body: [UInt8]) {
+        self.status = status
+        self.body = body
+    }
+
+    package var isSuccess: Bool { (200..<300).contains(status) }
+
+    /// The answer as a JSON object; `nil` for anything else, whatever its media type says: not every provider names it.
+    package var json: JSONValue? {
+        guard let value, value.object != nil else { return nil }
+        return value
+    }
+
+    /// The same for an array.
+    package var jsonArray: [JSONValue]? { value?.array }
+
+    private var value: JSONValue? { try? JSONValue(parsing: body, depthMax: 16) }
 }
 
 /// A document and how long its origin says it stays good.

@@ -59,6 +59,22 @@ package struct IssuerHTTPClient: HTTPFetching {
         throw .redirected
     }
 
+    package func answer(
+        to request: ProviderRequest,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> ProviderAnswer {
+        var outgoing = HTTPClientRequest(url: request.address)
+        outgoing.method = request.method == .post ? .POST : .GET
+        outgoing.headers.add(name: "accept", value: "application/json")
+        for field in request.fields { outgoing.headers.replaceOrAdd(name: field.name, value: field.value) }
+        if request.method == .post { outgoing.body = .bytes(ByteBuffer(bytes: request.body)) }
+        let bodyBytesMax = limits.bodyBytesMax
+        return try await exchange(outgoing, with: try Target(request.address), deadline: deadline) { response in
+            let body = try await response.body.collect(upTo: bodyBytesMax)
+            return ProviderAnswer(status: Int(response.status.code), body: Array(body.readableBytesView))
+        }
+    }
+
     /// Posts `body`, within the same rules; a redirect is an answer like any other, and the answer's body is not read.
     /// - Returns: the status.
     /// - Throws: `ProviderUnavailable` when there was no answer.

@@ -1,9 +1,11 @@
 import JSON
 
-/// An issuer's algorithms and keys, as fetched at one instant.
+/// An issuer's algorithms and keys, and what it says about itself, as fetched at one instant.
 struct IssuerKeys: Sendable {
     let algorithms: Set<SignatureAlgorithm>
     let keys: [VerificationKey]
+    /// `nil` for an issuer that is known without discovery.
+    let metadata: IssuerMetadata?
     /// The shortest `max-age` any of the documents came with.
     let maxAgeSeconds: Int64?
 
@@ -21,18 +23,20 @@ struct IssuerKeys: Sendable {
     ) async throws(ProviderUnavailable) -> IssuerKeys {
         let address: String
         let algorithms: Set<SignatureAlgorithm>
+        var metadata: IssuerMetadata?
         var maxAgeSeconds: Int64?
         switch source.location {
         case .keySet(let known, let used):
             address = known
             algorithms = used
-        case .discovery(let place):
+        case .discovery(let place, let elsewhere):
             let document = try await http.document(at: place, deadline: deadline)
-            let metadata = try object(in: document)
-            guard metadata["issuer"] == .string(source.issuer) else { throw .issuerMismatch }
-            guard let keySet = metadata["jwks_uri"]?.string else { throw .malformedAnswer }
+            let statement = try object(in: document)
+            guard statement["issuer"] == .string(source.issuer) else { throw .issuerMismatch }
+            guard let keySet = elsewhere ?? statement["jwks_uri"]?.string else { throw .malformedAnswer }
             address = keySet
-            algorithms = self.algorithms(of: metadata)
+            algorithms = self.algorithms(of: statement)
+            metadata = IssuerMetadata(statement)
             maxAgeSeconds = document.maxAgeSeconds
         }
         guard !algorithms.isEmpty else { throw .noUsableKeys }
@@ -43,14 +47,15 @@ struct IssuerKeys: Sendable {
         return IssuerKeys(
             algorithms: algorithms,
             keys: keys,
+            metadata: metadata,
             maxAgeSeconds: [maxAgeSeconds, document.maxAgeSeconds].compactMap { $0 }.min()
         )
     }
 
     /// What the issuer signs ID tokens with, as far as it is allowed here; RS256 where it does not say, as OpenID
     /// Connect Core 1.0 §15.1 makes it everyone's minimum.
-    private static func algorithms(of metadata: JSONValue) -> Set<SignatureAlgorithm> {
-        guard let names = metadata["id_token_signing_alg_values_supported"]?.array else { return [.rs256] }
+    private static func algorithms(of statement: JSONValue) -> Set<SignatureAlgorithm> {
+        guard let names = statement["id_token_signing_alg_values_supported"]?.array else { return [.rs256] }
         return Set(names.compactMap { $0.string.flatMap(SignatureAlgorithm.init(rawValue:)) })
     }
 

@@ -1,7 +1,7 @@
 import AccountLinking
 package import Logging
 
-/// The keys of every issuer in use, kept in memory.
+/// The keys of every issuer in use, and what its discovery document says, kept in memory.
 ///
 /// Stated staleness: a key the issuer has withdrawn is accepted for as long as the issuer's `Cache-Control` says, at
 /// least 5 minutes and at most 24 hours, 1 hour where it says nothing; and for up to 24 hours after they were fetched
@@ -74,6 +74,12 @@ package actor JWKSCache {
         if let key = known.key(named: keyID, for: algorithm) { return .found(key) }
         let renewed = try await keysAfterUnknownKey(from: source, at: now)
         return renewed.key(named: keyID, for: algorithm).map(LookUp.found) ?? .unknownKey
+    }
+
+    /// What the issuer says about signing in there; `nil` for one that is known without discovery. As old as its keys.
+    /// - Throws: `ProviderUnavailable` when there is nothing young enough.
+    func metadata(from source: KeySource, at now: Timestamp) async throws(ProviderUnavailable) -> IssuerMetadata? {
+        try await keys(from: source, at: now).metadata
     }
 
     private func keys(from source: KeySource, at now: Timestamp) async throws(ProviderUnavailable) -> IssuerKeys {

@@ -1,4 +1,5 @@
 import AccountLinking
+import Crypto
 import JSON
 
 extension KnownIssuer {
@@ -8,8 +9,26 @@ extension KnownIssuer {
         provider: .apple,
         issuer: "https://appleid.apple.com",
         keySetURL: "https://appleid.apple.com/auth/keys",
-        nonceRule: .hashed
-    ) { verified, _, credential in
+        nonceRule: .hashed,
+        server: AuthorizationServer(
+            authorizationURL: "https://appleid.apple.com/auth/authorize",
+            tokenURL: "https://appleid.apple.com/auth/token",
+            scopes: ["name", "email"],
+            // Apple sends names no other way.
+            parameters: [("response_mode", "form_post")],
+            clientSecret: { configuration, now in
+                guard let clientID = configuration.clientIDs.first else { return nil }
+                return configuration.appleKey?.clientSecret(of: clientID, at: now)
+            }
+        ),
+        refine: takeName
+    )
+
+    @Sendable private static func takeName(
+        _ verified: inout VerifiedCredential,
+        _: StandardClaims,
+        _ credential: ProviderCredential
+    ) {
         guard let name = name(in: credential.appleUser) else { return }
         verified.firstName = StandardClaims.bounded(name["firstName"]?.string)
         verified.lastName = StandardClaims.bounded(name["lastName"]?.string)
@@ -25,5 +44,101 @@ extension KnownIssuer {
             let document = try? JSONValue(parsing: Array(user.utf8), depthMax: 4)
         else { return nil }
         return document["name"]
+    }
+}
+
+extension AppleKey {
+    /// How long a secret is good: for the request that it is made for. Apple allows six months.
+    static let secretSeconds: Int64 = 300
+
+    /// What a client shows instead of a secret: a token it signs itself (Sign in with Apple REST API, "Creating a client
+    /// secret"). `nil` when the key is none.
+    func clientSecret(of clientID: String, at now: Timestamp) -> String? {
+        guard let key = try? P256.Signing.PrivateKey(pemRepresentation: privateKey) else { return nil }
+        var header = JSONWriter()
+        header.object { writer in
+            writer.field("alg", "ES256")
+            writer.field("kid", keyID)
+            writer.field("typ", "JWT")
+        }
+        var claims = JSONWriter()
+        claims.object { writer in
+            writer.field("iss", teamID)
+            writer.field("iat", now.secondsSinceEpoch)
+            writer.field("exp", now.secondsSinceEpoch + Self.secretSeconds)
+            writer.field("aud", KnownIssuer.apple.issuer)
+            writer.field("sub", clientID)
+        }
+        let input = Base64URL.encode(header.text.utf8) + "." + Base64URL.encode(claims.text.utf8)
+        guard let signature = try? key.signature(for: SHA256.hash(data: Array(input.utf8))) else { return nil }
+        return input + "." + Base64URL.encode(Array(signature.rawRepresentation))
+    }
+}
+
+/// Takes back what Apple gave out, as apps have to when an account is deleted (Sign in with Apple REST API, "Revoke
+/// tokens").
+struct AppleRevocation: Sendable {
+    let network: ProviderNetwork
+
+    /// - Parameters:
+    ///   - token: what to take back; a code is exchanged first, because Apple takes back tokens only.
+    ///   - bundleID: the app that got it, where it was one; the services id otherwise.
+    ///   - configuration: what the project registered about Apple.
+    ///   - now: the instant of the request.
+    /// - Returns: why not; `nil` when it is done.
+    /// - Throws: `ProviderUnavailable` when Apple gives no usable answer; it may have been done.
+    func revoke(
+        _ token: RevocableToken,
+        ofApp bundleID: String?,
+        configuration: ProviderConfiguration,
+        at now: Timestamp
+    ) async throws(ProviderUnavailable) -> InvalidCredential? {
+        let deadline = network.deadline
+        let clientID = bundleID.flatMap { configuration.appleBundleIDs.contains($0) ? $0 : nil }
+        guard let clientID = clientID ?? configuration.clientIDs.first,
+            let secret = configuration.appleKey?.clientSecret(of: clientID, at: now)
+        else { return .incompleteConfiguration }
+        let hint: String
+        let text: String
+        switch token {
+        case .access(let access): (hint, text) = ("access_token", access)
+        case .refresh(let refresh): (hint, text) = ("refresh_token", refresh)
+        case .code(let code, let redirectURI):
+            var client = configuration
+            client.clientIDs = [clientID]
+            var credential = ProviderCredential(provider: .apple, authorizationCode: code)
+            credential.flow = redirectURI.map { AuthorizationFlow(redirectURI: $0) }
+            switch try await KnownIssuer.apple.server.exchange(
+                code,
+                of: credential,
+                configuration: client,
+                by: network.http,
+                at: now,
+                deadline: deadline
+            ) {
+            case .invalid(let reason): return reason
+            case .tokens(let tokens):
+                if let refresh = tokens.refreshToken {
+                    (hint, text) = ("refresh_token", refresh)
+                } else if let access = tokens.accessToken {
+                    (hint, text) = ("access_token", access)
+                } else {
+                    throw .malformedAnswer
+                }
+            }
+        }
+        let answer = try await network.http.answer(
+            to: .form(
+                [("client_id", clientID), ("client_secret", secret), ("token", text), ("token_type_hint", hint)],
+                to: configuration.address(.revocation, usual: "https://appleid.apple.com/auth/revoke")
+            ),
+            deadline: deadline
+        )
+        if answer.isSuccess { return nil }
+        switch answer.json?["error"]?.string {
+        case nil: throw .unexpectedStatus
+        case "invalid_client": return .clientRefused
+        case .some: return .refusedByProvider
+        }
     }
 }

@@ -1,14 +1,126 @@
 import AccountLinking
+import Crypto
+import JSON
 
 extension KnownIssuer {
-    /// `facebook.com`, Limited Login only: the ID token its iOS SDK receives instead of an access token (`spec/07` §4).
-    ///
-    /// Classic Facebook access tokens are opaque and would have to be shown to Facebook; they are an unsupported kind.
+    /// `facebook.com`: classic Login, whose access tokens belong to an app-scoped user of Graph, and Limited Login, whose
+    /// ID tokens its iOS SDK receives instead (`spec/07` §4). Both name the user alike.
     static let facebook = KnownIssuer(
         provider: .facebook,
         issuer: "https://www.facebook.com",
         aliases: ["https://limited.facebook.com"],
         keySetURL: "https://limited.facebook.com/.well-known/oauth/openid/jwks/",
-        nonceRule: .hashed
+        nonceRule: .hashed,
+        server: AuthorizationServer(
+            authorizationURL: "https://www.facebook.com/dialog/oauth",
+            tokenURL: "https://graph.facebook.com/oauth/access_token",
+            scopes: ["public_profile", "email"],
+            usesNonces: false
+        ),
+        accessTokens: FacebookAccessTokens()
     )
+}
+
+/// Access tokens of Facebook Login, as its SDKs and `FacebookAuthProvider.credential(accessToken)` bring them.
+private struct FacebookAccessTokens: AccessTokenVerifying {
+    func verify(
+        _ credential: ProviderCredential,
+        configuration: ProviderConfiguration,
+        by http: any HTTPFetching,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> CredentialVerification {
+        guard let token = credential.accessToken else { return .invalid(.missingCredential) }
+        guard token.isAccessToken else { return .invalid(.malformed) }
+        // It becomes part of an address.
+        guard PercentEncoding.encode(token).utf8.count <= 1536 else { return .invalid(.tooLarge) }
+        guard let app = configuration.clientIDs.first.nonEmpty, let secret = configuration.clientSecret.nonEmpty else {
+            return .invalid(.incompleteConfiguration)
+        }
+        let owner: String
+        switch try await check(token, app: app, secret: secret, configuration, by: http, deadline: deadline) {
+        case .invalid(let reason): return .invalid(reason)
+        case .issued(let user): owner = user
+        }
+        let answer = try await http.answer(
+            to: ProviderRequest(
+                .get,
+                PercentEncoding.adding(
+                    [
+                        ("fields", "id,name,first_name,last_name,email,picture"),
+                        ("appsecret_proof", Self.proof(of: token, under: secret)),
+                    ],
+                    to: configuration.address(.profile, usual: "https://graph.facebook.com/me")
+                ),
+                fields: [.bearer(token)]
+            ),
+            deadline: deadline
+        )
+        guard answer.status != 400, answer.status != 401 else { return .invalid(.refusedByProvider) }
+        guard answer.isSuccess else { throw .unexpectedStatus }
+        guard let profile = answer.json, profile["id"] == .string(owner) else { throw .malformedAnswer }
+        return verification(of: credential, subject: owner, profile: profile)
+    }
+
+    private enum Check {
+        /// To this project's app, for the user with this id.
+        case issued(String)
+        case invalid(InvalidCredential)
+    }
+
+    /// Whether `token` was issued to this project's app, for a user, and is good (developers.facebook.com, "debug_token").
+    ///
+    /// The app's own credentials go in a field, because addresses are logged on the way.
+    private func check(
+        _ token: String,
+        app: String,
+        secret: String,
+        _ configuration: ProviderConfiguration,
+        by http: any HTTPFetching,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> Check {
+        let answer = try await http.answer(
+            to: ProviderRequest(
+                .get,
+                PercentEncoding.adding(
+                    [("input_token", token)],
+                    to: configuration.address(.tokenInfo, usual: "https://graph.facebook.com/debug_token")
+                ),
+                fields: [.bearer(app + "|" + secret)]
+            ),
+            deadline: deadline
+        )
+        if answer.status == 400 || answer.status == 401 {
+            // 100: "The App_id in the input_token did not match the Viewing App".
+            let isForAnother = answer.json?["error"]?["code"] == .integer(100)
+            return .invalid(isForAnother ? .wrongAudience : .clientRefused)
+        }
+        guard answer.isSuccess else { throw .unexpectedStatus }
+        guard let data = answer.json?["data"], data.object != nil else { throw .malformedAnswer }
+        guard data["is_valid"] == .bool(true) else { return .invalid(.refusedByProvider) }
+        guard data["app_id"] == .string(app) else { return .invalid(.wrongAudience) }
+        guard data["type"] == .string("USER") else { return .invalid(.unacceptableType) }
+        guard let user = data["user_id"]?.string.nonEmpty else { throw .malformedAnswer }
+        return .issued(user)
+    }
+
+    /// Facebook tells of an address only when it was confirmed once; whether it still is, nobody says.
+    private func verification(
+        of credential: ProviderCredential,
+        subject: String,
+        profile: JSONValue
+    ) -> CredentialVerification {
+        var claims: [String: JSONValue] = ["sub": .string(subject)]
+        let names = [("name", "name"), ("first_name", "given_name"), ("last_name", "family_name"), ("email", "email")]
+        for (name, claim) in names { claims[claim] = profile[name] }
+        claims["picture"] = profile["picture"]?["data"]?["url"]
+        return .verified(of: credential, claims: .object(claims), issuer: KnownIssuer.facebook.issuer) { verified, _ in
+            verified.rawUserInfo = profile.text
+        }
+    }
+
+    /// That whoever asks with `token` knows the app's secret (developers.facebook.com, "Secure Graph API calls").
+    private static func proof(of token: String, under secret: String) -> String {
+        let key = SymmetricKey(data: Array(secret.utf8))
+        return Hexadecimal.encode(Array(HMAC<SHA256>.authenticationCode(for: Array(token.utf8), using: key)))
+    }
 }

@@ -9,10 +9,27 @@ import JSON
 package struct FakeProvider: Sendable {
     /// Enabled in development without being configured (`spec/09` 2).
     package static let providers: Set<ProviderID> = [
-        .google, .apple, .facebook, .twitter, .gitHub, .microsoft, .yahoo,
+        .google, .apple, .facebook, .twitter, .gitHub, .microsoft, .yahoo, .linkedIn,
     ]
 
+    /// Where the consent page of every made-up provider stands, on the host that the browser is sent back to.
+    package static let pagePath = "/emulator/auth/provider"
+
     package init() {}
+
+    /// The consent page on which somebody makes a user up; `nil` for a provider that has to be registered.
+    func authorization(for request: AuthorizationRequest, at provider: ProviderID) -> PreparedAuthorization? {
+        guard Self.providers.contains(provider) else { return nil }
+        // `https:`, nothing, the host.
+        let origin = request.redirectURI.split(separator: "/", omittingEmptySubsequences: false).prefix(3)
+            .joined(separator: "/")
+        var query = [("provider", provider.rawValue), ("redirect_uri", request.redirectURI), ("state", request.state)]
+        if let hint = request.loginHint { query.append(("login_hint", hint)) }
+        return PreparedAuthorization(
+            address: origin + Self.pagePath + "?" + PercentEncoding.form(query.map { (name: $0, value: $1) }),
+            flow: AuthorizationFlow(redirectURI: request.redirectURI)
+        )
+    }
 
     /// The verdict on a fake token; `nil` when the credential carries none and has to be judged for real.
     ///

@@ -10,8 +10,22 @@ extension KnownIssuer {
         aliases: ["accounts.google.com"],
         keySetURL: "https://www.googleapis.com/oauth2/v3/certs",
         checksEveryAuthorizedParty: false,
-        nonceRule: .optional
-    ) { verified, standard, _ in
+        nonceRule: .optional,
+        server: AuthorizationServer(
+            authorizationURL: "https://accounts.google.com/o/oauth2/v2/auth",
+            tokenURL: "https://oauth2.googleapis.com/token",
+            scopes: ["openid", "email", "profile"],
+            nativeRedirectURI: ""
+        ),
+        refine: refineGoogle,
+        accessTokens: GoogleAccessTokens()
+    )
+
+    @Sendable private static func refineGoogle(
+        _ verified: inout VerifiedCredential,
+        _ standard: StandardClaims,
+        _: ProviderCredential
+    ) {
         let claims = standard.claims
         let subject = verified.incoming.identity.subject
         verified.incoming.email = standard.email(hostedDomain: claims["hd"]?.string.nonEmpty)
@@ -41,5 +55,45 @@ extension KnownIssuer {
             writer.field("hd", claims["hd"]?.string)
         }
         return writer.text
+    }
+}
+
+/// Access tokens of Google, as its web client library and `GoogleAuthProvider.credential(null, accessToken)` bring them.
+private struct GoogleAccessTokens: AccessTokenVerifying {
+    func verify(
+        _ credential: ProviderCredential,
+        configuration: ProviderConfiguration,
+        by http: any HTTPFetching,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> CredentialVerification {
+        guard let token = credential.accessToken else { return .invalid(.missingCredential) }
+        // developers.google.com/identity/protocols/oauth2, "tokeninfo": `aud` is whom the token was issued to. In a form,
+        // because addresses are logged on the way.
+        let info = try await http.answer(
+            to: .form(
+                [("access_token", token)],
+                to: configuration.address(.tokenInfo, usual: "https://oauth2.googleapis.com/tokeninfo")
+            ),
+            deadline: deadline
+        )
+        guard info.status != 400, info.status != 401 else { return .invalid(.refusedByProvider) }
+        guard info.isSuccess else { throw .unexpectedStatus }
+        guard let tokenInfo = info.json else { throw .malformedAnswer }
+        guard let audience = tokenInfo["aud"]?.string, configuration.audiences.contains(audience) else {
+            return .invalid(.wrongAudience)
+        }
+        let profile = try await http.answer(
+            to: ProviderRequest(
+                .get,
+                configuration.address(.profile, usual: "https://openidconnect.googleapis.com/v1/userinfo"),
+                fields: [.bearer(token)]
+            ),
+            deadline: deadline
+        )
+        guard profile.status != 401 else { return .invalid(.refusedByProvider) }
+        guard profile.isSuccess else { throw .unexpectedStatus }
+        guard let claims = profile.json else { throw .malformedAnswer }
+        guard claims["sub"] == tokenInfo["sub"] else { return .invalid(.missingSubject) }
+        return KnownIssuer.google.verification(of: credential, claims: claims)
     }
 }

@@ -1,7 +1,7 @@
 import AccountLinking
 import JSON
 
-/// A provider with one issuer for everybody: the values in which its ID tokens differ from those of its like.
+/// A provider that everybody knows: the values in which its ID tokens differ from those of its like.
 struct KnownIssuer: Sendable {
     let provider: ProviderID
     /// The issuer as Concord records it.
@@ -9,27 +9,51 @@ struct KnownIssuer: Sendable {
     /// Other names that tokens give the issuer.
     var aliases: Set<String> = []
     let keySetURL: String
+    /// How it signs.
+    var algorithms: Set<SignatureAlgorithm> = [.rs256]
+    /// Where every tenant of it is an issuer: how they are named.
+    var tenants: TenantIssuers?
     /// See `IDTokenRequirements`.
     var checksEveryAuthorizedParty = true
     let nonceRule: IDTokenRequirements.NonceRule
+    /// Its consent page and token endpoint.
+    let server: AuthorizationServer
+    /// The same provider for the users of one tenant, as apps name tenants; `nil` for what cannot be one.
+    var ofTenant: (@Sendable (_ name: String) -> KnownIssuer?)?
+    /// By which of its claims a user is known.
+    var subject: @Sendable (JSONValue) -> String? = { $0["sub"]?.string }
     /// Takes over what only this provider says, or says in a form of its own.
     var refine: @Sendable (inout VerifiedCredential, StandardClaims, ProviderCredential) -> Void = { _, _, _ in }
+    /// Judges an access token that comes without an ID token; `nil` where that proves nothing.
+    var accessTokens: (any AccessTokenVerifying)?
 
     static let all: [KnownIssuer] = [
-        .google, .apple, .facebook,
+        .google, .apple, .facebook, .microsoft, .yahoo, .linkedIn,
         // The next one goes here.
     ]
 
+    /// Every name that its tokens give it.
+    var issuers: Set<String> { aliases.union([issuer]) }
+
+    /// Whether it is the one that calls itself `name` in an answer.
+    func isNamed(_ name: String) -> Bool { tenants?.contains(name) ?? issuers.contains(name) }
+
     /// What claims that are believed say.
     func verification(of credential: ProviderCredential, claims: JSONValue) -> CredentialVerification {
-        .verified(of: credential, claims: claims, issuer: issuer) { refine(&$0, $1, credential) }
+        .verified(
+            of: credential,
+            subject: subject(claims),
+            claims: claims,
+            issuer: tenants.map { $0.issuer(of: claims) } ?? issuer
+        ) { refine(&$0, $1, credential) }
     }
 }
 
-/// Verifies the ID tokens of one known issuer.
+/// Verifies the credentials of one known issuer: ID tokens, codes, and access tokens where it tells whom it gave them to.
 struct KnownIssuerProvider: IdentityProvider {
     let known: KnownIssuer
     let verifier: IDTokenVerifier
+    let network: ProviderNetwork
 
     func speaks(for provider: ProviderID) -> Bool { provider == known.provider }
 
@@ -38,20 +62,79 @@ struct KnownIssuerProvider: IdentityProvider {
         configuration: ProviderConfiguration,
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> CredentialVerification {
+        let deadline = network.deadline
+        var known = known
+        if let tenant = credential.flow?.tenant {
+            guard let chosen = known.ofTenant?(tenant) else { return .invalid(.unknownTenant) }
+            known = chosen
+        }
+        if let name = credential.answeringIssuer, !known.isNamed(name) { return .invalid(.wrongIssuer) }
+        var credential = credential
+        // An app that has an ID token already keeps its code.
+        if let code = credential.authorizationCode, credential.flow != nil || credential.idToken == nil {
+            switch try await known.server.exchange(
+                code,
+                of: credential,
+                configuration: configuration,
+                by: network.http,
+                at: now,
+                deadline: deadline
+            ) {
+            case .invalid(let reason): return .invalid(reason)
+            case .tokens(let tokens): credential = credential.exchanged(for: tokens)
+            }
+        }
+        // An access token cannot show that it was given out in a flow; an ID token with its nonce can.
+        if credential.idToken == nil, credential.accessToken != nil, credential.flow?.nonce == nil,
+            let accessTokens = known.accessTokens
+        {
+            return try await accessTokens.verify(
+                credential,
+                configuration: configuration,
+                by: network.http,
+                deadline: deadline
+            )
+        }
         let outcome = try await verifier.verify(
             credential,
-            against: KeySource(issuer: known.issuer, keySetURL: known.keySetURL, algorithms: [.rs256]),
+            against: KeySource(
+                issuer: known.issuer,
+                keySetURL: configuration.address(.keySet, usual: known.keySetURL),
+                algorithms: known.algorithms
+            ),
             requirements: IDTokenRequirements(
-                issuers: known.aliases.union([known.issuer]),
+                issuers: known.issuers,
+                tenants: known.tenants,
                 audiences: configuration.audiences,
                 checksEveryAuthorizedParty: known.checksEveryAuthorizedParty,
-                nonceRule: known.nonceRule
+                nonceRule: credential.flow?.nonce.map(IDTokenRequirements.NonceRule.exactly) ?? known.nonceRule
             ),
             at: now
         )
         switch outcome {
         case .invalid(let reason): return .invalid(reason)
         case .claims(let claims): return known.verification(of: credential, claims: claims)
+        }
+    }
+
+    func authorization(
+        for request: AuthorizationRequest,
+        configuration: ProviderConfiguration,
+        at now: Timestamp
+    ) async throws(ProviderUnavailable) -> AuthorizationPreparation {
+        // Without the secret nobody would come back from there.
+        guard known.server.clientSecret(configuration, now) != nil else { return .invalid(.incompleteConfiguration) }
+        guard let ofTenant = known.ofTenant, let tenant = request.customParameters["tenant"] else {
+            return known.server.authorization(for: request, configuration: configuration)
+        }
+        guard let chosen = ofTenant(tenant) else { return .invalid(.unknownTenant) }
+        var request = request
+        request.customParameters["tenant"] = nil
+        switch chosen.server.authorization(for: request, configuration: configuration) {
+        case .invalid(let reason): return .invalid(reason)
+        case .prepared(var prepared):
+            prepared.flow.tenant = tenant
+            return .prepared(prepared)
         }
     }
 }

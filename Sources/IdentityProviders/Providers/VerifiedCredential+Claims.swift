@@ -2,15 +2,33 @@ import AccountLinking
 import JSON
 
 extension CredentialVerification {
-    /// The result for claims that are believed, from what all issuers say alike; `refine` adds what one provider says in
-    /// its own way. Invalid only for a subject that no identity can hold.
+    /// As below, about whom `sub` names.
     static func verified(
         of credential: ProviderCredential,
         claims: JSONValue,
         issuer: String?,
         refine: (inout VerifiedCredential, StandardClaims) -> Void
     ) -> CredentialVerification {
-        guard let subject = claims["sub"]?.string.nonEmpty else { return .invalid(.missingSubject) }
+        verified(
+            of: credential,
+            subject: claims["sub"]?.string,
+            claims: claims,
+            issuer: issuer,
+            refine: refine
+        )
+    }
+
+    /// The result for claims that are believed, from what all issuers say alike; `refine` adds what one provider says in
+    /// its own way. `subject` is whom the claims are about. Invalid only for a subject that no
+    /// identity can hold.
+    static func verified(
+        of credential: ProviderCredential,
+        subject: String?,
+        claims: JSONValue,
+        issuer: String?,
+        refine: (inout VerifiedCredential, StandardClaims) -> Void
+    ) -> CredentialVerification {
+        guard let subject = subject.nonEmpty else { return .invalid(.missingSubject) }
         guard let identity = ProviderIdentity(provider: credential.provider, subject: subject) else {
             return .invalid(.malformedClaim("sub"))
         }

@@ -17,9 +17,13 @@ struct IDTokenRequirements: Sendable {
         /// As `hashedOrPlain`, but only if the client presents a nonce: Google's SDKs bind tokens to nonces that
         /// Firebase's clients never send along.
         case optional
+        /// The claim is exactly this, which only the flow knows that the token answers.
+        case exactly(String)
     }
 
     var issuers: Set<String>
+    /// In the place of `issuers`, where every tenant has its own.
+    var tenants: TenantIssuers?
     var audiences: Set<String>
     /// Whether `azp` must be one of the audiences even when the token has only one. Google's tokens for Android name
     /// the Android client there, which projects do not register.
@@ -32,7 +36,7 @@ struct IDTokenRequirements: Sendable {
     /// The first rule that `claims` break, in the order issuer, audience, times, nonce, subject.
     func violation(by claims: JSONValue, of credential: ProviderCredential, at now: Timestamp) -> InvalidCredential? {
         guard let issuer = claims["iss"]?.string else { return .malformedClaim("iss") }
-        guard issuers.contains(issuer) else { return .wrongIssuer }
+        guard tenants.map({ $0.issuer(of: claims) == issuer }) ?? issuers.contains(issuer) else { return .wrongIssuer }
         return audienceViolation(claims) ?? timeViolation(claims, at: now) ?? nonceViolation(claims, of: credential)
             ?? subjectViolation(claims)
     }
@@ -75,11 +79,12 @@ struct IDTokenRequirements: Sendable {
     }
 
     private func nonceViolation(_ claims: JSONValue, of credential: ProviderCredential) -> InvalidCredential? {
-        let presented =
-            switch nonceRule {
-            case .hashed, .optional: credential.rawNonce
-            case .hashedOrPlain: credential.rawNonce ?? credential.sessionID
-            }
+        let presented: String?
+        switch nonceRule {
+        case .exactly(let nonce): return claims["nonce"] == .string(nonce) ? nil : .nonceMismatch
+        case .hashed, .optional: presented = credential.rawNonce
+        case .hashedOrPlain: presented = credential.rawNonce ?? credential.sessionID
+        }
         guard let claim = claims["nonce"] else {
             // Apple says so where its platform cannot bind a token. Otherwise a client that asked for a bound token
             // must not be satisfied with one that is not. A session id alone asks for nothing.

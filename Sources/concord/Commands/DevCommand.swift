@@ -103,9 +103,16 @@ struct DevCommand: AsyncParsableCommand {
                             defaults.limits,
                             logger: logger
                         ),
+                        network: ProviderNetwork(
+                            http: ProviderGuard(IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))),
+                            timeout: defaults.limits.providerCallTimeout
+                        ),
                         fakes: FakeProvider()
                     ),
                     webhooks: HTTPWebhookSender(http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))),
+                    apps: AppVerifiers(recaptcha: DevelopmentAppVerifier()),
+                    // Nothing is sent: the mails are shown.
+                    channels: { _ in [] },
                     development: DevelopmentRoutes(),
                     actionPage: .emulator,
                     projectToCreate: project,

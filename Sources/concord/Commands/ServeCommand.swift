@@ -39,16 +39,27 @@ struct ServeCommand: AsyncParsableCommand {
                             http: IssuerHTTPClient(configuration.providers),
                             configuration.limits,
                             logger: logger
+                        ),
+                        network: ProviderNetwork(
+                            http: ProviderGuard(IssuerHTTPClient(configuration.providers)),
+                            timeout: configuration.limits.providerCallTimeout
                         )
                     ),
                     webhooks: HTTPWebhookSender(
                         http: IssuerHTTPClient(configuration.providers),
                         timeout: configuration.limits.providerCallTimeout
                     ),
+                    apps: AppVerifiers(configuration),
+                    channels: { project in
+                        [configuration.mail?.channel(project), configuration.messages.channel()].compactMap(\.self)
+                    },
                     development: nil,
                     actionPage: .standard,
                     projectToCreate: nil,
                     whenReady: { address in
+                        if configuration.mail == nil {
+                            logger.notice("no relay is configured: mails wait until they expire; see mail.host")
+                        }
                         logger.info("ready", metadata: ["address": "\(address.map { "\($0)" } ?? "unknown")"])
                     }
                 ),
@@ -69,6 +80,12 @@ extension Sealer {
             return key
         }
         self.init(sealingKey: try key(configuration.sealing), olderKeys: try configuration.opening.map(key))
+    }
+}
+
+extension MailConfiguration {
+    func channel(_ project: ProjectCache) -> any OutboxChannel {
+        MailChannel(SMTPRelay(relay), from: sender, templates: templates, project: project)
     }
 }
 
@@ -96,5 +113,23 @@ extension JWKSCache {
         var limits = Limits()
         limits.refreshTimeout = configuration.providerCallTimeout
         self.init(http: http, limits: limits, logger: logger)
+    }
+}
+
+extension AppVerifiers {
+    /// Who judges requests for messages to phones, as far as it is configured.
+    init(_ configuration: ServeConfiguration) {
+        self.init(
+            recaptcha: configuration.recaptcha.map { recaptcha in
+                RecaptchaVerifier(
+                    secret: recaptcha.secret,
+                    address: recaptcha.verifyURL,
+                    http: IssuerHTTPClient(configuration.providers),
+                    timeout: configuration.limits.providerCallTimeout
+                )
+            },
+            challenge: configuration.recaptcha?.challenge,
+            acceptsUnverified: configuration.messages.allowsUnverifiedApps
+        )
     }
 }

@@ -12,12 +12,33 @@ func readConfigurationFile(
     do {
         guard let root = try compose(yaml: text) else { return ([], []) }
         reading.read(root, under: "")
-    } catch let error as YamlError {
-        reading.refuse(error)
     } catch {
-        reading.refuse(nil, at: nil, "not YAML")
+        reading.mistakes.append(ConfigurationMistake(inYAML: error, path: path))
     }
     return (reading.settings, reading.mistakes)
+}
+
+extension ConfigurationMistake {
+    /// What keeps a text from being YAML, without the excerpt Yams adds to it, which may show a secret.
+    init(inYAML error: any Error, path: String) {
+        let (mark, problem): (Mark?, String) =
+            switch error as? YamlError {
+            case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+                .composer(_, let problem, let mark, _):
+                (mark, "not YAML: \(problem)")
+            case .duplicatedKeysInMapping(let duplicates, let context):
+                (
+                    context.mark,
+                    "given twice in one group: "
+                        + duplicates.map(\.description).sorted().joined(separator: ", ")
+                )
+            case .no, .memory, .reader, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
+                (nil, "not YAML in UTF-8")
+            case nil:
+                (nil, "not YAML")
+            }
+        self.init(origin: .file(path, line: mark?.line), key: nil, problem: problem)
+    }
 }
 
 private struct ConfigurationFileReading {
@@ -34,20 +55,6 @@ private struct ConfigurationFileReading {
         mistakes.append(
             ConfigurationMistake(origin: .file(path, line: mark?.line), key: key, problem: problem)
         )
-    }
-
-    /// The text of a YAML error without the excerpt Yams adds to it, which may show a secret.
-    mutating func refuse(_ error: YamlError) {
-        switch error {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            refuse(nil, at: mark, "not YAML: \(problem)")
-        case .duplicatedKeysInMapping(let duplicates, let context):
-            let names = duplicates.map(\.description).sorted().joined(separator: ", ")
-            refuse(nil, at: context.mark, "given twice in one group: \(names)")
-        case .no, .memory, .reader, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
-            refuse(nil, at: nil, "not YAML in UTF-8")
-        }
     }
 
     mutating func read(_ node: Node, under name: String) {
@@ -106,7 +113,14 @@ private struct ConfigurationFileReading {
     }
 
     private func isNothing(_ node: Node) -> Bool {
-        guard case .scalar(let scalar) = node, scalar.style == .plain || scalar.style == .any else { return false }
-        return ["", "~", "null", "Null", "NULL"].contains(scalar.string)
+        guard case .scalar(let scalar) = node else { return false }
+        return scalar.isNothing
+    }
+}
+
+extension Node.Scalar {
+    /// Whether it stands for no value (YAML 1.2 §10.2.1.1).
+    var isNothing: Bool {
+        (style == .plain || style == .any) && ["", "~", "null", "Null", "NULL"].contains(string)
     }
 }

@@ -19,25 +19,37 @@ struct ConfigurationOptions: ParsableArguments {
         try Self.sources(
             path: path,
             environment: ProcessInfo.processInfo.environment,
-            readFile: { path in FileManager.default.contents(atPath: path).map(Array.init) }
+            readFile: { path in FileManager.default.contents(atPath: path).map(Array.init) },
+            listFolder: { path in try? FileManager.default.contentsOfDirectory(atPath: path) }
         )
     }
 
     static func sources(
         path: String?,
         environment: [String: String],
-        readFile: @escaping @Sendable (_ path: String) -> [UInt8]?
+        readFile: @escaping @Sendable (_ path: String) -> [UInt8]?,
+        listFolder: @escaping @Sendable (_ path: String) -> [String]? = { _ in nil }
     ) throws(ConfigurationMistakes) -> ConfigurationSources {
         let named = path ?? environment[ConfigurationSources.fileVariable]
         let file = named ?? "concord.yaml"
         guard let bytes = readFile(file) else {
             guard named != nil else {
-                return ConfigurationSources(file: nil, environment: environment, readFile: readFile)
+                return ConfigurationSources(
+                    file: nil,
+                    environment: environment,
+                    readFile: readFile,
+                    listFolder: listFolder
+                )
             }
             throw mistake(in: file, "the file cannot be read; check its path and permissions")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw mistake(in: file, "not UTF-8 text") }
-        return ConfigurationSources(file: (file, text), environment: environment, readFile: readFile)
+        return ConfigurationSources(
+            file: (file, text),
+            environment: environment,
+            readFile: readFile,
+            listFolder: listFolder
+        )
     }
 
     private static func mistake(in file: String, _ problem: String) -> ConfigurationMistakes {

@@ -2,6 +2,7 @@
 struct ConfigurationReader {
     private let settings: [String: [ConfigurationSources.Setting]]
     private let readFile: @Sendable (_ path: String) -> [UInt8]?
+    private let listFolder: @Sendable (_ path: String) -> [String]?
     /// Those of the sources and those found since.
     private(set) var mistakes: [ConfigurationMistake]
     /// The names of all entries asked for.
@@ -11,6 +12,7 @@ struct ConfigurationReader {
         settings = Dictionary(grouping: sources.settings, by: \.name)
         mistakes = sources.mistakes
         readFile = sources.readFile
+        listFolder = sources.listFolder
     }
 
     /// The value in force. When what was written is not allowed, the mistake is kept and the default is answered.
@@ -40,6 +42,13 @@ struct ConfigurationReader {
         let bytes = readFile(path)
         if bytes == nil { refuse(key, "the file cannot be read; check its path and permissions") }
         return bytes
+    }
+
+    /// What is in the folder that a setting names, by name; keeps a mistake when it cannot be read.
+    mutating func fileNames(in path: String, named key: some ConfigurationNaming) -> [String]? {
+        let names = listFolder(path)
+        if names == nil { refuse(key, "the folder cannot be read; check its path and permissions") }
+        return names?.sorted()
     }
 
     /// Keeps a mistake about a value that is allowed by itself but not in this company.

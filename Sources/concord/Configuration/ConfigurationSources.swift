@@ -18,17 +18,22 @@ struct ConfigurationSources: Sendable {
     private(set) var mistakes: [ConfigurationMistake] = []
     /// Reads a file that a setting names; `nil` when it cannot be read.
     let readFile: @Sendable (_ path: String) -> [UInt8]?
+    /// The names of what is in a folder that a setting names; `nil` when it cannot be read.
+    let listFolder: @Sendable (_ path: String) -> [String]?
 
     /// - Parameters:
     ///   - file: the path of a `concord.yaml` and its text, or `nil` for none.
     ///   - environment: all variables of the process.
     ///   - readFile: the bytes of a file that a setting names; `nil` when it cannot be read.
+    ///   - listFolder: the names of what is in a folder that a setting names; `nil` when it cannot be read.
     init(
         file: (path: String, text: String)?,
         environment: [String: String],
-        readFile: @escaping @Sendable (_ path: String) -> [UInt8]?
+        readFile: @escaping @Sendable (_ path: String) -> [UInt8]?,
+        listFolder: @escaping @Sendable (_ path: String) -> [String]? = { _ in nil }
     ) {
         self.readFile = readFile
+        self.listFolder = listFolder
         if let file {
             let (settings, mistakes) = readConfigurationFile(path: file.path, text: file.text)
             self.settings = settings

@@ -9,6 +9,9 @@ enum ConfigurationTable {
         + KeysConfiguration.entries
         + TokensConfiguration.entries
         + ProvidersConfiguration.entries
+        + MessagesConfiguration.entries
+        + RecaptchaConfiguration.entries
+        + MailConfiguration.entries
         + LogConfiguration.entries
     // The next one goes here.
 

@@ -7,6 +7,10 @@ struct ServeConfiguration: Sendable {
     let keys: KeysConfiguration
     let tokens: TokensConfiguration
     let providers: ProvidersConfiguration
+    let messages: MessagesConfiguration
+    let recaptcha: RecaptchaConfiguration?
+    /// `nil` where there is no relay.
+    let mail: MailConfiguration?
     let log: LogConfiguration
 }
 
@@ -25,6 +29,9 @@ extension ServeConfiguration {
             keys: keys,
             tokens: reading.tokens,
             providers: reading.providers,
+            messages: reading.messages,
+            recaptcha: reading.recaptcha,
+            mail: reading.mail,
             log: reading.log
         )
     }
@@ -41,6 +48,23 @@ extension DatabaseConfiguration {
     }
 }
 
+/// What a command about the outbox needs.
+struct OutboxConfiguration: Sendable {
+    let database: DatabaseConfiguration
+    /// `nil` where none is given: then nothing is opened.
+    let keys: KeysConfiguration?
+
+    /// Every other setting is checked all the same.
+    /// - Throws: every mistake there is.
+    init(_ sources: ConfigurationSources) throws(ConfigurationMistakes) {
+        let reading = Reading(sources, requiresKeys: false)
+        guard let database = reading.database else { throw reading.failure }
+        try reading.finish()
+        self.database = database
+        keys = reading.keys
+    }
+}
+
 /// One pass over every setting.
 private struct Reading {
     var reader: ConfigurationReader
@@ -51,6 +75,9 @@ private struct Reading {
     let keys: KeysConfiguration?
     let tokens: TokensConfiguration
     let providers: ProvidersConfiguration
+    let messages: MessagesConfiguration
+    let recaptcha: RecaptchaConfiguration?
+    let mail: MailConfiguration?
     let log: LogConfiguration
 
     init(_ sources: ConfigurationSources, requiresKeys: Bool) {
@@ -62,6 +89,9 @@ private struct Reading {
         keys = KeysConfiguration.read(&reader, isRequired: requiresKeys)
         tokens = TokensConfiguration(reading: &reader)
         providers = ProvidersConfiguration(reading: &reader)
+        messages = MessagesConfiguration(reading: &reader)
+        recaptcha = RecaptchaConfiguration.read(&reader)
+        mail = MailConfiguration.read(&reader)
         log = LogConfiguration(reading: &reader)
         self.reader = reader
     }

@@ -1,4 +1,5 @@
 import AccountLinking
+import AccountTestSupport
 import IdentityProviders
 import JSON
 import Logging
@@ -7,20 +8,24 @@ import Logging
 struct Scene: Sendable {
     static let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
     static let openIDConnect = ProviderID("oidc.example") ?? .google
-    /// The providers whose tokens are really verified.
-    static let verified: [ProviderID] = [.google, .apple, .facebook, openIDConnect]
+    /// The providers whose tokens are really verified, but for Microsoft, whose claims are others.
+    static let verified: [ProviderID] = [.google, .apple, .facebook, .yahoo, .linkedIn, openIDConnect]
+
+    /// A tenant of Microsoft's, and a user of it.
+    static let tenant = "11111111-2222-3333-4444-555555555555"
+    static let object = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
 
     let provider: ProviderID
     let issuer: String
     let keySetURL: String
     let stub = StubIssuers()
-    let key: SigningKey
+    let key: ProviderKey
     let registry: ProviderRegistry
     var configuration: ProviderConfiguration
 
     init(
         _ provider: ProviderID,
-        key: SigningKey? = nil,
+        key: ProviderKey? = nil,
         limits: JWKSCache.Limits = JWKSCache.Limits(),
         fakes: FakeProvider? = nil
     ) throws {
@@ -32,6 +37,7 @@ struct Scene: Sendable {
                 limits: limits,
                 logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
             ),
+            network: ProviderNetwork(http: stub),
             fakes: fakes
         )
         self.configuration = ProviderConfiguration(provider: provider, clientIDs: ["client-1", "client-2"])
@@ -46,6 +52,15 @@ struct Scene: Sendable {
         case .facebook:
             self.issuer = "https://www.facebook.com"
             self.keySetURL = "https://limited.facebook.com/.well-known/oauth/openid/jwks/"
+        case .yahoo:
+            self.issuer = "https://api.login.yahoo.com"
+            self.keySetURL = "https://api.login.yahoo.com/openid/v1/certs"
+        case .linkedIn:
+            self.issuer = "https://www.linkedin.com/oauth"
+            self.keySetURL = "https://www.linkedin.com/oauth/openid/jwks"
+        case .microsoft:
+            self.issuer = "https://login.microsoftonline.com/\(Self.tenant)/v2.0"
+            self.keySetURL = "https://login.microsoftonline.com/common/discovery/v2.0/keys"
         default:
             self.issuer = "https://issuer.example/tenant"
             self.keySetURL = "https://keys.issuer.example/keys"
@@ -76,6 +91,10 @@ struct Scene: Sendable {
             "iat": .integer(Scene.now.secondsSinceEpoch - 10), "exp": .integer(Scene.now.secondsSinceEpoch + 3590),
             "email": "Ada@example.com", "email_verified": true, "name": "Ada Lovelace",
         ]
+        if provider == .microsoft {
+            claims["tid"] = .string(Self.tenant)
+            claims["oid"] = .string(Self.object)
+        }
         claims.merge(changes) { $1 }
         return claims.filter { $0.value != .null }
     }
@@ -108,11 +127,11 @@ struct Scene: Sendable {
 
 /// RSA keys take long to make, so tests that do not care share one.
 enum SharedKeys {
-    private static let first = Result { try SigningKey.rsa("key-1") }
-    private static let second = Result { try SigningKey.rsa("key-2") }
+    private static let first = Result { try ProviderKey.rsa("key-1") }
+    private static let second = Result { try ProviderKey.rsa("key-2") }
 
-    static func rsa() throws -> SigningKey { try first.get() }
-    static func otherRSA() throws -> SigningKey { try second.get() }
+    static func rsa() throws -> ProviderKey { try first.get() }
+    static func otherRSA() throws -> ProviderKey { try second.get() }
 }
 
 extension CredentialVerification {

@@ -1,8 +1,10 @@
+import AccountTestSupport
 import IdentityProviders
 import JSON
 import Synchronization
 
-/// Documents in memory instead of a network; counts what is asked for.
+/// Documents in memory instead of a network; counts what is asked for. What is asked of other endpoints is refused, as of
+/// somebody with a token that the provider does not know.
 final class StubIssuers: HTTPFetching {
     private struct State {
         var documents: [String: Result<HTTPDocument, ProviderUnavailable>] = [:]
@@ -17,7 +19,7 @@ final class StubIssuers: HTTPFetching {
         state.withLock { $0.documents[address] = .success(document) }
     }
 
-    func publish(_ keys: [SigningKey], at address: String, maxAgeSeconds: Int64? = nil) throws {
+    func publish(_ keys: [ProviderKey], at address: String, maxAgeSeconds: Int64? = nil) throws {
         let members = try keys.map { JSONValue.object(try $0.jwk()) }
         publish(["keys": .array(members)], at: address, maxAgeSeconds: maxAgeSeconds)
     }
@@ -45,5 +47,15 @@ final class StubIssuers: HTTPFetching {
             do { try await Task.sleep(for: delay) } catch { throw .timedOut }
         }
         return try answer.get()
+    }
+
+    func answer(
+        to request: ProviderRequest,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> ProviderAnswer {
+        guard state.withLock({ $0.documents[request.address] != nil }) else {
+            return ProviderAnswer(status: 400, body: Array(#"{"error":"invalid_token"}"#.utf8))
+        }
+        return ProviderAnswer(status: 200, body: try await document(at: request.address, deadline: deadline).body)
     }
 }

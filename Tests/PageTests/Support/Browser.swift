@@ -32,6 +32,8 @@ struct Browser: Sendable {
     /// Starts one; `driver` is where `chromedriver` listens.
     init(driver: String) async throws {
         var arguments: [JSONValue] = [
+            // Frames of other sites in the same process: what is injected reaches them too.
+            "--disable-site-isolation-trials", "--disable-features=IsolateOrigins,site-per-process",
             "--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",
             // Chromium ends with the pipe, and so with the driver.
             "--remote-debugging-pipe",
@@ -120,6 +122,34 @@ struct Browser: Sendable {
     }
 
     static let isIdle = "document.querySelector('main').getAttribute('aria-busy') === 'false'"
+
+    // MARK: Windows
+
+    /// The windows there are, by their handles.
+    func windows() async throws -> [String] {
+        (try await command(.GET, "/window/handles").array ?? []).compactMap(\.string)
+    }
+
+    /// What is done from now on is done in that window.
+    func look(at window: String) async throws {
+        try await command(.POST, "/window", ["handle": .string(window)])
+    }
+
+    /// Runs `body` in the window that is there beside `window`, which it waits for, and comes back.
+    func inPopup(of window: String, _ body: () async throws -> Void) async throws {
+        var others: [String] = []
+        while others.isEmpty {
+            others = try await windows().filter { $0 != window }
+        }
+        try await look(at: try #require(others.first))
+        try await body()
+        try await look(at: window)
+    }
+
+    /// Has `script` run in every page and frame before their own.
+    func inject(_ script: String) async throws {
+        try await chromium("Page.addScriptToEvaluateOnNewDocument", ["source": .string(script)])
+    }
 
     // MARK: Doing
 

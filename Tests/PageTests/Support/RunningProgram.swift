@@ -51,10 +51,13 @@ enum RunningProgram {
     struct NeverReady: Error {}
 
     /// Where the build put the programs: beside this one.
-    static func built(_ name: String) throws -> Executable {
+    static func folder() throws -> String {
         let program = try #require(realpath("/proc/self/exe", nil))
         defer { free(program) }
-        let folder = String(cString: program).split(separator: "/").dropLast().joined(separator: "/")
-        return .path(FilePath("/\(folder)/\(name)"))
+        return "/" + String(cString: program).split(separator: "/").dropLast().joined(separator: "/")
+    }
+
+    static func built(_ name: String) throws -> Executable {
+        .path(FilePath("\(try folder())/\(name)"))
     }
 }

@@ -223,10 +223,16 @@ extension TestDatabase {
     }
 
     /// Registers a provider as an administrator would.
-    func register(_ provider: String, clientID: String, issuer: String? = nil) async throws {
+    func register(
+        _ provider: String,
+        clientID: String,
+        issuer: String? = nil,
+        addresses: [String: String] = [:]
+    ) async throws {
         var record = ProviderConfigRecord(provider: try #require(ProviderID(provider)), isEnabled: true)
         record.clientID = clientID
         record.issuer = issuer
+        record.addresses = addresses
         try await withClient { client in
             let isNew = try await AccountStore(client: client).addProviderConfig(
                 record,

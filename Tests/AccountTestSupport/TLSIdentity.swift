@@ -4,11 +4,11 @@ import SwiftASN1
 import X509
 
 /// A key and a certificate that signs itself, for 127.0.0.1.
-struct TLSIdentity {
-    let pem: String
-    let keyPEM: String
+package struct TLSIdentity: Sendable {
+    package let pem: String
+    package let keyPEM: String
 
-    init() throws {
+    package init() throws {
         let key = P256.Signing.PrivateKey()
         let certificateKey = Certificate.PrivateKey(key)
         let name = try DistinguishedName { CommonName("server of a test") }

@@ -1,30 +1,30 @@
-import Crypto
-import CryptoExtras
+package import Crypto
+package import CryptoExtras
 package import JSON
 
 /// A private key of a provider in a test, and the public half as the provider would publish it.
-struct SigningKey: Sendable {
-    enum Material: Sendable {
+package struct ProviderKey: Sendable {
+    package enum Material: Sendable {
         case rsa(_RSA.Signing.PrivateKey)
         case p256(P256.Signing.PrivateKey)
         case p384(P384.Signing.PrivateKey)
         case ed25519(Curve25519.Signing.PrivateKey)
     }
 
-    var id: String?
-    var algorithm: String
-    let material: Material
+    package var id: String?
+    package var algorithm: String
+    package let material: Material
 
-    static func rsa(_ id: String?, algorithm: String = "RS256") throws -> Self {
+    package static func rsa(_ id: String?, algorithm: String = "RS256") throws -> Self {
         Self(id: id, algorithm: algorithm, material: .rsa(try .init(keySize: .bits2048)))
     }
 
-    static func p256(_ id: String?) -> Self { Self(id: id, algorithm: "ES256", material: .p256(.init())) }
-    static func p384(_ id: String?) -> Self { Self(id: id, algorithm: "ES384", material: .p384(.init())) }
-    static func ed25519(_ id: String?) -> Self { Self(id: id, algorithm: "EdDSA", material: .ed25519(.init())) }
+    package static func p256(_ id: String?) -> Self { Self(id: id, algorithm: "ES256", material: .p256(.init())) }
+    package static func p384(_ id: String?) -> Self { Self(id: id, algorithm: "ES384", material: .p384(.init())) }
+    package static func ed25519(_ id: String?) -> Self { Self(id: id, algorithm: "EdDSA", material: .ed25519(.init())) }
 
     /// A key that signs by `algorithm`.
-    static func key(_ id: String?, for algorithm: String) throws -> Self {
+    package static func key(_ id: String?, for algorithm: String) throws -> Self {
         switch algorithm {
         case "ES256": .p256(id)
         case "ES384": .p384(id)
@@ -33,7 +33,7 @@ struct SigningKey: Sendable {
         }
     }
 
-    func sign(_ input: [UInt8]) throws -> [UInt8] {
+    package func sign(_ input: [UInt8]) throws -> [UInt8] {
         switch (material, algorithm) {
         case (.rsa(let key), "RS384"):
             Array(try key.signature(for: SHA384.hash(data: input), padding: .insecurePKCS1v1_5).rawRepresentation)
@@ -49,8 +49,14 @@ struct SigningKey: Sendable {
         }
     }
 
+    package init(id: String?, algorithm: String, material: Material) {
+        self.id = id
+        self.algorithm = algorithm
+        self.material = material
+    }
+
     /// The public key as a member of a key set, declaring what it is for.
-    func jwk() throws -> [String: JSONValue] {
+    package func jwk() throws -> [String: JSONValue] {
         var members: [String: JSONValue] = ["use": "sig", "alg": .string(algorithm)]
         if let id { members["kid"] = .string(id) }
         switch material {
@@ -80,7 +86,7 @@ struct SigningKey: Sendable {
     }
 
     /// A compact token over `claims`, naming the key and its algorithm unless `header` says otherwise.
-    func token(_ claims: [String: JSONValue], header: [String: JSONValue] = [:]) throws -> String {
+    package func token(_ claims: [String: JSONValue], header: [String: JSONValue] = [:]) throws -> String {
         var members: [String: JSONValue] = ["alg": .string(algorithm), "typ": "JWT"]
         if let id { members["kid"] = .string(id) }
         members.merge(header) { $1 }
@@ -90,35 +96,13 @@ struct SigningKey: Sendable {
 }
 
 /// Tokens written by hand.
-enum CompactToken {
-    static func signingInput(header: JSONValue, claims: JSONValue) -> String {
+package enum CompactToken {
+    package static func signingInput(header: JSONValue, claims: JSONValue) -> String {
         Base64URL.encode(header.text.utf8) + "." + Base64URL.encode(claims.text.utf8)
     }
 
     /// A token without a signature, as development tools make it.
-    static func unsigned(_ claims: [String: JSONValue], algorithm: JSONValue = "none") -> String {
+    package static func unsigned(_ claims: [String: JSONValue], algorithm: JSONValue = "none") -> String {
         signingInput(header: ["alg": algorithm, "typ": "JWT"], claims: .object(claims)) + "."
-    }
-}
-
-extension JSONValue: ExpressibleByStringLiteral {
-    package init(stringLiteral value: String) { self = .string(value) }
-}
-
-extension JSONValue: ExpressibleByIntegerLiteral {
-    package init(integerLiteral value: Int64) { self = .integer(value) }
-}
-
-extension JSONValue: ExpressibleByBooleanLiteral {
-    package init(booleanLiteral value: Bool) { self = .bool(value) }
-}
-
-extension JSONValue: ExpressibleByArrayLiteral {
-    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-}
-
-extension JSONValue: ExpressibleByDictionaryLiteral {
-    package init(dictionaryLiteral elements: (String, JSONValue)...) {
-        self = .object(Dictionary(elements) { $1 })
     }
 }

@@ -1,0 +1,274 @@
+// The page that links in mails lead to (`spec/05` A3, A7), and `/__/auth/links`, which stands in for an app that is not
+// there to open them. It talks to the compatible API, as an app of the project's would.
+//
+// Opening it changes nothing: a mail scanner may. What the link carries is kept in the state of this tab's history entry,
+// and leaves the address.
+
+import { build, fill, isAuthorized, markBusy, offerLanguages, preferredLanguage } from "./common.js";
+
+const { languages, strings } = await (await fetch(new URL("action.json", import.meta.url))).json();
+
+const callTimeout = 15_000;
+
+// What a code is for, by the `mode` of its link.
+const types = {
+  recoverEmail: "RECOVER_EMAIL",
+  resetPassword: "PASSWORD_RESET",
+  verifyAndChangeEmail: "VERIFY_AND_CHANGE_EMAIL",
+  verifyEmail: "VERIFY_EMAIL",
+};
+// What the API says, by the string that says it here. The first ones end it; after the others one can try again.
+const stoppers = {
+  EMAIL_EXISTS: "taken",
+  EXPIRED_OOB_CODE: "expired",
+  INVALID_OOB_CODE: "used",
+  OPERATION_NOT_ALLOWED: "not-allowed",
+  PASSWORD_LOGIN_DISABLED: "not-allowed",
+  USER_DISABLED: "user-disabled",
+  USER_NOT_FOUND: "used",
+};
+const problems = {
+  INVALID_PASSWORD: "weak",
+  MISSING_PASSWORD: "weak",
+  PASSWORD_DOES_NOT_MEET_REQUIREMENTS: "weak",
+  RESET_PASSWORD_EXCEED_LIMIT: "too-many",
+  TOO_MANY_ATTEMPTS_TRY_LATER: "too-many",
+  WEAK_PASSWORD: "weak",
+};
+
+class Problem extends Error {
+  constructor(name, isFinal = false) {
+    super(name);
+    this.name = name;
+    this.isFinal = isFinal;
+  }
+}
+
+// What the link says: mode, oobCode, apiKey, lang, continueUrl, tenantId.
+let link = history.state ?? {};
+let language = "en";
+// What the code is for, and what the project allows, once they were read.
+let code = null;
+let domains = [];
+let policy = null;
+// The step on the screen, why it cannot go on, and what went wrong or on.
+let shown = null;
+let reason = null;
+let problem = null;
+let status = null;
+let isDone = false;
+let isSecured = false;
+let isBusy = false;
+
+const byId = (id) => document.getElementById(id);
+
+function keep(changes) {
+  link = { ...link, ...changes };
+  history.replaceState(link, "", location.pathname);
+}
+
+// The API
+
+async function call(method, path, body) {
+  const url = new URL(`../../${path}`, import.meta.url);
+  url.searchParams.set("key", link.apiKey);
+  let answer;
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: { "X-Firebase-Locale": language, ...(body && { "Content-Type": "application/json" }) },
+      body: body && JSON.stringify({ ...body, tenantId: link.tenantId }),
+      cache: "no-store",
+      credentials: "omit",
+      signal: AbortSignal.timeout(callTimeout),
+    });
+    answer = await response.json();
+  } catch (error) {
+    throw new Problem(error instanceof SyntaxError ? "unavailable" : "offline");
+  }
+  if (!answer.error) return answer;
+  const [name] = String(answer.error.message).split(" : ");
+  if (stoppers[name]) throw new Problem(stoppers[name], true);
+  if (problems[name]) throw new Problem(problems[name]);
+  if (answer.error.code >= 500) throw new Problem("unavailable");
+  throw new Problem("damaged", true);
+}
+
+// Says what the link is for, and uses nothing up.
+async function read() {
+  if (!link.apiKey || !link.oobCode || !types[link.mode]) throw new Problem("damaged", true);
+  domains = (await call("GET", "v1/projects")).authorizedDomains;
+  if (link.mode === "resetPassword") policy = (await call("GET", "v2/passwordPolicy")).customStrengthOptions;
+  const found = await call("POST", "v1/accounts:resetPassword", { oobCode: link.oobCode });
+  if (found.requestType !== types[link.mode]) throw new Problem("damaged", true);
+  code = found;
+}
+
+// What people do
+
+const actions = {
+  async apply() {
+    if (link.mode === "resetPassword") {
+      const newPassword = byId("password-field").value;
+      if (!newPassword) throw new Problem("weak");
+      await call("POST", "v1/accounts:resetPassword", { oobCode: link.oobCode, newPassword });
+    } else {
+      await call("POST", "v1/accounts:update", { oobCode: link.oobCode });
+    }
+    // A reload says that the link was used, which is so.
+    isDone = true;
+  },
+
+  // Whoever changed the address may know the password.
+  async secure() {
+    await call("POST", "v1/accounts:sendOobCode", { requestType: "PASSWORD_RESET", email: code.email });
+    isSecured = true;
+    status = "recoverEmail.sent";
+  },
+
+  retry: read,
+};
+
+async function act(name) {
+  if (isBusy) return;
+  problem = null;
+  status = "busy";
+  setBusy(true);
+  say();
+  status = null;
+  try {
+    reason = null;
+    await actions[name]();
+  } catch (error) {
+    if (!(error instanceof Problem)) console.error(error);
+    const known = error instanceof Problem ? error : new Problem("unavailable");
+    if (known.isFinal || !code) reason = known.name;
+    else problem = `problem.${known.name}`;
+  }
+  setBusy(false);
+  show();
+}
+
+function setBusy(busy) {
+  isBusy = busy;
+  markBusy(busy);
+}
+
+// What is seen
+
+function step() {
+  if (isDone) return "done";
+  if (reason) return ["offline", "unavailable"].includes(reason) ? "away" : "stopped";
+  return link.mode === "resetPassword" ? "password" : "confirm";
+}
+
+// Everything in the language that was chosen.
+const say = () => fill(language, text, problem, status);
+
+// What a step may hold besides, by the name of `data-if`.
+const conditions = {
+  recovered: () => link.mode === "recoverEmail" && !isSecured,
+  // Who takes an address back is not sent on to where the change was asked for.
+  onward: () => onward() !== null && link.mode !== "recoverEmail",
+  final: () => onward() === null && link.mode !== "recoverEmail",
+};
+
+function onward() {
+  return isAuthorized(link.continueUrl, domains) ? link.continueUrl : null;
+}
+
+function show() {
+  const next = step();
+  const isFirst = shown === null;
+  const isNew = next !== shown || next === "done";
+  shown = next;
+  if (isNew) byId("step").replaceChildren(built(next));
+  say();
+  // Who cannot see that the page has changed is led to where it did.
+  if (isNew && !isFirst) document.querySelector("h1").focus();
+  const field = byId("password-field");
+  field?.setAttribute("aria-invalid", problem === "problem.weak");
+  if (problem === "problem.weak") field?.focus();
+}
+
+function built(name) {
+  const view = build(name, (part) => conditions[part](), act);
+  for (const part of view.querySelectorAll("[data-href]")) part.href = onward();
+  for (const part of view.querySelectorAll("[data-value]")) part.value = code[part.dataset.value];
+  for (const button of view.querySelectorAll("[data-shows]")) {
+    button.addEventListener("click", () => {
+      const field = byId(button.dataset.shows);
+      field.type = field.type === "password" ? "text" : "password";
+      button.setAttribute("aria-pressed", field.type === "text");
+    });
+  }
+  return view;
+}
+
+// The string called `name`, with its places filled; names may have places too.
+function text(name) {
+  const places = {
+    email: () => code.email,
+    mode: () => link.mode,
+    newEmail: () => code.newEmail,
+    reason: () => reason,
+    rules: () => rules(),
+  };
+  const filled = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => places[place]());
+  return name === "{rules}" ? rules() : filled(strings[language][filled(name)]);
+}
+
+// What a new password needs, as the project has it.
+function rules() {
+  const needed = Object.entries({
+    lower: policy.containsLowercaseCharacter,
+    upper: policy.containsUppercaseCharacter,
+    digit: policy.containsNumericCharacter,
+    symbol: policy.containsNonAlphanumericCharacter,
+  }).filter(([, isNeeded]) => isNeeded).map(([name]) => strings[language][`rules.${name}`]);
+  const length = strings[language]["rules.length"].replace("{count}", policy.minPasswordLength);
+  return new Intl.ListFormat(language, { type: "conjunction" }).format([length, ...needed]);
+}
+
+// The beginning
+
+function parameters(address) {
+  const query = new URL(address).searchParams;
+  const names = ["mode", "oobCode", "apiKey", "lang", "continueUrl", "tenantId"];
+  return Object.fromEntries(names.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])));
+}
+
+// A link that the app would have opened: what it wraps is this page's own.
+function unwrapped(address) {
+  const inner = new URL(address).searchParams.get("link");
+  try {
+    return inner && new URL(inner).pathname.endsWith("/__/auth/action") ? inner : null;
+  } catch {
+    return null;
+  }
+}
+
+// The app signs in by itself: it gets the whole link, and the code is not looked at here.
+async function handOn() {
+  domains = (await call("GET", "v1/projects")).authorizedDomains;
+  const address = onward();
+  if (!address) throw new Problem("no-app", true);
+  const url = new URL(address);
+  for (const [name, value] of Object.entries(link)) if (name !== "continueUrl") url.searchParams.set(name, value);
+  location.replace(url);
+}
+
+byId("host").textContent = location.host;
+if (location.search) {
+  const address = location.pathname.endsWith("/links") ? unwrapped(location.href) : location.href;
+  link = {};
+  keep(address ? parameters(address) : {});
+}
+language = preferredLanguage([link.chosen, link.lang, ...navigator.languages], Object.keys(languages));
+offerLanguages(byId("languages"), languages, (tag) => {
+  language = tag;
+  keep({ chosen: tag });
+  if (shown) say();
+});
+if (link.mode === "signIn") actions.retry = handOn;
+await act("retry");

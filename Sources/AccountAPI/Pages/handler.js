@@ -1,0 +1,300 @@
+// The page between an app and a provider (`spec/07` §6). It runs twice in one window: an app opens it to begin a sign-in,
+// and the provider sends the browser back to it. It never sees a token of ours: what came back goes to the app's SDK,
+// which presents it with the session id.
+//
+// In between, what the app wanted is kept in this window's session storage: an answer that was not asked for in this very
+// window finds nothing there and goes nowhere.
+
+import { isAuthorized, preferredLanguage } from "./common.js";
+import { appAddress, isApp } from "./native.js";
+
+const kept = "concord:sign-in";
+const callTimeout = 15_000;
+// How long the frame in the app's page may take to say that it got the answer.
+const receiptTimeout = 3_000;
+
+const query = new URLSearchParams(location.search);
+// Who asked for the sign-in, once it is known that it may be told how it ended.
+let receiver = null;
+const strings = await (await fetch(new URL("handler.json", import.meta.url))).json();
+
+// What an app is told of a failure, in the words of its SDK.
+class Failure extends Error {
+  constructor(text, code) {
+    super(text);
+    this.text = text;
+    this.code = code;
+  }
+}
+
+// The API
+
+async function call(method, path, parameters, body) {
+  const url = new URL(`../../${path}`, import.meta.url);
+  for (const [name, value] of Object.entries(parameters)) if (value) url.searchParams.set(name, value);
+  let answer;
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: body ? { "Content-Type": "application/json" } : {},
+      body: body && JSON.stringify(body),
+      cache: "no-store",
+      credentials: "omit",
+      signal: AbortSignal.timeout(callTimeout),
+    });
+    answer = await response.json();
+  } catch {
+    throw new Failure("offline", "auth/network-request-failed");
+  }
+  if (answer.error) throw failure(String(answer.error.message).split(" : ")[0]);
+  return answer;
+}
+
+function failure(code) {
+  switch (code) {
+    case "INVALID_APP_ID":
+    case "INVALID_CERT_HASH":
+    case "INVALID_OAUTH_CLIENT_ID":
+      return new Failure("unknown-app", "auth/app-not-authorized");
+    case "UNAUTHORIZED_DOMAIN":
+      return new Failure("unauthorized-domain", "auth/unauthorized-domain");
+    case "OPERATION_NOT_ALLOWED":
+    case "INVALID_PROVIDER_ID":
+      return new Failure("provider", "auth/operation-not-allowed");
+    case "API key not valid. Please pass a valid API key.":
+      return new Failure("bad-request", "auth/invalid-api-key");
+    default:
+      return new Failure("provider", "auth/internal-error");
+  }
+}
+
+// Beginning
+
+// What the app asks for, as it stands in the address.
+function requested() {
+  const request = {};
+  for (const name of [
+    "apiKey", "appName", "authType", "eventId", "providerId", "redirectUrl", "scopes", "customParameters", "sessionId",
+    "appId", "clientId", "ibi", "apn", "sha1Cert", "tid", "tenantId", "hl",
+  ]) {
+    if (query.get(name)) request[name] = query.get(name);
+  }
+  return request;
+}
+
+async function begin(request) {
+  const config = await call("GET", "v1/projects", {
+    key: request.apiKey,
+    iosBundleId: request.ibi,
+    androidPackageName: request.apn,
+    sha1Cert: request.sha1Cert,
+    firebaseAppId: request.appId,
+    clientId: request.clientId,
+  });
+  check(request, config.authorizedDomains);
+  receiver = request;
+  if (isVerification(request)) return verify(request);
+  const begun = await call("POST", "v1/accounts:createAuthUri", { key: request.apiKey }, {
+    providerId: request.providerId,
+    continueUri: location.origin + location.pathname,
+    oauthScope: request.scopes?.split(",").join(" "),
+    customParameter: parameters(request.customParameters),
+    // Native apps keep the session id to themselves and send its digest here.
+    sessionIdDigest: isNative(request) ? request.sessionId : undefined,
+    tenantId: request.tid ?? request.tenantId,
+  });
+  sessionStorage.setItem(kept, JSON.stringify({ ...request, ...(!isNative(request) && { sessionId: begun.sessionId }) }));
+  location.replace(begun.authUri);
+}
+
+const isVerification = (request) => request.authType === "verifyApp";
+const isNative = (request) => request.authType === "signInWithRedirect" || isVerification(request);
+const isPopup = (request) => /^(signIn|link|reauth)ViaPopup$/.test(request.authType);
+const isRedirect = (request) => /^(signIn|link|reauth)ViaRedirect$/.test(request.authType);
+
+// Where the answer will go is settled before anybody signs in.
+function check(request, domains) {
+  if (isNative(request)) {
+    if (!isApp(request) || !(request.sessionId || isVerification(request))) {
+      throw new Failure("bad-request", "auth/argument-error");
+    }
+    return;
+  }
+  if (!isPopup(request) && !isRedirect(request)) throw new Failure("bad-request", "auth/argument-error");
+  if (!request.appName || !request.redirectUrl) throw new Failure("bad-request", "auth/argument-error");
+  if (!isAuthorized(request.redirectUrl, domains)) {
+    throw new Failure("unauthorized-domain", "auth/unauthorized-domain");
+  }
+  if (isPopup(request) && !window.opener) throw new Failure("no-receiver", "auth/popup-blocked");
+}
+
+function parameters(text) {
+  if (!text) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Failure("bad-request", "auth/argument-error");
+  }
+}
+
+// Showing that an app is used by a person (S16, S17)
+
+// This page may load nothing of anybody else's; the one at `challenge` is the same with the challenge's script allowed.
+async function verify(request) {
+  if (!location.pathname.endsWith("/challenge")) return location.replace(`challenge${location.search}`);
+  const { concordChallenge, recaptchaSiteKey } = await call("GET", "v1/recaptchaParams", { key: request.apiKey });
+  if (!concordChallenge) throw new Failure("challenge", "auth/operation-not-allowed");
+  const { scriptUrl } = concordChallenge;
+  const recaptchaToken = scriptUrl ? await solve(scriptUrl, recaptchaSiteKey) : "made-up";
+  return deliver(request, { recaptchaToken, error: null });
+}
+
+// The token of a challenge that is solved, as a rule without anybody noticing (developers.google.com/recaptcha, "Invisible
+// reCAPTCHA"); hCaptcha and Turnstile do the same by this interface.
+function solve(address, sitekey) {
+  return new Promise((resolve, reject) => {
+    const fail = () => reject(new Failure("challenge", "auth/network-request-failed"));
+    const timer = setTimeout(fail, callTimeout);
+    window.concordChallenge = () => {
+      clearTimeout(timer);
+      const place = document.createElement("div");
+      document.querySelector("main").append(place);
+      const settings = { sitekey, size: "invisible", callback: resolve, "error-callback": fail, "expired-callback": fail };
+      window.grecaptcha.execute(window.grecaptcha.render(place, settings));
+    };
+    const script = document.createElement("script");
+    const url = new URL(address);
+    url.searchParams.set("render", "explicit");
+    url.searchParams.set("onload", "concordChallenge");
+    url.searchParams.set("hl", document.documentElement.lang);
+    script.src = url;
+    script.onerror = fail;
+    document.head.append(script);
+  });
+}
+
+// Going back
+
+function finish(posted) {
+  const request = JSON.parse(sessionStorage.getItem(kept) ?? "null");
+  if (!request) throw new Failure("not-begun");
+  sessionStorage.removeItem(kept);
+  receiver = request;
+  const urlResponse = posted === null ? location.href : location.href.replace(/#.*/, "");
+  // Not a code, not a token in the history of the browser.
+  history.replaceState(null, "", location.pathname);
+  return deliver(request, { urlResponse, postBody: posted, sessionId: request.sessionId, error: null });
+}
+
+async function deliver(request, outcome) {
+  const event = {
+    type: request.authType,
+    eventId: request.eventId ?? null,
+    tenantId: request.tid ?? request.tenantId ?? null,
+    urlResponse: null,
+    sessionId: null,
+    postBody: null,
+    ...outcome,
+  };
+  if (isNative(request)) {
+    const address = appAddress(request, event);
+    // Some browsers open another app only for somebody who asks for it.
+    say("return", address);
+    location.replace(address);
+  } else if (isPopup(request)) {
+    await hand(event, request);
+    say("done");
+    window.close();
+  } else {
+    // The frame in the app's page, of this origin, finds it here.
+    sessionStorage.setItem(`firebase:redirectEvent:${request.apiKey}:${request.appName}`, JSON.stringify(event));
+    location.replace(request.redirectUrl);
+  }
+}
+
+// Gives the answer to our own frame in the page that opened this window. The browser lets nobody else have it: the
+// message is for this origin only.
+function hand(event, request) {
+  const frame = ownFrame(request);
+  if (!frame) throw new Failure("no-receiver");
+  const channel = new MessageChannel();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Failure("no-receiver")), receiptTimeout);
+    channel.port1.onmessage = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    frame.postMessage(
+      {
+        eventType: "sendAuthEvent",
+        eventId: event.eventId,
+        data: { authEvent: event, storageKey: `${request.apiKey}:${request.appName}` },
+      },
+      location.origin,
+      [channel.port2],
+    );
+  });
+}
+
+function ownFrame(request) {
+  const frames = window.opener?.frames ?? [];
+  for (let index = 0; index < frames.length; index += 1) {
+    try {
+      const search = new URLSearchParams(frames[index].location.search);
+      if (search.get("apiKey") === request.apiKey && search.get("appName") === request.appName) return frames[index];
+    } catch {
+      // A frame of another origin.
+    }
+  }
+  return null;
+}
+
+// The screen
+
+function say(name, address) {
+  const language = preferredLanguage([query.get("hl"), ...navigator.languages], Object.keys(strings));
+  document.documentElement.lang = language;
+  const isBusy = name === "busy";
+  document.querySelector("main").setAttribute("aria-busy", isBusy);
+  const text = document.createElement("p");
+  text.setAttribute("role", "status");
+  text.textContent = strings[language][name];
+  const heading = document.createElement("h1");
+  heading.textContent = strings[language].title;
+  if (address) {
+    const link = document.createElement("a");
+    link.href = address;
+    link.textContent = strings[language][name];
+    text.replaceChildren(link);
+  }
+  const isFailure = !["busy", "done", "return"].includes(name);
+  document.getElementById("step").replaceChildren(...(isFailure ? [heading, text] : [text]));
+}
+
+// A failure is told to the app where it may be told, and to the person in any case.
+async function fail(error) {
+  const known = error instanceof Failure ? error : new Failure("bad-request", "auth/internal-error");
+  say(known.text);
+  if (!receiver || !known.code || known.text === "no-receiver") return;
+  try {
+    await deliver(receiver, { error: { code: known.code, message: strings.en[known.text] } });
+  } catch {
+    say(known.text);
+  }
+}
+
+document.getElementById("host").textContent = location.host;
+say("busy");
+// A provider that posts its answer is sent on to here with it behind the `#`.
+const posted = location.hash.startsWith("#post=") ? decodeURIComponent(location.hash.slice("#post=".length)) : null;
+const request = requested();
+try {
+  if (request.authType || request.apiKey) {
+    if (!request.apiKey || !(request.providerId || isVerification(request))) throw new Failure("bad-request");
+    await begin(request);
+  } else {
+    await finish(posted);
+  }
+} catch (error) {
+  await fail(error);
+}

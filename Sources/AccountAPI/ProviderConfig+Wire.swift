@@ -1,0 +1,181 @@
+import AccountLinking
+package import AccountOperations
+import IdentityProviders
+package import JSON
+
+/// The two collections of provider registrations (`spec/01` §7): they differ in which ids they hold and which fields an
+/// item has.
+enum ProviderConfigCollection: String, Sendable, CaseIterable {
+    case oauth = "oauthIdpConfigs"
+    case defaultSupported = "defaultSupportedIdpConfigs"
+
+    /// The query parameter that names a new item.
+    var idParameter: String {
+        switch self {
+        case .oauth: "oauthIdpConfigId"
+        case .defaultSupported: "idpId"
+        }
+    }
+
+    /// The providers that have an API of their own; everything else is `oidc.*`.
+    static let supportedProviders: Set<ProviderID> = [
+        .google, .apple, .facebook, .twitter, .gitHub, .microsoft, .yahoo, .linkedIn, .playGames, .gameCenter,
+    ]
+
+    func holds(_ provider: ProviderID) -> Bool {
+        switch self {
+        case .oauth: provider.isOpenIDConnect && provider.rawValue.utf8.count > "oidc.".utf8.count
+        case .defaultSupported: Self.supportedProviders.contains(provider)
+        }
+    }
+}
+
+extension ProviderConfig {
+    /// Reads a registration whose fields are those of an item of the admin API (docs/providers.md). Fields that are left
+    /// out have their defaults.
+    /// - Throws: `ProviderConfigMistake`, also about a field that does not exist or has no meaning for the provider: a
+    /// person wrote it.
+    package init(of id: String, reading item: JSONValue) throws(ProviderConfigMistake) {
+        guard let provider = ProviderID(id),
+            let collection = ProviderConfigCollection.allCases.first(where: { $0.holds(provider) })
+        else { throw ProviderConfigMistake(description: "no such provider; others than the known ones are oidc.NAME") }
+        guard let members = item.object else { throw ProviderConfigMistake(description: "give its fields") }
+        self.init(provider: provider)
+        do {
+            let body = RequestBody(members: members)
+            for field in ProviderConfigField.all(of: collection) { try field.read(body, &self) }
+        } catch {
+            throw ProviderConfigMistake(description: error.message)
+        }
+        let taken = try? JSONValue(parsing: JSONWriter.object { $0.fields(of: self) })
+        if let field = item.firstField(missingFrom: taken ?? .null) {
+            throw ProviderConfigMistake(description: "\(field) is unknown, empty, or means nothing here")
+        }
+    }
+}
+
+/// What is wrong with a registration, in words for the person who wrote it. Quotes no value.
+package struct ProviderConfigMistake: Error, Sendable, CustomStringConvertible {
+    package let description: String
+}
+
+extension JSONValue {
+    /// The path of a field in here that `other` does not have.
+    fileprivate func firstField(missingFrom other: JSONValue) -> String? {
+        guard let members = object else { return nil }
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+            guard let counterpart = other[name] else { return name }
+            if let rest = value.firstField(missingFrom: counterpart) { return "\(name).\(rest)" }
+        }
+        return nil
+    }
+}
+
+/// One field of an item that an update mask can name.
+struct ProviderConfigField: Sendable {
+    let name: String
+    let read: @Sendable (RequestBody, inout ProviderConfig) throws(APIError) -> Void
+
+    static func all(of collection: ProviderConfigCollection) -> [ProviderConfigField] {
+        switch collection {
+        case .oauth: shared + oauth
+        case .defaultSupported: shared + defaultSupported
+        }
+    }
+
+    private static let shared: [ProviderConfigField] = [
+        ProviderConfigField(name: "enabled") { body, config throws(APIError) in
+            config.isEnabled = try body.bool("enabled") ?? false
+        },
+        ProviderConfigField(name: "clientId") { body, config throws(APIError) in
+            config.clientID = try body.nonEmptyString("clientId")
+        },
+        ProviderConfigField(name: "clientSecret") { body, config throws(APIError) in
+            config.clientSecret = try body.nonEmptyString("clientSecret").map(ProviderSecret.text)
+        },
+        // Concord's own (docs/providers.md): production has no other addresses than the providers'.
+        ProviderConfigField(name: "addresses") { body, config throws(APIError) in
+            config.addresses = try addresses(body.object("addresses"))
+        },
+    ]
+
+    private static func addresses(_ object: RequestBody?) throws(APIError) -> [ProviderAddress: String] {
+        guard let object else { return [:] }
+        var addresses: [ProviderAddress: String] = [:]
+        for name in object.names {
+            guard let known = ProviderAddress(rawValue: name) else {
+                throw .code(.invalidConfig, "A provider has no address of that name.")
+            }
+            addresses[known] = try object.nonEmptyString(name)
+        }
+        return addresses
+    }
+
+    private static let oauth: [ProviderConfigField] = [
+        ProviderConfigField(name: "displayName") { body, config throws(APIError) in
+            config.displayName = try body.nonEmptyString("displayName")
+        },
+        ProviderConfigField(name: "issuer") { body, config throws(APIError) in
+            config.issuer = try body.nonEmptyString("issuer")
+        },
+        ProviderConfigField(name: "responseType") { body, config throws(APIError) in
+            guard let type = try body.object("responseType") else { return }
+            config.acceptsAuthorizationCodes = try type.bool("code") ?? false
+            config.acceptsIDTokens = try type.bool("idToken") ?? !config.acceptsAuthorizationCodes
+        },
+    ]
+
+    private static let defaultSupported: [ProviderConfigField] = [
+        ProviderConfigField(name: "appleSignInConfig") { body, config throws(APIError) in
+            guard let apple = try body.object("appleSignInConfig") else { return }
+            config.appleBundleIDs = try apple.strings("bundleIds")
+            let codeFlow = try apple.object("codeFlowConfig")
+            config.appleTeamID = try codeFlow?.nonEmptyString("teamId")
+            config.appleKeyID = try codeFlow?.nonEmptyString("keyId")
+            config.applePrivateKey = try codeFlow?.nonEmptyString("privateKey").map(ProviderSecret.text)
+        }
+    ]
+}
+
+extension JSONWriter {
+    /// The fields of an item but for its name.
+    mutating func fields(of config: ProviderConfig) {
+        field("enabled", config.isEnabled)
+        field("displayName", config.displayName)
+        field("clientId", config.clientID)
+        field("clientSecret", config.clientSecret?.text)
+        if config.provider.isOpenIDConnect {
+            field("issuer", config.issuer)
+            field(
+                "responseType",
+                object: { writer in
+                    writer.field("idToken", config.acceptsIDTokens)
+                    writer.field("code", config.acceptsAuthorizationCodes)
+                }
+            )
+        } else if config.provider == .apple {
+            field(
+                "appleSignInConfig",
+                object: { writer in
+                    writer.field("bundleIds", config.appleBundleIDs)
+                    guard config.appleKeyID != nil else { return }
+                    writer.field(
+                        "codeFlowConfig",
+                        object: { writer in
+                            writer.field("teamId", config.appleTeamID)
+                            writer.field("keyId", config.appleKeyID)
+                            writer.field("privateKey", config.applePrivateKey?.text)
+                        }
+                    )
+                }
+            )
+        }
+        guard !config.addresses.isEmpty else { return }
+        field(
+            "addresses",
+            object: { writer in
+                for name in ProviderAddress.allCases { writer.field(name.rawValue, config.addresses[name]) }
+            }
+        )
+    }
+}

@@ -1,0 +1,65 @@
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// Which iOS apps open the links of mails (S59, S60; developer.apple.com, "Supporting associated domains"). Apple asks
+    /// for it without a redirect, on the host that the links are on.
+    static let appleAppSiteAssociation = Route(
+        .get,
+        "/.well-known/apple-app-site-association",
+        service: .none,
+        access: .anyone
+    ) { request in
+        let ids = request.operations.project.settings.apps.compactMap { app in
+            app.teamID.flatMap { team in app.bundleID.map { "\(team).\($0)" } }
+        }
+        return .object(maxAgeSeconds: associationMaxAgeSeconds) { writer in
+            writer.field(
+                "applinks",
+                object: { writer in
+                    writer.field(
+                        "details",
+                        array: ids.isEmpty ? [] : [ids],
+                        { writer, ids in
+                            writer.object { writer in
+                                writer.field("appIDs", ids)
+                                writer.field(
+                                    "components",
+                                    array: [linkPath],
+                                    { writer, path in writer.object { $0.field("/", path) } }
+                                )
+                            }
+                        }
+                    )
+                }
+            )
+        }
+    }
+
+    /// The same for Android (developer.android.com, "Verify Android App Links").
+    static let assetLinks = Route(
+        .get,
+        "/.well-known/assetlinks.json",
+        service: .none,
+        access: .anyone
+    ) { request in
+        let statements = request.operations.project.settings.apps.compactMap { app -> JSONValue? in
+            guard let package = app.packageName, !app.linkCertificates.isEmpty else { return nil }
+            let target: [String: JSONValue] = [
+                "namespace": .string("android_app"), "package_name": .string(package),
+                "sha256_cert_fingerprints": .array(app.linkCertificates.map(JSONValue.string)),
+            ]
+            let relation = JSONValue.array([.string("delegate_permission/common.handle_all_urls")])
+            return .object(["relation": relation, "target": .object(target)])
+        }
+        return APIResponse(
+            json: Array(JSONValue.array(statements).text.utf8),
+            maxAgeSeconds: associationMaxAgeSeconds
+        )
+    }
+
+    /// What is opened by an app: not the action page itself, which people without the app are sent to.
+    private static let linkPath = "/__/auth/links"
+    private static let associationMaxAgeSeconds = 300
+}

@@ -1,0 +1,38 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import IdentityProviders
+import JSON
+
+extension Route {
+    /// `accounts:revokeToken` (`spec/01` §3.11): a provider takes back what it gave out.
+    static let revokeToken = Route(.post, "/v2/accounts:revokeToken", access: .client) { request in
+        let body = request.body
+        guard let name = try body.nonEmptyString("providerId") else { throw APIError.code(.missingProviderID) }
+        guard let provider = ProviderID(name) else { throw APIError.code(.invalidProviderID) }
+        guard let text = try body.nonEmptyString("token") else {
+            throw APIError.invalidArgument("The request holds no token.")
+        }
+        let token: RevocableToken
+        switch try body.enumeration("tokenType", tokenTypes) {
+        case "REFRESH_TOKEN": token = .refresh(text)
+        case "ACCESS_TOKEN": token = .access(text)
+        case "CODE": token = .code(text, redirectURI: try body.nonEmptyString("redirectUri"))
+        default: throw APIError.invalidArgument("The request does not say what kind of token it holds.")
+        }
+        _ = try await request.operations
+            .revokeToken(
+                RevokeToken(
+                    provider: provider,
+                    token: token,
+                    idToken: request.requiredIDToken(),
+                    bundleID: request.iOSBundleID
+                ),
+                tenant: request.tenant
+            )
+            .value()
+        return .object { _ in }
+    }
+
+    private static let tokenTypes = ["TOKEN_TYPE_UNSPECIFIED", "REFRESH_TOKEN", "ACCESS_TOKEN", "CODE"]
+}

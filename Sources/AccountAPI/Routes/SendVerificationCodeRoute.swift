@@ -1,0 +1,54 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// `accounts:sendVerificationCode` (`spec/01` §2.6): sends a code to a number.
+    static let sendVerificationCode = Route(
+        .post,
+        "/v1/accounts:sendVerificationCode",
+        legacyName: "sendVerificationCode",
+        access: .client
+    ) { request in
+        let code = PhoneCodeRequest(
+            number: try request.body.nonEmptyString("phoneNumber"),
+            credential: try AppCredential(reading: request.body),
+            iOSBundleID: request.iOSBundleID,
+            locale: request.locale,
+            clientAddress: request.clientAddress.flatMap { IPAddress($0)?.subscriber }
+        )
+        let sessionInfo = try await request.operations.sendPhoneCode(code, tenant: request.tenant).value()
+        return .object { writer in writer.field("sessionInfo", sessionInfo) }
+    }
+}
+
+extension AppCredential {
+    /// The first of the forms that was sent (`spec/05` B3).
+    init(reading body: RequestBody) throws(APIError) {
+        let receipt = try body.nonEmptyString("iosReceipt")
+        let secret = try body.nonEmptyString("iosSecret")
+        let assessment = try body.nonEmptyString("captchaResponse")
+        if receipt != nil || secret != nil {
+            self = .push(receipt: receipt ?? "", secret: secret ?? "")
+        } else if let token = try body.nonEmptyString("recaptchaToken") {
+            self = .recaptcha(token: token)
+        } else if let token = try body.nonEmptyString("playIntegrityToken") {
+            self = .playIntegrity(token: token)
+        } else if let assessment, assessment != Self.noAssessment {
+            self = .assessment(
+                token: assessment,
+                // Android sends these as numbers, which say as little.
+                clientType: body.value("clientType")?.string,
+                version: body.value("recaptchaVersion")?.string
+            )
+        } else if try body.nonEmptyString("safetyNetToken") != nil {
+            self = .safetyNet
+        } else {
+            self = .none
+        }
+    }
+
+    /// What iOS sends where it could not get a token.
+    private static let noAssessment = "NO_RECAPTCHA"
+}

@@ -1,0 +1,80 @@
+/// What a client says it means to do with a number (`operation` on the wire); raw values are the wire's.
+package enum PhoneOperation: String, Sendable, Hashable, CaseIterable {
+    case unspecified = "VERIFY_OP_UNSPECIFIED"
+    case signUpOrIn = "SIGN_UP_OR_IN"
+    case reauthenticate = "REAUTH"
+    case update = "UPDATE"
+    case link = "LINK"
+}
+
+/// How somebody showed to hold a number; raw values are kept with decisions.
+package enum PhoneProof: String, Sendable, Hashable, CaseIterable {
+    /// The code of a message came back.
+    case code
+    /// The code had come back before, when the number was somebody else's (N8).
+    case temporaryProof
+}
+
+/// Decides what happens when somebody has shown to hold a number: rows N (`spec/03` §8).
+///
+/// Total and pure; the first matching rule wins. A number never merges accounts by an address, and is never followed by a
+/// second factor: who could receive the one could receive the other. Setting a number is not sensitive (`spec/04` §6);
+/// the one it replaces is free again.
+///
+/// - `owner`: the account that owns the number.
+/// - `target`: the account of the session, when the number is to be attached to it.
+package func decideSignInWithPhone(
+    policy: LinkPolicy,
+    number: PhoneNumber,
+    owner: Account?,
+    target: Account?,
+    operation: PhoneOperation,
+    shownBy proof: PhoneProof
+) -> Verdict<SignInDecision> {
+    guard policy.allowsPhoneSignIn else { return Verdict(.n0, .refuse(.operationNotAllowed)) }
+    if (target ?? owner)?.isDisabled ?? false { return Verdict(.n4, .refuse(.userDisabled)) }
+    if operation == .reauthenticate, owner == nil || target.map({ $0.id != owner?.id }) ?? false {
+        return Verdict(.n2, .refuse(.userNotFound))
+    }
+    if let owner, let target, owner.id != target.id {
+        switch proof {
+        case .code: return Verdict(.n8, .refuse(.phoneNumberExists))
+        case .temporaryProof: return Verdict(.n9, .refuse(.phoneNumberExists))
+        }
+    }
+    if (target ?? owner)?.hasSecondFactor ?? false { return Verdict(.n5, .refuse(.unsupportedFirstFactor)) }
+
+    var change = AccountChange()
+    switch (target, owner) {
+    case (.some(let target), .some):
+        return Verdict(.n7, .signIn(target.id, change, emailWasRecycled: false))
+    case (.some(let target), .none):
+        change.phone = .set(number)
+        return Verdict(target.isAnonymous ? .n13 : .n6, .signIn(target.id, change, emailWasRecycled: false))
+    case (.none, .some(let owner)):
+        let rule: Rule =
+            switch proof {
+            case .code: .n3
+            case .temporaryProof: .n10
+            }
+        return Verdict(rule, .signIn(owner.id, change, emailWasRecycled: false))
+    case (.none, .none):
+        guard policy.allowsClientSignUp else { return Verdict(.n12, .refuse(.signUpDisabled)) }
+        change.phone = .set(number)
+        return Verdict(.n1, .createUser(change))
+    }
+}
+
+/// Decides whether a code to sign in with is sent to a number: rows N (`spec/05` B2).
+///
+/// Total and pure; the first matching rule wins.
+///
+/// - `owner`: the account that owns the number.
+/// - `isRegionAllowed`: whether the project sends messages to where the number is; true for a fictional one.
+/// - Returns: why not; `nil` when it is.
+package func decideSendPhoneCode(policy: LinkPolicy, owner: Account?, isRegionAllowed: Bool) -> Verdict<Refusal?> {
+    guard policy.allowsPhoneSignIn else { return Verdict(.n0, .operationNotAllowed) }
+    guard isRegionAllowed else { return Verdict(.n14, .messageRegionNotAllowed) }
+    if owner?.hasSecondFactor ?? false { return Verdict(.n5, .unsupportedFirstFactor) }
+    return Verdict(.n15, nil)
+}

@@ -1,0 +1,23 @@
+/// One bound on the messages with codes that leave: so many for one number, for one caller or altogether, within a window
+/// that begins with the first.
+package struct MessageLimit: Sendable, Hashable {
+    /// What is counted by; raw values are kept.
+    package enum Scope: String, Sendable, Hashable, CaseIterable {
+        /// Whoever holds the number is spared a flood.
+        case number
+        /// Whoever calls from one network address gets no more than a person needs.
+        case address
+        /// What the operator pays for.
+        case project
+    }
+
+    package var scope: Scope
+    package var windowSeconds: Int64
+    package var countMax: Int64
+
+    package init(_ scope: Scope, windowSeconds: Int64, countMax: Int64) {
+        self.scope = scope
+        self.windowSeconds = windowSeconds
+        self.countMax = countMax
+    }
+}

@@ -1,0 +1,116 @@
+package import AccountLinking
+package import AccountStore
+package import Delivery
+package import Postgres
+
+/// Who mails are from.
+package struct MailSender: Sendable, Hashable {
+    package let from: Mailbox
+    package let replyTo: Mailbox?
+    /// What `Message-ID` ends with: a domain name.
+    package let idDomain: String
+
+    package init(from: Mailbox, replyTo: Mailbox?, idDomain: String) {
+        self.from = from
+        self.replyTo = replyTo
+        self.idDomain = idDomain
+    }
+}
+
+/// Makes mails of what the outbox holds, and hands them over.
+package struct MailChannel: OutboxChannel {
+    private let mails: any MailSending
+    private let sender: MailSender
+    private let templates: MailTemplates
+    private let project: ProjectCache
+
+    package init(_ mails: any MailSending, from sender: MailSender, templates: MailTemplates, project: ProjectCache) {
+        self.mails = mails
+        self.sender = sender
+        self.templates = templates
+        self.project = project
+    }
+
+    package var kind: OutboxMessage.Kind { .mail }
+    package var concurrencyMax: Int { mails.concurrencyMax }
+    package var sendSecondsMax: Int64 { mails.sendSecondsMax }
+
+    package func send(_ content: [UInt8], id: PostgresUUID, createdAt: Timestamp) async -> DeliveryOutcome {
+        guard let mail = Mail(plaintext: content), let message = message(mail, id: id, createdAt: createdAt) else {
+            return .refused(reason: "unreadable")
+        }
+        return await mails.send(message)
+    }
+
+    package func shutDown() async {
+        await mails.shutDown()
+    }
+
+    /// `nil` for a mail that nothing can be made of.
+    func message(_ mail: Mail, id: PostgresUUID, createdAt: Timestamp) -> MailMessage? {
+        let settings = project.settings
+        guard let to = EmailAddress(mail.to) else { return nil }
+        let wanted = [mail.locale, settings.defaultLocale]
+        let language = templates.language(for: wanted)
+        let name = settings.displayName ?? sender.from.name
+        let values = mail.values(appName: name ?? settings.projectID, language: language)
+        guard let said = templates.render(mail.template.name, in: wanted, values) else { return nil }
+        return MailMessage(
+            id: "\(id.text)@\(sender.idDomain)",
+            createdAt: createdAt,
+            from: Mailbox(name: sender.from.name ?? name, address: sender.from.address),
+            replyTo: sender.replyTo,
+            to: to,
+            subject: said.subject,
+            language: said.language,
+            text: said.text,
+            html: said.html
+        )
+    }
+}
+
+extension Mail {
+    /// What its template may name. `language`: what names are said in.
+    fileprivate func values(appName: String, language: String) -> MailTemplates.Values {
+        var text = ["EMAIL": email, "APP_NAME": appName]
+        text["NEW_EMAIL"] = newEmail
+        text["LINK"] = link
+        text["DISPLAY_NAME"] = displayName.flatMap(shownName)
+        // The codes of links are for links.
+        if template == .conflictProof { text["CODE"] = code }
+        if let asking {
+            text["PROVIDER"] = methodName(asking.provider, in: language)
+            text["ASKING_NAME"] = asking.name.flatMap(shownName)
+            text["ASKING_FROM"] = asking.from
+        }
+        if let suspended {
+            // To the minute: 2026-11-22 05:20 UTC.
+            text["UNTIL"] = suspended.until.prefix(16).replacing("T", with: " ") + " UTC"
+            if suspended.reason == QuarantineReason.passwordReset.rawValue { text["AFTER_RESET"] = "true" }
+        }
+        return MailTemplates.Values(
+            text: text,
+            methods: suspended?.methods.map { methodName($0, in: language) } ?? []
+        )
+    }
+}
+
+/// A name that somebody chose for themselves, where it can be said in a mail to somebody else: strangers would write
+/// advertisements there, and mail programs make links of what looks like one.
+func shownName(_ name: String) -> String? {
+    guard (1...64).contains(name.unicodeScalars.count) else { return nil }
+    var previous: Unicode.Scalar = " "
+    for scalar in name.unicodeScalars {
+        // "J. R.", not "example.com".
+        if previous == ".", scalar != " " { return nil }
+        switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .nonspacingMark,
+            .spacingMark:
+            break
+        default:
+            guard " .'’-".unicodeScalars.contains(scalar) else { return nil }
+        }
+        previous = scalar
+    }
+    return name
+}

@@ -1,0 +1,97 @@
+package import AccountLinking
+
+/// What a client shows so that its request is believed to come from an app of the project (`spec/05` B3).
+package enum AppCredential: Sendable, Hashable {
+    case none
+    /// Of a challenge that a person has solved.
+    case recaptcha(token: String)
+    /// Of an assessment (reCAPTCHA Enterprise).
+    case assessment(token: String, clientType: String?, version: String?)
+    /// What a silent push brought to the app.
+    case push(receipt: String, secret: String)
+    case playIntegrity(token: String)
+    /// Nobody answers for these any more.
+    case safetyNet
+}
+
+/// A request that an app has to answer for.
+package struct AppRequest: Sendable, Hashable {
+    package var credential: AppCredential
+    /// The number that is to be sent a message.
+    package var number: PhoneNumber
+    /// As the app says itself; only what a credential is bound to.
+    package var iOSBundleID: String?
+    /// The network address of the client, as far as it is known.
+    package var clientAddress: String?
+
+    package init(credential: AppCredential, number: PhoneNumber, iOSBundleID: String?, clientAddress: String?) {
+        self.credential = credential
+        self.number = number
+        self.iOSBundleID = iOSBundleID
+        self.clientAddress = clientAddress
+    }
+}
+
+/// Judges credentials of one form. A port: each form has its own.
+package protocol AppVerifying: Sendable {
+    /// Whether the credential shows that an app of the project asks. Never while a transaction or a connection is held.
+    /// - Throws: when that could not be found out.
+    func isGenuine(_ request: AppRequest) async throws -> Bool
+}
+
+/// Who judges which form; where nobody does, a credential of that form is worth nothing.
+package struct AppVerifiers: Sendable {
+    package var recaptcha: (any AppVerifying)?
+    /// What people are shown for it; `nil` where there is nothing to be shown.
+    package var challenge: AppChallenge?
+    package var assessments: (any AppVerifying)?
+    package var pushes: (any AppVerifying)?
+    package var playIntegrity: (any AppVerifying)?
+    /// Whether real numbers are sent messages for whoever asks. What that costs is bounded by the limits on messages alone.
+    package var acceptsUnverified: Bool
+
+    package init(
+        recaptcha: (any AppVerifying)? = nil,
+        challenge: AppChallenge? = nil,
+        assessments: (any AppVerifying)? = nil,
+        pushes: (any AppVerifying)? = nil,
+        playIntegrity: (any AppVerifying)? = nil,
+        acceptsUnverified: Bool = false
+    ) {
+        self.recaptcha = recaptcha
+        self.challenge = challenge
+        self.assessments = assessments
+        self.pushes = pushes
+        self.playIntegrity = playIntegrity
+        self.acceptsUnverified = acceptsUnverified
+    }
+
+    /// Why `request` is not believed; `nil` when it is.
+    func denial(of request: AppRequest) async throws -> PhoneDenial? {
+        if acceptsUnverified { return nil }
+        switch request.credential {
+        case .none: return request.iOSBundleID == nil ? .missingAppCredential : .missingClientIdentifier
+        case .recaptcha: return try await judged(request, by: recaptcha, otherwise: .captchaCheckFailed)
+        case .assessment: return try await judged(request, by: assessments, otherwise: .invalidRecaptchaToken)
+        case .push: return try await judged(request, by: pushes, otherwise: .invalidAppCredential)
+        case .playIntegrity: return try await judged(request, by: playIntegrity, otherwise: .appNotVerified)
+        case .safetyNet: return .appNotVerified
+        }
+    }
+
+    private func judged(
+        _ request: AppRequest,
+        by verifier: (any AppVerifying)?,
+        otherwise denial: PhoneDenial
+    ) async throws -> PhoneDenial? {
+        guard let verifier else { return denial }
+        return try await verifier.isGenuine(request) ? nil : denial
+    }
+}
+
+/// Believes whatever there is. Development only: the SDKs send made-up tokens to an emulator (`spec/09` 3).
+package struct DevelopmentAppVerifier: AppVerifying {
+    package init() {}
+
+    package func isGenuine(_ request: AppRequest) async throws -> Bool { true }
+}

@@ -1,0 +1,92 @@
+package import AccountLinking
+import AccountStore
+import JSON
+import Postgres
+
+/// A text message with a code, as the outbox holds it, sealed.
+package struct SMS: Sendable, Hashable {
+    package var to: PhoneNumber
+    package var text: String
+    package var code: String
+    /// The session that the message was sent for: who looks at messages of development finds it by that.
+    package var sessionInfo: String
+    /// A BCP 47 tag.
+    package var locale: String
+
+    var plaintext: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("to", to.rawValue)
+            writer.field("text", text)
+            writer.field("code", code)
+            writer.field("sessionInfo", sessionInfo)
+            writer.field("locale", locale)
+        }
+    }
+
+    init(to: PhoneNumber, text: String, code: String, sessionInfo: String, locale: String) {
+        self.to = to
+        self.text = text
+        self.code = code
+        self.sessionInfo = sessionInfo
+        self.locale = locale
+    }
+
+    /// `nil` for what `plaintext` did not make.
+    init?(plaintext: [UInt8]) {
+        guard let value = try? JSONValue(parsing: plaintext), let to = value["to"]?.string.flatMap(PhoneNumber.init),
+            let text = value["text"]?.string, let code = value["code"]?.string,
+            let sessionInfo = value["sessionInfo"]?.string, let locale = value["locale"]?.string
+        else { return nil }
+        self.init(to: to, text: text, code: code, sessionInfo: sessionInfo, locale: locale)
+    }
+}
+
+/// What messages say, by language: as short as can be, so that a message is one segment, of 160 characters where the
+/// alphabet of GSM has them all and of 70 where not (3GPP TS 23.040 §9.2.3.24.1).
+enum SMSText {
+    private static let codePlace = "%LOGIN_CODE%"
+    private static let appPlace = "%APP_NAME%"
+    /// Longer names are cut, so that the message stays one segment.
+    static let appNameCharactersMax = 24
+
+    /// The languages of the pages. The first is spoken where no other is asked for.
+    static let texts: [(language: String, text: String)] = [
+        ("en", "\(codePlace) is your verification code for \(appPlace)."),
+        ("zh-TW", "\(codePlace) 是您在 \(appPlace) 的驗證碼。"),
+        ("th", "\(codePlace) คือรหัสยืนยันของคุณสำหรับ \(appPlace)"),
+    ]
+
+    /// `template`: the project's own, in whatever language; one that has no place for the code is no template.
+    static func text(code: String, appName: String, locale: String, template: String?) -> String {
+        var text = texts.first { speaks($0.language, locale) }?.text ?? texts[0].text
+        if let template, template.contains(codePlace) { text = template }
+        return text.replacing(appPlace, with: appName.prefix(appNameCharactersMax)).replacing(codePlace, with: code)
+    }
+
+    /// Whether somebody who asked for `locale` reads `language`: its first subtags are the same (RFC 4647 §3.4), and
+    /// Chinese as it is written in Taiwan is read wherever the traditional script is.
+    private static func speaks(_ language: String, _ locale: String) -> Bool {
+        let subtags = locale.lowercased().split(separator: "-")
+        if language == "zh-TW" {
+            return subtags.first == "zh" && subtags.dropFirst().contains { ["tw", "hk", "mo", "hant"].contains($0) }
+        }
+        return subtags.first.map(String.init) == language
+    }
+}
+
+extension AccountOperations {
+    /// How many messages an inspection looks at.
+    private static let inspectedMessagesMax: Int64 = 1000
+
+    /// The messages whose codes can still be used, the oldest first. For development: it opens what is sealed.
+    package func messagesWithUsableCodes(tenant: TenantID) async throws -> [SMS] {
+        let waiting = try await store.waitingMessages(.sms, countMax: Self.inspectedMessagesMax, tenant: tenant)
+        let messages = waiting.compactMap { message in
+            OutboxMessage.plaintext(of: message.sealedPayload, id: message.id, tenant: tenant, sealer: sealer)
+                .flatMap(SMS.init(plaintext:))
+        }
+        let ids = messages.compactMap { PhoneSession($0.sessionInfo)?.id }
+        let usable = try await store.usablePhoneVerifications(among: ids, tenant: tenant, at: effects.now())
+        return messages.filter { message in PhoneSession(message.sessionInfo).map { usable.contains($0.id) } ?? false }
+    }
+}

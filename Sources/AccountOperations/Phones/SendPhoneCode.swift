@@ -1,0 +1,210 @@
+package import AccountLinking
+import AccountStore
+import Crypto
+import Postgres
+
+/// A request for a code to sign in or to link with (`accounts:sendVerificationCode`).
+package struct PhoneCodeRequest: Sendable {
+    /// As typed; `nil` where none was sent.
+    package var number: String?
+    package var credential: AppCredential
+    package var iOSBundleID: String?
+    /// The language asked for, as sent.
+    package var locale: String?
+    /// The network address of the client, as far as it is known.
+    package var clientAddress: String?
+
+    package init(
+        number: String?,
+        credential: AppCredential,
+        iOSBundleID: String? = nil,
+        locale: String? = nil,
+        clientAddress: String? = nil
+    ) {
+        self.number = number
+        self.credential = credential
+        self.iOSBundleID = iOSBundleID
+        self.locale = locale
+        self.clientAddress = clientAddress
+    }
+}
+
+/// A code that is to go to a number, once everything is right.
+struct PhoneCodeOrder: Sendable {
+    var number: PhoneNumber
+    /// The project holds its code, and nothing is sent.
+    var isFictional = false
+    var purpose: PhoneVerificationRecord.Purpose
+    /// Whose second factor it is about.
+    var user: UserID?
+    var locale: String?
+    var clientAddress: String?
+    var tenant: TenantID
+}
+
+extension AccountOperations {
+    /// Sends a code to a number, in the order of `spec/05` B2.
+    ///
+    /// A fictional number is asked for no app, counted against no limit and sent nothing.
+    /// - Returns: what the client presents with the code (`sessionInfo`).
+    /// - Throws: what the verifier of the app or the database could not do, or `Contention`.
+    package func sendPhoneCode(_ request: PhoneCodeRequest, tenant: TenantID) async throws -> Outcome<String> {
+        let settings = project.settings
+        func refusal(owner: Account?, isRegionAllowed: Bool) -> Outcome<String>? {
+            let verdict = decideSendPhoneCode(policy: policy, owner: owner, isRegionAllowed: isRegionAllowed)
+            return verdict.decision.map { refused(.refusal($0), by: verdict.rule) }
+        }
+        // Asked first as if nobody had the number: where that is refused, nothing is looked at.
+        if let refusal = refusal(owner: nil, isRegionAllowed: true) { return refusal }
+        let number: PhoneNumber
+        let isFictional: Bool
+        if let fictional = request.number.flatMap(PhoneNumber.init), settings.testPhoneNumbers[fictional] != nil {
+            number = fictional
+            isFictional = true
+        } else {
+            switch NumberingPlan.judge(request.number ?? "") {
+            case .failure(let defect): return .denied(.phone(.invalidNumber(defect)))
+            case .success(let dialable):
+                let isAllowed = settings.messageRegions.contains(dialable.region)
+                if let refusal = refusal(owner: nil, isRegionAllowed: isAllowed) { return refusal }
+                number = dialable.number
+            }
+            let app = AppRequest(
+                credential: request.credential,
+                number: number,
+                iOSBundleID: request.iOSBundleID,
+                clientAddress: request.clientAddress
+            )
+            if let denial = try await apps.denial(of: app) { return .denied(.phone(denial)) }
+            isFictional = false
+        }
+        let owner = try await store.user(owning: .phone(number), tenant: tenant)
+        if let refusal = refusal(owner: owner?.account, isRegionAllowed: true) { return refusal }
+        return try await send(
+            PhoneCodeOrder(
+                number: number,
+                isFictional: isFictional,
+                purpose: .signIn,
+                locale: request.locale,
+                clientAddress: request.clientAddress,
+                tenant: tenant
+            )
+        )
+    }
+
+    /// Stores a verification with the message that carries its code, within the limits; or, where such a message is under
+    /// way, adds a session to that one (seed S24). Of many callers at once one sends.
+    /// - Returns: `sessionInfo`.
+    func send(_ order: PhoneCodeOrder) async throws -> Outcome<String> {
+        let now = effects.now()
+        let session = PhoneSession(effects: effects)
+        var verification = PhoneVerificationRecord(
+            tenant: order.tenant,
+            id: session.id,
+            sessionDigests: [session.digest],
+            purpose: order.purpose,
+            user: order.user,
+            number: order.number,
+            sealedCode: nil,
+            createdAt: now,
+            expiresAt: now.adding(seconds: project.settings.phoneCodeSeconds)
+        )
+        if order.isFictional {
+            return try await decideAndApply {
+                let applied = try await store.issue(
+                    verification,
+                    isCurrent: false,
+                    superseding: nil,
+                    message: nil,
+                    counting: [],
+                    at: now
+                )
+                return applied == .applied ? .success(session.text) : nil
+            }
+        }
+        let code = effects.newDigits(PhoneVerificationRecord.codeDigits)
+        verification.sealedCode = try sealer.seal(Array(code.utf8), context: verification.codeContext)
+        let message = try message(carrying: code, verification, session, locale: order.locale)
+        let limits = limits(of: order)
+        return try await decideAndApply { [verification] in
+            let facts = try await store.phoneFacts(
+                of: order.number,
+                for: order.purpose,
+                limits: limits,
+                tenant: order.tenant,
+                at: now
+            )
+            let window = project.settings.messageWindowSeconds
+            if let current = facts.current, current.user == order.user,
+                current.answersRequest(at: now, windowSeconds: window)
+            {
+                guard current.sessionDigests.count < PhoneVerificationRecord.sessionsMax else {
+                    return .denied(.phone(.tooManyMessages))
+                }
+                guard try await store.join(current, sessionDigest: session.digest) else { return nil }
+                var joined = session
+                joined.id = current.id
+                return .success(joined.text)
+            }
+            if let reached = facts.reached.first {
+                return .denied(.phone(reached.scope == .project ? .quotaExceeded : .tooManyMessages))
+            }
+            let applied = try await store.issue(
+                verification,
+                isCurrent: true,
+                superseding: facts.current,
+                message: message,
+                counting: limits,
+                at: now
+            )
+            return applied == .applied ? .success(session.text) : nil
+        }
+    }
+
+    private func message(
+        carrying code: String,
+        _ verification: PhoneVerificationRecord,
+        _ session: PhoneSession,
+        locale: String?
+    ) throws -> OutboxMessage {
+        let settings = project.settings
+        let locale = mailLocale(locale)
+        let sms = SMS(
+            to: verification.number,
+            text: SMSText.text(
+                code: code,
+                appName: settings.displayName ?? settings.projectID,
+                locale: locale,
+                template: settings.messageTemplate
+            ),
+            code: code,
+            sessionInfo: session.text,
+            locale: locale
+        )
+        return try OutboxMessage(
+            sealing: sms.plaintext,
+            as: .sms,
+            id: effects.newEventID(),
+            tenant: verification.tenant,
+            createdAt: verification.createdAt,
+            expiresAt: verification.expiresAt,
+            sealer: sealer
+        )
+    }
+
+    /// What a message counts against, always in the same order, so that two writers never wait for each other in a circle.
+    private func limits(of order: PhoneCodeOrder) -> [CountedLimit] {
+        project.settings.messageLimits.compactMap { limit in
+            let key: String
+            switch limit.scope {
+            case .number: key = order.number.rawValue
+            case .address:
+                guard let address = order.clientAddress else { return nil }
+                key = address
+            case .project: key = ""
+            }
+            let text = "\(limit.scope.rawValue) \(limit.windowSeconds) \(key)"
+            return CountedLimit(limit, digest: Array(SHA256.hash(data: Array(text.utf8))))
+        }
+    }
+}

@@ -1,0 +1,173 @@
+package import AccountLinking
+import AccountStore
+
+/// A number that somebody shows to hold (`accounts:signInWithPhoneNumber`).
+package struct PhoneSignIn: Sendable {
+    package enum Shown: Sendable {
+        case code(String, sessionInfo: String)
+        /// What an earlier answer gave, and the number it was about.
+        case temporaryProof(String, number: String)
+    }
+
+    package var shown: Shown
+    /// The session whose account the number is to be attached to.
+    package var idToken: String?
+    package var operation: PhoneOperation
+    /// A conflict of the account, whose credential is linked by the same sign-in.
+    package var pendingToken: String?
+
+    package init(
+        shown: Shown,
+        idToken: String? = nil,
+        operation: PhoneOperation = .unspecified,
+        pendingToken: String? = nil
+    ) {
+        self.shown = shown
+        self.idToken = idToken
+        self.operation = operation
+        self.pendingToken = pendingToken
+    }
+
+    package enum Ending: Sendable {
+        case signedIn(SignedIn)
+        /// The number is another account's (N8). Whoever holds it goes on with the proof, without another code.
+        case numberInUse(PhoneNumber, temporaryProof: String, expiresInSeconds: Int64)
+    }
+
+    package struct Result: Sendable {
+        package let ending: Ending
+        package let decision: DecisionID
+    }
+}
+
+extension AccountOperations {
+    /// Signs in, signs up, reauthenticates or links by a number: rows N (`spec/03` §8).
+    ///
+    /// Every answer of the rules uses a code up, also a refusal; a temporary proof is used up by success alone. Of many
+    /// callers at once exactly one is answered by the rules.
+    package func signInWithPhone(_ request: PhoneSignIn, tenant: TenantID) async throws -> Outcome<PhoneSignIn.Result> {
+        let policy = policy
+        guard policy.allowsPhoneSignIn else { return refused(.refusal(.operationNotAllowed), by: .n0) }
+        var caller: AuthenticatedSession?
+        if let idToken = request.idToken {
+            switch try await authenticate(idToken: idToken, tenant: tenant) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let session): caller = session
+            }
+        }
+        let text: String
+        switch request.shown {
+        case .code(_, let sessionInfo): text = sessionInfo
+        case .temporaryProof(let proof, _): text = proof
+        }
+        guard let session = PhoneSession(text) else {
+            return .denied(.phone(request.shown.kind == .code ? .invalidSession : .invalidTemporaryProof))
+        }
+        let use = PhoneVerificationUse(
+            session: session,
+            tenant: tenant,
+            now: effects.now(),
+            id: effects.newEventID()
+        )
+        let next = PhoneSession(effects: effects)
+        var attempt = SignInAttempt(
+            effects: effects,
+            tenant: tenant,
+            session: NewSession(effects: effects, signInProvider: "phone", secondFactor: caller?.token.secondFactor),
+            methodProof: .message
+        )
+        attempt.keepsRefusals = true
+
+        return try await decideAndApply { [attempt] in
+            var attempt = attempt
+            let verification: PhoneVerificationRecord
+            switch try await usableVerification(use, request.shown) {
+            case nil: return nil
+            case .denied(let denial): return .denied(denial)
+            case .success(let usable): verification = usable
+            }
+            let number = verification.number
+            var target: UserRecord?
+            if let caller {
+                switch account(of: caller, asItIs: try await store.user(caller.user.id, tenant: tenant)) {
+                case .denied(let denial): return .denied(denial)
+                case .success(let user): target = user
+                }
+            }
+            let owner = try await store.user(owning: .phone(number), tenant: tenant)
+            let question = SignInQuestion.phone(
+                number: number,
+                owner: owner?.account,
+                target: target?.account,
+                operation: request.operation,
+                shownBy: request.shown.kind
+            )
+            let verdict = attempt.ask(question, policy)
+            if case .refuse(let refusal) = verdict.decision, request.shown.kind == .code {
+                let proof = refusal == .phoneNumberExists ? temporaryProof(of: number, next, use) : nil
+                guard try await store.useUp(verification, by: use.id, at: use.now, exchangingFor: proof) == .applied
+                else { return nil }
+                if proof != nil {
+                    // Kept and counted like any other "no".
+                    _ = try await complete(verdict, loaded: [target, owner], attempt)
+                    let ending = PhoneSignIn.Ending.numberInUse(
+                        number,
+                        temporaryProof: next.text,
+                        expiresInSeconds: Lifetimes.temporaryProofSeconds
+                    )
+                    return .success(PhoneSignIn.Result(ending: ending, decision: attempt.decision))
+                }
+            }
+            attempt.companions = [.useUp(verification, by: use.id, at: use.now)]
+            let whole = try await adding(request.pendingToken, to: verdict, of: target ?? owner, &attempt)
+            switch try await complete(whole, loaded: [target, owner], attempt) {
+            case nil: return nil
+            case .denied(let denial): return .denied(denial)
+            case .success(let signedIn):
+                return .success(PhoneSignIn.Result(ending: .signedIn(signedIn), decision: signedIn.decision))
+            }
+        }
+    }
+
+    /// - Returns: `nil` when the facts moved.
+    private func usableVerification(
+        _ use: PhoneVerificationUse,
+        _ shown: PhoneSignIn.Shown
+    ) async throws -> Outcome<PhoneVerificationRecord>? {
+        switch shown {
+        case .code(let code, _):
+            return try await usableVerification(use, for: .signIn, code: code)
+        case .temporaryProof(_, let number):
+            guard case .success(let proof) = try await usableVerification(use, for: .temporaryProof),
+                proof.number == PhoneNumber(number)
+            else { return .denied(.phone(.invalidTemporaryProof)) }
+            return .success(proof)
+        }
+    }
+
+    private func temporaryProof(
+        of number: PhoneNumber,
+        _ session: PhoneSession,
+        _ use: PhoneVerificationUse
+    ) -> PhoneVerificationRecord {
+        PhoneVerificationRecord(
+            tenant: use.tenant,
+            id: session.id,
+            sessionDigests: [session.digest],
+            purpose: .temporaryProof,
+            number: number,
+            sealedCode: nil,
+            createdAt: use.now,
+            expiresAt: use.now.adding(seconds: Lifetimes.temporaryProofSeconds)
+        )
+    }
+}
+
+extension PhoneSignIn.Shown {
+    fileprivate var kind: PhoneProof {
+        switch self {
+        case .code: .code
+        case .temporaryProof: .temporaryProof
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import AccountLinking
+import JSON
+
+/// The limits on messages, by their names in the project's configuration: those that production publishes (`spec/05` B7),
+/// and for a number what a person needs.
+enum MessageLimits {
+    static let all: [(name: String, limit: MessageLimit)] = [
+        ("perNumberPerHour", MessageLimit(.number, windowSeconds: 3600, countMax: 5)),
+        ("perNumberPerDay", MessageLimit(.number, windowSeconds: 86_400, countMax: 15)),
+        ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 50)),
+        ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 150)),
+        ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 1000)),
+        ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
+    ]
+}
+
+/// Where a project sends messages (`smsRegionConfig`).
+enum MessageRegions: Sendable, Hashable {
+    case allBut(Set<String>)
+    case only(Set<String>)
+
+    /// A list of no regions is not the absence of a list.
+    init(stored: JSONValue?) {
+        func regions(_ list: JSONValue?) -> Set<String>? {
+            list?.array.map { Set($0.compactMap(\.string)) }
+        }
+        if let allowed = regions(stored?["allowlistOnly"]?["allowedRegions"]) {
+            self = .only(allowed)
+        } else {
+            self = .allBut(regions(stored?["allowByDefault"]?["disallowedRegions"]) ?? [])
+        }
+    }
+
+    /// `region`: ISO 3166-1 alpha-2.
+    func contains(_ region: String) -> Bool {
+        switch self {
+        case .allBut(let regions): !regions.contains(region)
+        case .only(let regions): regions.contains(region)
+        }
+    }
+}

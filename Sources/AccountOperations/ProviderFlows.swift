@@ -1,0 +1,166 @@
+package import AccountLinking
+import AccountStore
+import Crypto
+import IdentityProviders
+import JSON
+
+/// A sign-in on a provider's own page that is to begin (`accounts:createAuthUri` with a provider; `spec/01` §2.5 (b)).
+package struct BeginProviderFlow: Sendable {
+    package var provider: ProviderID
+    /// Where the provider sends the browser back to.
+    package var redirectURI: String
+    /// What will be presented with the answer.
+    package enum Session: Sendable {
+        /// Made up here.
+        case new
+        case id(String)
+        /// The SHA-256 of an id that an app keeps to itself until then.
+        case digest([UInt8])
+    }
+
+    package var session: Session
+    package var scopes: [String]
+    package var customParameters: [String: String]
+    package var loginHint: String?
+
+    package init(
+        provider: ProviderID,
+        redirectURI: String,
+        session: Session,
+        scopes: [String] = [],
+        customParameters: [String: String] = [:],
+        loginHint: String? = nil
+    ) {
+        self.provider = provider
+        self.redirectURI = redirectURI
+        self.session = session
+        self.scopes = scopes
+        self.customParameters = customParameters
+        self.loginHint = loginHint
+    }
+
+    package struct Result: Sendable {
+        /// Where to send the browser.
+        package let authURI: String
+        /// To be kept by whoever began, and presented with the answer; `nil` where only its digest is known here.
+        package let sessionID: String?
+    }
+}
+
+extension AccountOperations {
+    /// Begins a sign-in on the page of a provider. Its answer counts for an hour, once, and for whoever presents the
+    /// session id.
+    ///
+    /// The session id is stored as a digest, everything else that the answer will be judged by is sealed.
+    /// - Throws: `ProviderUnavailable` where the provider has to be asked first, or what the database could not do.
+    package func beginProviderFlow(
+        _ request: BeginProviderFlow,
+        tenant: TenantID
+    ) async throws -> Outcome<BeginProviderFlow.Result> {
+        guard let redirect = ContinueURL(request.redirectURI), !redirect.text.contains("#") else {
+            return .denied(.invalidContinueURI)
+        }
+        guard project.settings.authorizedDomains.contains(redirect.host) || mailLinks.areOn(redirect.host) else {
+            return .denied(.unauthorizedDomain)
+        }
+        let reserved = request.customParameters.keys.filter(AuthorizationRequest.reservedParameters.contains)
+        if let name = reserved.min() { return .denied(.reservedParameter(name)) }
+        let texts =
+            request.scopes + request.customParameters.flatMap { [$0.key, $0.value] } + [request.loginHint ?? ""]
+        guard texts.reduce(0, { $0 + $1.utf8.count }) <= Self.parametersBytesMax else {
+            return .denied(.parametersTooLong)
+        }
+
+        let state = newSecret()
+        let sessionID: String?
+        let sessionDigest: [UInt8]
+        switch request.session {
+        case .new:
+            let id = newSecret()
+            (sessionID, sessionDigest) = (id, Self.digest(id))
+        case .id(let id): (sessionID, sessionDigest) = (id, Self.digest(id))
+        case .digest(let digest): (sessionID, sessionDigest) = (nil, digest)
+        }
+        let prepared = try await providers.authorization(
+            for: AuthorizationRequest(
+                redirectURI: redirect.text,
+                state: state,
+                nonce: newSecret(),
+                codeVerifier: newSecret(),
+                scopes: request.scopes,
+                customParameters: request.customParameters,
+                loginHint: request.loginHint
+            ),
+            at: request.provider,
+            configuration: configurationWithSecrets(of: request.provider),
+            at: effects.now()
+        )
+        switch prepared {
+        case .invalid(let reason): return .denied(.invalidCredential(reason))
+        case .prepared(let authorization):
+            let digest = Self.digest(state)
+            let flow = ProviderFlowRecord(
+                tenant: tenant,
+                stateDigest: digest,
+                sessionDigest: sessionDigest,
+                provider: request.provider,
+                sealedFlow: try sealer.seal(
+                    Array(authorization.flow.stored.text.utf8),
+                    context: Self.flowContext(digest)
+                ),
+                expiresAt: effects.now().adding(seconds: Lifetimes.providerFlowSeconds)
+            )
+            try await store.begin(flow)
+            return .success(BeginProviderFlow.Result(authURI: authorization.address, sessionID: sessionID))
+        }
+    }
+
+    /// What came back from a provider's page, with what was kept for it. The flow is over after that, whatever becomes of
+    /// the answer: it holds a code that may be used once.
+    /// - Returns: `nil` where no flow of that session waits for it.
+    func answer(
+        _ parameters: ProviderParameters,
+        toFlow state: String,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws -> ProviderCredential? {
+        guard let sessionID = parameters.sessionID else { return nil }
+        let digest = Self.digest(state)
+        let taken = try await store.takeFlow(
+            state: digest,
+            session: Self.digest(sessionID),
+            tenant: tenant,
+            at: now
+        )
+        guard let taken else { return nil }
+        // Where the key it was sealed with is gone, the sign-in begins anew.
+        guard let opened = try? sealer.open(taken.sealedFlow, context: Self.flowContext(digest)),
+            let stored = try? JSONValue(parsing: opened), let flow = AuthorizationFlow(stored: stored)
+        else { return nil }
+        return parameters.credential(of: taken.provider).answering(flow)
+    }
+
+    /// Judges a credential by the rules of its provider.
+    func verified(
+        _ presented: ProviderCredential,
+        at now: Timestamp
+    ) async throws -> Outcome<VerifiedCredential> {
+        let configuration = configurationWithSecrets(of: presented.provider)
+        switch try await providers.verify(presented, configuration: configuration, at: now) {
+        case .invalid(let reason): return .denied(.invalidCredential(reason))
+        case .verified(let verified): return .success(verified)
+        }
+    }
+
+    /// What the client may add to an address, which browsers and providers bound at some 8 KiB.
+    private static let parametersBytesMax = 4096
+
+    /// 256 bits, in the letters of RFC 7636 §4.1.
+    private func newSecret() -> String { Base64URL.encode(effects.randomBytes(32)) }
+
+    private static func digest(_ text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+
+    private static func flowContext(_ stateDigest: [UInt8]) -> String {
+        "provider_flows/\(Hexadecimal.encode(stateDigest))"
+    }
+}

@@ -1,0 +1,197 @@
+import AccountLinking
+package import AccountStore
+import FoundationEssentials
+import IdentityProviders
+
+/// The registrations of providers as they are stored: checked before they are written, their secrets sealed.
+///
+/// Apart from the other operations because an operator's command changes them too, without a server.
+package struct ProviderRegistrations: Sendable {
+    private let store: AccountStore
+    private let sealer: Sealer
+    private let effects: Effects
+    /// Development: http to this machine is an address too.
+    private let acceptsLoopback: Bool
+
+    package init(store: AccountStore, sealer: Sealer, effects: Effects, acceptsLoopback: Bool = false) {
+        self.store = store
+        self.sealer = sealer
+        self.effects = effects
+        self.acceptsLoopback = acceptsLoopback
+    }
+
+    /// What became of a registration that was to be as a file has it.
+    package enum Outcome: String, Sendable, Hashable {
+        case added
+        case changed
+        case unchanged
+    }
+
+    /// Every registration, by provider id. One round trip.
+    package func all() async throws -> [ProviderConfig] {
+        try await store.providerConfigs(tenant: .project).map { unsealed($0) }
+    }
+
+    /// Makes each registration what `configs` says, whatever it was; others stay as they are. All of it or nothing.
+    ///
+    /// `configs`: one for each provider at most. `isRehearsal`: everything is checked and nothing is written. The result
+    /// is what became of each in the order given, or every "no" by provider. Of two at once, one comes after the other.
+    package func apply(
+        _ configs: [ProviderConfig],
+        isRehearsal: Bool = false
+    ) async throws -> Result<[Outcome], ProviderConfigDenials> {
+        let providers = Set(configs.map(\.provider))
+        let result = try await store.changeProviderConfigs(providers, tenant: .project, at: effects.now()) { stored in
+            let stored = Dictionary(uniqueKeysWithValues: stored.map { ($0.present.provider, $0) })
+            var denials: [ProviderID: ProviderConfigDenial] = [:]
+            var outcomes: [Outcome] = []
+            var written: [ProviderConfigRecord] = []
+            for config in configs {
+                let present = stored[config.provider].map { (config: unsealed($0.present), isInUse: $0.isInUse) }
+                denials[config.provider] = denial(
+                    of: config,
+                    after: present?.config,
+                    isInUse: present?.isInUse ?? false
+                )
+                outcomes.append(present == nil ? .added : present?.config == config ? .unchanged : .changed)
+                if present?.config != config, !isRehearsal { written.append(try sealed(config)) }
+            }
+            guard denials.isEmpty else { throw ProviderConfigDenials(byProvider: denials) }
+            return (written, outcomes)
+        }
+        switch result {
+        case .success(let outcomes): return .success(outcomes)
+        case .failure(let denials as ProviderConfigDenials): return .failure(denials)
+        case .failure(let error): throw error
+        }
+    }
+
+    func add(_ config: ProviderConfig) async throws -> ProviderConfigDenial? {
+        if let denial = denial(of: config, after: nil, isInUse: false) { return denial }
+        let isNew = try await store.addProviderConfig(try sealed(config), tenant: .project, at: effects.now())
+        return isNew ? nil : .alreadyRegistered
+    }
+
+    func update(
+        _ provider: ProviderID,
+        _ change: @escaping @Sendable (inout ProviderConfig) throws -> Void
+    ) async throws -> Result<ProviderConfig, ProviderConfigDenial> {
+        let result = try await store.changeProviderConfig(
+            provider,
+            tenant: .project,
+            at: effects.now()
+        ) { record, isInUse in
+            let present = unsealed(record)
+            var config = present
+            try change(&config)
+            if let denial = denial(of: config, after: present, isInUse: isInUse) { throw denial }
+            return try sealed(config)
+        }
+        switch result {
+        case nil: return .failure(.notRegistered)
+        case .failure(let denial as ProviderConfigDenial): return .failure(denial)
+        case .failure(let error): throw error
+        case .success(let record): return .success(unsealed(record))
+        }
+    }
+
+    /// Why `config` is not accepted in place of `present`.
+    private func denial(
+        of config: ProviderConfig,
+        after present: ProviderConfig?,
+        isInUse: Bool
+    ) -> ProviderConfigDenial? {
+        if let problem = problem(with: config) { return problem }
+        return isInUse && config.issuer != present?.issuer ? .issuerInUse : nil
+    }
+
+    private func problem(with config: ProviderConfig) -> ProviderConfigDenial? {
+        if config.provider.isOpenIDConnect {
+            guard let issuer = config.issuer, !issuer.isEmpty else { return .missingIssuer }
+            guard isAcceptable(issuer: issuer) else { return .invalidIssuer }
+            guard let clientID = config.clientID, !clientID.isEmpty else { return .missingClientID }
+        }
+        for (name, address) in config.addresses where !isAcceptable(address: address) {
+            return .invalidAddress(name)
+        }
+        let lengths: [(String?, Int)] = [
+            (config.displayName, 256), (config.clientID, 1024), (config.clientSecret?.text, 4096),
+            (config.issuer, 2048),
+            (config.appleTeamID, 64), (config.appleKeyID, 64), (config.applePrivateKey?.text, 4096),
+        ]
+        let isTooLong = lengths.contains { text, lengthMax in (text?.utf8.count ?? 0) > lengthMax }
+        let hasTooManyBundles =
+            config.appleBundleIDs.count > 100 || config.appleBundleIDs.contains { $0.utf8.count > 256 }
+        return isTooLong || hasTooManyBundles ? .tooLong : nil
+    }
+
+    /// OpenID Connect Discovery 1.0 §2: https, no query, no fragment.
+    private func isAcceptable(issuer: String) -> Bool {
+        isAcceptable(address: issuer) && !issuer.contains("?")
+    }
+
+    private func isAcceptable(address: String) -> Bool {
+        guard address.utf8.count <= 2048, let url = URL(string: address), let host = url.host(), !host.isEmpty,
+            url.fragment() == nil, url.user() == nil
+        else { return false }
+        let isLoopback = ["localhost", "127.0.0.1", "::1"].contains(host)
+        return url.scheme == "https" || (acceptsLoopback && url.scheme == "http" && isLoopback)
+    }
+
+    private func sealed(_ config: ProviderConfig) throws -> ProviderConfigRecord {
+        var record = ProviderConfigRecord(provider: config.provider, isEnabled: config.isEnabled)
+        record.displayName = config.displayName
+        record.clientID = config.clientID
+        record.sealedClientSecret = try config.clientSecret.map {
+            try sealed($0, Self.clientSecretContext(config.provider))
+        }
+        record.issuer = config.issuer
+        record.acceptsIDTokens = config.acceptsIDTokens
+        record.acceptsAuthorizationCodes = config.acceptsAuthorizationCodes
+        record.appleBundleIDs = config.appleBundleIDs
+        record.addresses = Dictionary(config.addresses.map { ($0.key.rawValue, $0.value) }) { $1 }
+        record.appleTeamID = config.appleTeamID
+        record.appleKeyID = config.appleKeyID
+        record.sealedAppleKey = try config.applePrivateKey.map { try sealed($0, Self.appleKeyContext(config.provider)) }
+        return record
+    }
+
+    func unsealed(_ record: ProviderConfigRecord) -> ProviderConfig {
+        var config = ProviderConfig(provider: record.provider)
+        config.isEnabled = record.isEnabled
+        config.displayName = record.displayName
+        config.clientID = record.clientID
+        config.clientSecret = record.sealedClientSecret.map { opened($0, Self.clientSecretContext(record.provider)) }
+        config.issuer = record.issuer
+        config.acceptsIDTokens = record.acceptsIDTokens
+        config.acceptsAuthorizationCodes = record.acceptsAuthorizationCodes
+        config.appleBundleIDs = record.appleBundleIDs
+        config.addresses = ProviderAddress.named(record.addresses)
+        config.appleTeamID = record.appleTeamID
+        config.appleKeyID = record.appleKeyID
+        config.applePrivateKey = record.sealedAppleKey.map { opened($0, Self.appleKeyContext(record.provider)) }
+        return config
+    }
+
+    private func sealed(_ secret: ProviderSecret, _ context: String) throws -> [UInt8] {
+        switch secret {
+        case .text(let text): try sealer.seal(Array(text.utf8), context: context)
+        case .unreadable(let sealed): sealed
+        }
+    }
+
+    private func opened(_ sealed: [UInt8], _ context: String) -> ProviderSecret {
+        guard let plaintext = try? sealer.open(sealed, context: context) else { return .unreadable(sealed: sealed) }
+        return .text(String(decoding: plaintext, as: UTF8.self))
+    }
+
+    // What binds each sealed secret to its row.
+
+    private static func clientSecretContext(_ provider: ProviderID) -> String {
+        "provider_configs/\(provider.rawValue)/client_secret"
+    }
+
+    private static func appleKeyContext(_ provider: ProviderID) -> String {
+        "provider_configs/\(provider.rawValue)/apple_key"
+    }
+}

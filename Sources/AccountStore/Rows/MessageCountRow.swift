@@ -1,0 +1,53 @@
+package import AccountLinking
+import Postgres
+
+/// A limit, and what exactly is counted against it.
+package struct CountedLimit: Sendable, Hashable {
+    package let limit: MessageLimit
+    /// SHA-256 over both.
+    let digest: [UInt8]
+
+    package init(_ limit: MessageLimit, digest: [UInt8]) {
+        self.limit = limit
+        self.digest = digest
+    }
+}
+
+/// How many messages left within a window.
+enum MessageCountRow {
+    /// The digests of those of `limits` that are reached at `now`.
+    static func reached(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
+        Query(
+            """
+            SELECT count_digest FROM message_counts
+            WHERE tenant_id = \(tenant.rawValue) AND count_digest = ANY(\(limits.map(\.digest)))
+                AND ends_at > \(now.stored)
+                AND messages >= (\(limits.map(\.limit.countMax)))[
+                    array_position(\(limits.map(\.digest)), count_digest)
+                ]
+            """
+        )
+    }
+
+    /// Raises 23502 (NULL in `messages`) where the limit is reached.
+    static func count(_ counted: CountedLimit, tenant: TenantID, at now: Timestamp) -> SQL {
+        let endsAt = now.adding(seconds: counted.limit.windowSeconds)
+        return """
+            INSERT INTO message_counts AS counted (tenant_id, count_digest, messages, ends_at)
+            VALUES (\(tenant.rawValue), \(counted.digest), 1, \(endsAt.stored))
+            ON CONFLICT (tenant_id, count_digest) DO UPDATE SET
+                messages = CASE WHEN counted.ends_at <= \(now.stored) THEN 1
+                    WHEN counted.messages < \(counted.limit.countMax) THEN counted.messages + 1 END,
+                ends_at = CASE WHEN counted.ends_at <= \(now.stored) THEN excluded.ends_at ELSE counted.ends_at END
+            """
+    }
+
+    static func deleteOver(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM message_counts WHERE (tenant_id, count_digest) IN (
+            SELECT tenant_id, count_digest FROM message_counts WHERE ends_at <= \(cutoff.stored)
+            ORDER BY ends_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}

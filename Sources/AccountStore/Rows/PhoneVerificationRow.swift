@@ -1,0 +1,269 @@
+package import AccountLinking
+package import Postgres
+
+struct PhoneVerificationRow: RowDecodable {
+    let record: PhoneVerificationRecord
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        record = PhoneVerificationRecord(
+            tenant: TenantID(try row.next(String.self)),
+            id: try row.next(Bytes.self),
+            sessionDigests: try row.next([[UInt8]].self),
+            purpose: try row.parsed(
+                "phone_verifications.purpose",
+                PhoneVerificationRecord.Purpose.init(rawValue:)
+            ),
+            user: try row.optionallyParsed("phone_verifications.user_id", UserID.init),
+            number: try row.parsed("phone_verifications.number", PhoneNumber.init),
+            sealedCode: try row.next(Bytes?.self),
+            createdAt: try row.timestamp(),
+            expiresAt: try row.timestamp(),
+            consumedAt: try row.optionalTimestamp(),
+            attempts: try row.next(Int32.self)
+        )
+    }
+
+    static func withID(_ id: [UInt8], tenant: TenantID) -> Query<PhoneVerificationRow> {
+        Query(
+            """
+            SELECT tenant_id, verification_id, session_digests, purpose, user_id, number, sealed_code, created_at,
+                expires_at, consumed_at, attempts
+            FROM phone_verifications
+            WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id)
+            """
+        )
+    }
+
+    /// The one that later requests for the number may join.
+    static func current(
+        _ purpose: PhoneVerificationRecord.Purpose,
+        of number: PhoneNumber,
+        tenant: TenantID
+    ) -> Query<PhoneVerificationRow> {
+        Query(
+            """
+            SELECT tenant_id, verification_id, session_digests, purpose, user_id, number, sealed_code, created_at,
+                expires_at, consumed_at, attempts
+            FROM phone_verifications
+            WHERE tenant_id = \(tenant.rawValue) AND number = \(number.rawValue) AND purpose = \(purpose.rawValue)
+                AND is_current
+            """
+        )
+    }
+
+    /// Those of `ids` that are neither used nor expired at `now`, in no particular order.
+    static func usable(among ids: [[UInt8]], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
+        Query(
+            """
+            SELECT verification_id FROM phone_verifications
+            WHERE tenant_id = \(tenant.rawValue) AND verification_id = ANY(\(ids)) AND consumed_at IS NULL
+                AND expires_at > \(now.stored)
+            """
+        )
+    }
+
+    /// Who used it; NULL while nobody has.
+    static func user(of id: [UInt8], tenant: TenantID) -> Query<PostgresUUID?> {
+        Query(
+            """
+            SELECT consumed_by FROM phone_verifications
+            WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id)
+            """
+        )
+    }
+
+    /// Raises 23505 where it is to be the current one of its number and there is another.
+    static func insert(_ record: PhoneVerificationRecord, isCurrent: Bool) -> SQL {
+        """
+        INSERT INTO phone_verifications (tenant_id, verification_id, session_digests, purpose, user_id, number,
+            sealed_code, is_current, created_at, expires_at)
+        VALUES (\(record.tenant.rawValue), \(record.id), \(record.sessionDigests), \(record.purpose.rawValue),
+            \(record.user?.rawValue), \(record.number.rawValue), \(record.sealedCode), \(isCurrent),
+            \(record.createdAt.stored), \(record.expiresAt.stored))
+        """
+    }
+
+    /// Nobody joins it any more; it can still be used.
+    static func retire(_ id: [UInt8], tenant: TenantID) -> SQL {
+        """
+        UPDATE phone_verifications SET is_current = false
+        WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id)
+        """
+    }
+
+    /// Changes nothing when it is used or locked, or has all the sessions there may be.
+    static func join(_ id: [UInt8], tenant: TenantID, sessionDigest: [UInt8]) -> SQL {
+        """
+        UPDATE phone_verifications SET session_digests = session_digests || \(sessionDigest)
+        WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id) AND consumed_at IS NULL
+            AND attempts < \(PhoneVerificationRecord.attemptsMax)
+            AND cardinality(session_digests) < \(Int32(PhoneVerificationRecord.sessionsMax))
+        """
+    }
+
+    /// Uses it up, unless somebody has, or it is locked: then nothing changes, and `assertUsed` must follow.
+    static func use(_ id: [UInt8], tenant: TenantID, by use: PostgresUUID, at now: Timestamp) -> SQL {
+        """
+        UPDATE phone_verifications SET consumed_at = \(now.stored), consumed_by = \(use), is_current = false
+        WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id) AND consumed_at IS NULL
+            AND attempts < \(PhoneVerificationRecord.attemptsMax)
+        """
+    }
+
+    /// Raises 22012 (division by zero) unless `use` is what used it.
+    static func assertUsed(_ id: [UInt8], tenant: TenantID, by use: PostgresUUID) -> SQL {
+        """
+        SELECT 1 / count(*) FROM phone_verifications
+        WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id) AND consumed_by = \(use)
+        """
+    }
+
+    /// Changes nothing when it is used or locked.
+    static func countAttempt(_ id: [UInt8], tenant: TenantID) -> SQL {
+        """
+        UPDATE phone_verifications SET attempts = attempts + 1
+        WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id) AND consumed_at IS NULL
+            AND attempts < \(PhoneVerificationRecord.attemptsMax)
+        """
+    }
+
+    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM phone_verifications WHERE (tenant_id, verification_id) IN (
+            SELECT tenant_id, verification_id FROM phone_verifications WHERE expires_at <= \(cutoff.stored)
+            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}
+
+extension AccountWrite.Companion {
+    /// Uses a verification up. Guarded: when somebody has used it, or it is locked, the whole write is undone.
+    ///
+    /// `use`: fresh for each request, the same on each of its attempts.
+    package static func useUp(
+        _ verification: PhoneVerificationRecord,
+        by use: PostgresUUID,
+        at now: Timestamp
+    ) -> Self {
+        Self([
+            PhoneVerificationRow.use(verification.id, tenant: verification.tenant, by: use, at: now),
+            PhoneVerificationRow.assertUsed(verification.id, tenant: verification.tenant, by: use),
+        ])
+    }
+}
+
+extension AccountStore {
+    /// The verification with `id`, whatever its state; `nil` when there is none. One round trip.
+    package func phoneVerification(
+        _ id: [UInt8],
+        tenant: TenantID
+    ) async throws(PostgresError) -> PhoneVerificationRecord? {
+        try await client.read(PhoneVerificationRow.withID(id, tenant: tenant)).first?.record
+    }
+
+    /// Those of `ids` that can still be used at `now`. One round trip.
+    package func usablePhoneVerifications(
+        among ids: [[UInt8]],
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> Set<[UInt8]> {
+        Set(try await client.read(PhoneVerificationRow.usable(among: ids, tenant: tenant, at: now)))
+    }
+
+    /// What a request for a code to `number` is judged by: the message that may be under way, and the counts of `limits` that
+    /// are reached. One round trip.
+    package func phoneFacts(
+        of number: PhoneNumber,
+        for purpose: PhoneVerificationRecord.Purpose,
+        limits: [CountedLimit],
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> (current: PhoneVerificationRecord?, reached: [MessageLimit]) {
+        let (current, reached) = try await client.read(
+            PhoneVerificationRow.current(purpose, of: number, tenant: tenant),
+            MessageCountRow.reached(limits, tenant: tenant, at: now)
+        )
+        let digests = Set(reached)
+        return (current.first?.record, limits.filter { digests.contains($0.digest) }.map(\.limit))
+    }
+
+    /// Stores a verification with the message that carries its code, and counts it, in one transaction.
+    ///
+    /// - `superseded`: the current one of its number, which nobody joins any more.
+    /// - `isCurrent`: whether later requests may join it.
+    /// - Returns: `.factsMoved` when another is current by now, or a limit was reached.
+    package func issue(
+        _ verification: PhoneVerificationRecord,
+        isCurrent: Bool,
+        superseding superseded: PhoneVerificationRecord?,
+        message: OutboxMessage?,
+        counting limits: [CountedLimit],
+        at now: Timestamp
+    ) async throws(PostgresError) -> Applied {
+        var batch = WriteBatch("phone-issue")
+        if let superseded { batch.append(PhoneVerificationRow.retire(superseded.id, tenant: superseded.tenant)) }
+        batch.append(PhoneVerificationRow.insert(verification, isCurrent: isCurrent))
+        if let message { batch.append(OutboxRow.insert(message)) }
+        for limit in limits { batch.append(MessageCountRow.count(limit, tenant: verification.tenant, at: now)) }
+        do {
+            _ = try await client.write(batch)
+            return .applied
+        } catch {
+            if error.saysFactsMoved { return .factsMoved }
+            // All went in together, so the verification's presence answers for the rest.
+            guard error.code == .commitOutcomeUnknown,
+                try await phoneVerification(verification.id, tenant: verification.tenant) != nil
+            else { throw error }
+            return .applied
+        }
+    }
+
+    /// Adds a session to a verification.
+    /// - Returns: whether it is added; not to one that is used or locked, or has all it may have.
+    package func join(
+        _ verification: PhoneVerificationRecord,
+        sessionDigest: [UInt8]
+    ) async throws(PostgresError) -> Bool {
+        var batch = WriteBatch("phone-issue")
+        batch.append(
+            PhoneVerificationRow.join(verification.id, tenant: verification.tenant, sessionDigest: sessionDigest)
+        )
+        return try await client.write(batch).affectedRows(0) == 1
+    }
+
+    /// Counts a wrong code.
+    /// - Returns: whether it was counted; one that is used or locked counts no more.
+    package func countWrongCode(_ verification: PhoneVerificationRecord) async throws(PostgresError) -> Bool {
+        var batch = WriteBatch("phone-attempt")
+        batch.append(PhoneVerificationRow.countAttempt(verification.id, tenant: verification.tenant))
+        return try await client.write(batch).affectedRows(0) == 1
+    }
+
+    /// Uses a verification up without anything else but, where there is one, another that it is exchanged for.
+    /// - Returns: `.factsMoved` when somebody has used it, or it is locked.
+    package func useUp(
+        _ verification: PhoneVerificationRecord,
+        by use: PostgresUUID,
+        at now: Timestamp,
+        exchangingFor next: PhoneVerificationRecord? = nil
+    ) async throws(PostgresError) -> Applied {
+        var batch = WriteBatch("phone-use")
+        for statement in AccountWrite.Companion.useUp(verification, by: use, at: now).statements {
+            batch.append(statement)
+        }
+        if let next { batch.append(PhoneVerificationRow.insert(next, isCurrent: false)) }
+        do {
+            _ = try await client.write(batch)
+            return .applied
+        } catch {
+            if error.saysFactsMoved { return .factsMoved }
+            guard error.code == .commitOutcomeUnknown else { throw error }
+            let user = try await client.read(
+                PhoneVerificationRow.user(of: verification.id, tenant: verification.tenant)
+            )
+            .first
+            return user == .some(use) ? .applied : .factsMoved
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package import AccountLinking
+package import Postgres
+
+/// A sign-in that has begun on the page of a provider; what its answer will be judged by is sealed in here.
+package struct ProviderFlowRecord: Sendable, Hashable {
+    package var tenant: TenantID
+    package var stateDigest: [UInt8]
+    package var sessionDigest: [UInt8]
+    package var provider: ProviderID
+    package var sealedFlow: [UInt8]
+    package var expiresAt: Timestamp
+
+    package init(
+        tenant: TenantID,
+        stateDigest: [UInt8],
+        sessionDigest: [UInt8],
+        provider: ProviderID,
+        sealedFlow: [UInt8],
+        expiresAt: Timestamp
+    ) {
+        self.tenant = tenant
+        self.stateDigest = stateDigest
+        self.sessionDigest = sessionDigest
+        self.provider = provider
+        self.sealedFlow = sealedFlow
+        self.expiresAt = expiresAt
+    }
+}
+
+/// A flow that was taken for the answer that came in.
+package struct TakenProviderFlow: RowDecodable {
+    package let provider: ProviderID
+    package let sealedFlow: [UInt8]
+
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        provider = try row.parsed("provider_flows.provider_id", ProviderID.init)
+        sealedFlow = try row.next([UInt8].self)
+    }
+}
+
+enum ProviderFlowRow {
+    static func insert(_ flow: ProviderFlowRecord) -> SQL {
+        """
+        INSERT INTO provider_flows (tenant_id, state_digest, session_digest, provider_id, sealed_flow, expires_at)
+        VALUES (\(flow.tenant.rawValue), \(flow.stateDigest), \(flow.sessionDigest), \(flow.provider.rawValue),
+            \(flow.sealedFlow), \(flow.expiresAt.stored))
+        """
+    }
+
+    /// Removes the flow, so that of two answers the second finds none.
+    static func take(_ stateDigest: [UInt8], session: [UInt8], tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        DELETE FROM provider_flows
+        WHERE tenant_id = \(tenant.rawValue) AND state_digest = \(stateDigest) AND session_digest = \(session)
+            AND expires_at > \(now.stored)
+        RETURNING provider_id, sealed_flow
+        """
+    }
+
+    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM provider_flows WHERE (tenant_id, state_digest) IN (
+            SELECT tenant_id, state_digest FROM provider_flows WHERE expires_at <= \(cutoff.stored)
+            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}
+
+extension AccountStore {
+    /// Keeps a flow until its answer comes in or its time is over.
+    package func begin(_ flow: ProviderFlowRecord) async throws(PostgresError) {
+        var batch = WriteBatch("provider-flow")
+        batch.append(ProviderFlowRow.insert(flow))
+        _ = try await client.write(batch)
+    }
+
+    /// Takes the flow that a state names, once: of many that present the same, one gets it.
+    ///
+    /// When the answer of the database is lost nobody may get it; the user begins again.
+    /// - Returns: `nil` when there is none, when it is over, or when it belongs to another session, which leaves it there.
+    package func takeFlow(
+        state stateDigest: [UInt8],
+        session sessionDigest: [UInt8],
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> TakenProviderFlow? {
+        var batch = WriteBatch("provider-flow")
+        batch.append(ProviderFlowRow.take(stateDigest, session: sessionDigest, tenant: tenant, at: now))
+        return try await client.write(batch).rows(0, as: TakenProviderFlow.self).first
+    }
+}

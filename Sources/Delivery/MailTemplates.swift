@@ -1,0 +1,216 @@
+import Mustache
+
+/// What mails say, by type and language: what is in the program, and an operator's own words in place of it.
+///
+/// A file is `TYPE.LANGUAGE.txt`, whose first line is the subject, `TYPE.LANGUAGE.html`, or `layout.html`, which is around
+/// every HTML. They are Mustache templates; every value in HTML is escaped, whatever a template asks for.
+package struct MailTemplates: Sendable {
+    /// Names of types, as on the wire where they are known there.
+    package static let types = [
+        "PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL", "RECOVER_EMAIL", "ADDRESS_IN_USE",
+        "CONFLICT_PROOF", "METHODS_QUARANTINED",
+        // The next one goes here.
+    ]
+
+    /// Where no language fits.
+    private static let languageByDefault = "en"
+    private static let layoutName = "layout.html"
+
+    /// What a template may name. The last three are put in here.
+    private static let names: Set<String> = [
+        "LINK", "EMAIL", "NEW_EMAIL", "APP_NAME", "DISPLAY_NAME", "CODE", "PROVIDER", "ASKING_NAME", "ASKING_FROM",
+        "METHODS",
+        "UNTIL", "AFTER_RESET", "LANGUAGE", "SUBJECT", ".",
+    ]
+
+    /// What a mail is of no use without.
+    private static func namesNeeded(_ type: String) -> [String] {
+        switch type {
+        case "ADDRESS_IN_USE", "METHODS_QUARANTINED": []
+        case "CONFLICT_PROOF": ["CODE", "LINK"]
+        default: ["LINK"]
+        }
+    }
+
+    /// A file that cannot be used.
+    package struct Mistake: Error, Sendable, Hashable {
+        package let file: String
+        package let problem: String
+    }
+
+    package struct Mistakes: Error, Sendable, Hashable {
+        package let all: [Mistake]
+    }
+
+    /// The values of a mail; what is absent is left out of it.
+    package struct Values: Sendable, Hashable {
+        package var text: [String: String]
+        package var methods: [String]
+
+        package init(text: [String: String], methods: [String] = []) {
+            self.text = text
+            self.methods = methods
+        }
+    }
+
+    /// What a mail says.
+    package struct Rendered: Sendable, Hashable {
+        /// The one it is in.
+        package let language: String
+        package let subject: String
+        package let text: String
+        package let html: String
+    }
+
+    /// By `TYPE.LANGUAGE.PART`.
+    private let library: MustacheLibrary
+    /// Those that every type is there in, `en` first.
+    package let languages: [String]
+
+    /// - Parameter files: an operator's own.
+    /// - Throws: everything that is wrong with them.
+    package init(files: [(name: String, text: String)] = []) throws(Mistakes) {
+        var library = MustacheLibrary()
+        var mistakes: [Mistake] = []
+        var parts: [String: Set<String>] = [:]
+        for file in Self.builtIn.map({ ($0.name, String(decoding: $0.bytes, as: UTF8.self)) }) + files {
+            let (name, text) = file
+            do throws(Mistake) {
+                try Self.add(name, text, to: &library)
+                if let (_, language, _) = Self.parse(name) { parts[language, default: []].insert(name) }
+            } catch {
+                mistakes.append(error)
+            }
+        }
+        for (language, found) in parts.sorted(by: { $0.key < $1.key }) {
+            let wanted = Self.types.flatMap { type in ["txt", "html"].map { "\(type).\(language).\($0)" } }
+            for name in wanted where !found.contains(name) && !mistakes.contains(where: { $0.file == name }) {
+                mistakes.append(Mistake(file: name, problem: "is missing; a language has every mail in both forms"))
+            }
+        }
+        guard mistakes.isEmpty else { throw Mistakes(all: mistakes) }
+        self.library = library
+        languages = [Self.languageByDefault] + parts.keys.filter { $0 != Self.languageByDefault }.sorted()
+    }
+
+    /// `nil` for a type there is not.
+    ///
+    /// `wanted`: languages, the most wanted first.
+    package func render(_ type: String, in wanted: [String], _ values: Values) -> Rendered? {
+        let language = language(for: wanted)
+        // One line each, whatever they are made of.
+        let values = Values(
+            text: values.text.mapValues(HeaderText.line),
+            methods: values.methods.map(HeaderText.line)
+        )
+        var plain: [String: Any] = values.text
+        plain["METHODS"] = values.methods
+        plain["LANGUAGE"] = language
+        var escaped: [String: Any] = values.text.mapValues(Self.escaped)
+        escaped["METHODS"] = values.methods.map(Self.escaped)
+        escaped["LANGUAGE"] = language
+        guard let subject = library.render(plain, withTemplate: "\(type).\(language).subject") else { return nil }
+        escaped["SUBJECT"] = Self.escaped(subject)
+        guard let text = library.render(plain, withTemplate: "\(type).\(language).txt"),
+            let html = library.render(escaped, withTemplate: "\(type).\(language).html")
+        else { return nil }
+        return Rendered(language: language, subject: subject, text: text, html: html)
+    }
+
+    /// The first that fits: as a lookup does (RFC 4647 §3.4), and else any of the same language, because any Chinese is nearer
+    /// to a reader of Chinese than English is.
+    package func language(for wanted: [String]) -> String {
+        for tag in wanted {
+            var range = tag.split(separator: "-").map { $0.lowercased() }
+            let primary = range.first
+            while !range.isEmpty {
+                let tag = range.joined(separator: "-")
+                if let found = languages.first(where: { $0.lowercased() == tag }) { return found }
+                range.removeLast()
+                if range.last?.count == 1 { range.removeLast() }
+            }
+            let sibling = languages.first { $0.split(separator: "-").first?.lowercased() == primary }
+            if let sibling { return sibling }
+        }
+        return Self.languageByDefault
+    }
+
+    private static func parse(_ name: String) -> (type: String, language: String, part: String)? {
+        let pieces = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard pieces.count == 3, types.contains(pieces[0]), ["txt", "html"].contains(pieces[2]),
+            pieces[1].wholeMatch(of: /[a-z]{2,3}(-[A-Za-z0-9]{2,8})*/) != nil
+        else { return nil }
+        return (pieces[0], pieces[1], pieces[2])
+    }
+
+    private static func add(_ name: String, _ text: String, to library: inout MustacheLibrary) throws(Mistake) {
+        if name == layoutName {
+            try register(text, named: "layout", of: name, in: &library)
+            return
+        }
+        guard let (type, language, part) = parse(name) else {
+            throw Mistake(
+                file: name,
+                problem: "is no template; they are TYPE.LANGUAGE.txt, TYPE.LANGUAGE.html, layout.html"
+            )
+        }
+        for needed in namesNeeded(type) where !text.contains("{{\(needed)}}") {
+            throw Mistake(file: name, problem: "lacks {{\(needed)}}")
+        }
+        guard part == "txt" else {
+            try register(text, named: name, of: name, in: &library)
+            return
+        }
+        let lines = text.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false)
+        guard lines.count == 3, lines[0].hasPrefix("Subject: "), lines[1].isEmpty else {
+            throw Mistake(file: name, problem: "begins with no line \"Subject: …\" and an empty line after it")
+        }
+        let subject = lines[0].dropFirst("Subject: ".count)
+        try register(String(subject), named: "\(type).\(language).subject", of: name, in: &library)
+        try register(String(lines[2]), named: name, of: name, in: &library)
+    }
+
+    private static func register(
+        _ text: String,
+        named name: String,
+        of file: String,
+        in library: inout MustacheLibrary
+    ) throws(Mistake) {
+        for tag in text.matches(of: /\{\{\{?\s*([#^\/&<>$!%=*]?)\s*([^{}]*?)\s*\}\}/) {
+            let (kind, name) = (String(tag.1), String(tag.2))
+            let isAllowed =
+                switch kind {
+                case "", "#", "^", "&": names.contains(name)
+                case "<", ">": name == "layout"
+                // Closes what was opened; names a block; a comment.
+                case "/", "$", "!": true
+                default: false
+                }
+            guard isAllowed else {
+                throw Mistake(file: file, problem: "holds {{\(kind)\(name)}}, which means nothing here")
+            }
+        }
+        do {
+            // Values are escaped before, because the library goes by characters: a quotation mark that carries an accent
+            // would pass.
+            try library.register("{{% CONTENT_TYPE:TEXT}}" + text, named: name)
+        } catch {
+            throw Mistake(file: file, problem: "is not well-formed Mustache: a tag or section is not closed")
+        }
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

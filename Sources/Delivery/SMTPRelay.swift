@@ -1,0 +1,101 @@
+import NIOPosix
+import Synchronization
+
+/// The server that takes our mails and brings them on their way.
+package struct SMTPConfiguration: Sendable, Hashable {
+    /// How the way to the relay is protected.
+    package enum Security: String, Sendable, CaseIterable {
+        /// TLS, begun by STARTTLS (RFC 3207). Without it nothing is sent.
+        case startTLS = "starttls"
+        /// TLS from the first byte (RFC 8314 §3.3).
+        case tls
+        case none
+    }
+
+    package struct Login: Sendable, Hashable {
+        package let user: String
+        package let password: String
+
+        package init(user: String, password: String) {
+            self.user = user
+            self.password = password
+        }
+    }
+
+    package var host: String
+    package var port: Int
+    package var security: Security
+    package var login: Login?
+    /// A file of PEM certificates that the relay's may come from, in place of those the system believes.
+    package var certificateAuthoritiesPath: String?
+    /// Mails that are handed over at once, each on a connection of its own.
+    package var connectionsMax: Int
+    /// For everything that handing over one mail takes, connecting included.
+    package var timeout: Duration
+
+    package init(
+        host: String,
+        port: Int,
+        security: Security,
+        login: Login? = nil,
+        certificateAuthoritiesPath: String? = nil,
+        connectionsMax: Int = 2,
+        timeout: Duration = .seconds(15)
+    ) {
+        self.host = host
+        self.port = port
+        self.security = security
+        self.login = login
+        self.certificateAuthoritiesPath = certificateAuthoritiesPath
+        self.connectionsMax = connectionsMax
+        self.timeout = timeout
+    }
+}
+
+/// Hands mails over to a relay, over connections that are kept. Waits on threads of its own.
+package final class SMTPRelay: Sendable {
+    package let configuration: SMTPConfiguration
+    private let threads: NIOThreadPool
+    private let idle = Mutex<[SMTPConnection]>([])
+
+    package init(_ configuration: SMTPConfiguration) {
+        self.configuration = configuration
+        threads = NIOThreadPool(numberOfThreads: configuration.connectionsMax)
+        threads.start()
+    }
+
+    /// Closes what is kept. Nothing can be sent afterwards.
+    package func shutDown() async {
+        try? await threads.shutdownGracefully()
+        idle.withLock { $0.removeAll() }
+    }
+
+    /// Hands a mail over: within the time it takes at most, twice that where a connection that was kept has gone.
+    ///
+    /// When the task is cancelled, it breaks off; nobody knows then whether the mail was taken.
+    ///
+    /// `content`: the message (RFC 5322), its lines ended by CR LF. `sender`: where a mail that cannot be delivered goes back
+    /// to. `recipient`: an address whose domain is ASCII.
+    package func send(_ content: [UInt8], from sender: String, to recipient: String) async -> DeliveryOutcome {
+        let connection = idle.withLock { $0.popLast() } ?? SMTPConnection(configuration)
+        let stop = StopFlag()
+        let outcome = await withTaskCancellationHandler {
+            try? await threads.runIfActive { connection.send(content, from: sender, to: recipient, unless: stop) }
+        } onCancel: {
+            stop.raise()
+        }
+        idle.withLock { $0.append(connection) }
+        return outcome ?? .unavailable(reason: "stopped")
+    }
+}
+
+/// Tells a thread that nobody waits for it any more.
+final class StopFlag: Sendable {
+    private let isUp = Atomic(false)
+
+    var isRaised: Bool { isUp.load(ordering: .relaxed) }
+
+    func raise() {
+        isUp.store(true, ordering: .relaxed)
+    }
+}

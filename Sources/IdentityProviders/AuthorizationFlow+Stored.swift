@@ -1,0 +1,27 @@
+package import JSON
+
+// A flow that waits for its answer is sealed as JSON.
+
+extension AuthorizationFlow {
+    /// The whole flow, for sealing.
+    package var stored: JSONValue {
+        let texts = [
+            "redirectURI": redirectURI, "nonce": nonce, "codeVerifier": codeVerifier, "tenant": tenant,
+            "requestToken": requestToken, "requestTokenSecret": requestTokenSecret,
+        ]
+        return .object(texts.compactMapValues { $0.map(JSONValue.string) })
+    }
+
+    /// The inverse of `stored`; `nil` for anything else.
+    package init?(stored: JSONValue) {
+        guard let redirectURI = stored["redirectURI"]?.string else { return nil }
+        self.init(
+            redirectURI: redirectURI,
+            nonce: stored["nonce"]?.string,
+            codeVerifier: stored["codeVerifier"]?.string,
+            tenant: stored["tenant"]?.string,
+            requestToken: stored["requestToken"]?.string,
+            requestTokenSecret: stored["requestTokenSecret"]?.string
+        )
+    }
+}

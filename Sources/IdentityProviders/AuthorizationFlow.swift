@@ -1,0 +1,88 @@
+/// A sign-in on a provider's own page that is to begin (`spec/01` §2.5 (b)).
+package struct AuthorizationRequest: Sendable, Hashable {
+    /// Parameters that belong to the flow and cannot be set by whoever starts it (S70).
+    package static let reservedParameters: Set<String> = [
+        "client_id", "redirect_uri", "response_type", "scope", "state",
+        // What binds the answer to the flow, and who answers how.
+        "nonce", "code_challenge", "code_challenge_method", "response_mode", "request", "request_uri",
+    ]
+
+    /// Where the provider sends the browser back to.
+    package var redirectURI: String
+    /// Comes back with the browser; unguessable.
+    package var state: String
+    /// What an ID token of this flow is bound to; unguessable.
+    package var nonce: String
+    /// RFC 7636 §4.1; unguessable.
+    package var codeVerifier: String
+    /// Beyond those without which there is no sign-in.
+    package var scopes: [String]
+    /// Forwarded to the consent page as they are.
+    package var customParameters: [String: String]
+    /// The address the user will probably sign in with.
+    package var loginHint: String?
+
+    package init(
+        redirectURI: String,
+        state: String,
+        nonce: String,
+        codeVerifier: String,
+        scopes: [String] = [],
+        customParameters: [String: String] = [:],
+        loginHint: String? = nil
+    ) {
+        self.redirectURI = redirectURI
+        self.state = state
+        self.nonce = nonce
+        self.codeVerifier = codeVerifier
+        self.scopes = scopes
+        self.customParameters = customParameters
+        self.loginHint = loginHint
+    }
+}
+
+/// Whether a sign-in can begin.
+package enum AuthorizationPreparation: Sendable, Hashable {
+    case prepared(PreparedAuthorization)
+    case invalid(InvalidCredential)
+}
+
+/// A sign-in that begins when the browser opens `address`.
+package struct PreparedAuthorization: Sendable, Hashable {
+    package var address: String
+    /// What the provider's answer will be judged by; secret.
+    package var flow: AuthorizationFlow
+
+    package init(address: String, flow: AuthorizationFlow) {
+        self.address = address
+        self.flow = flow
+    }
+}
+
+/// What is known about a flow when its answer comes in; secret until then, and used once.
+package struct AuthorizationFlow: Sendable, Hashable {
+    package var redirectURI: String
+    package var nonce: String?
+    package var codeVerifier: String?
+    /// Microsoft: the tenant that was asked for, by whatever name.
+    package var tenant: String?
+    /// OAuth 1.0a: the temporary credentials (RFC 5849 §2.1).
+    package var requestToken: String?
+    package var requestTokenSecret: String?
+
+    package init(
+        redirectURI: String,
+        nonce: String? = nil,
+        codeVerifier: String? = nil,
+        tenant: String? = nil,
+        requestToken: String? = nil,
+        requestTokenSecret: String? = nil
+    ) {
+        self.redirectURI = redirectURI
+        self.nonce = nonce
+        self.codeVerifier = codeVerifier
+        self.tenant = tenant
+        self.requestToken = requestToken
+        self.requestTokenSecret = requestTokenSecret
+    }
+}

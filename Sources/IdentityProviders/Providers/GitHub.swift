@@ -1,0 +1,158 @@
+import AccountLinking
+import JSON
+
+/// `github.com`: OAuth 2.0 without ID tokens (docs.github.com, "Authorizing OAuth apps"). GitHub tells whose an access token
+/// is, and to its own app alone, whether it was given to that.
+struct GitHub: IdentityProvider {
+    let network: ProviderNetwork
+
+    private static let server = AuthorizationServer(
+        authorizationURL: "https://github.com/login/oauth/authorize",
+        tokenURL: "https://github.com/login/oauth/access_token",
+        scopes: ["user:email"],
+        usesNonces: false
+    )
+
+    func speaks(for provider: ProviderID) -> Bool { provider == .gitHub }
+
+    func authorization(
+        for request: AuthorizationRequest,
+        configuration: ProviderConfiguration,
+        at now: Timestamp
+    ) async throws(ProviderUnavailable) -> AuthorizationPreparation {
+        // Without the secret nobody would come back from there.
+        guard configuration.clientSecret.nonEmpty != nil else { return .invalid(.incompleteConfiguration) }
+        return Self.server.authorization(for: request, configuration: configuration)
+    }
+
+    func verify(
+        _ credential: ProviderCredential,
+        configuration: ProviderConfiguration,
+        at now: Timestamp
+    ) async throws(ProviderUnavailable) -> CredentialVerification {
+        let deadline = network.deadline
+        var credential = credential
+        // Whose the token is, where GitHub has told it already.
+        var owner: JSONValue?
+        if let code = credential.authorizationCode {
+            switch try await Self.server.exchange(
+                code,
+                of: credential,
+                configuration: configuration,
+                by: network.http,
+                at: now,
+                deadline: deadline
+            ) {
+            case .invalid(let reason): return .invalid(reason)
+            case .tokens(let tokens): credential = credential.exchanged(for: tokens)
+            }
+        } else if let token = credential.accessToken, credential.flow == nil {
+            guard token.isAccessToken else { return .invalid(.malformed) }
+            switch try await check(token, configuration, deadline: deadline) {
+            case .invalid(let reason): return .invalid(reason)
+            case .issued(let id): owner = id
+            }
+        } else {
+            return .invalid(.missingCredential)
+        }
+        guard let token = credential.accessToken, token.isAccessToken else { throw .malformedAnswer }
+        return try await verification(of: credential, token: token, owner: owner, configuration, deadline: deadline)
+    }
+
+    private enum Check {
+        /// To this project's app, for the user with this id.
+        case issued(JSONValue)
+        case invalid(InvalidCredential)
+    }
+
+    /// Whether `token` was issued to this project's app (docs.github.com, "Check a token").
+    private func check(
+        _ token: String,
+        _ configuration: ProviderConfiguration,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> Check {
+        guard let client = configuration.clientIDs.first.nonEmpty, let secret = configuration.clientSecret.nonEmpty
+        else { return .invalid(.incompleteConfiguration) }
+        let answer = try await network.http.answer(
+            to: ProviderRequest(
+                .post,
+                configuration.address(
+                    .tokenInfo,
+                    usual: "https://api.github.com/applications/\(PercentEncoding.encode(client))/token"
+                ),
+                fields: [.basicAuthorization(client, secret), .init(name: "content-type", value: "application/json")],
+                body: JSONWriter.object { $0.field("access_token", token) }
+            ),
+            deadline: deadline
+        )
+        switch answer.status {
+        case 401: return .invalid(.clientRefused)
+        // Another app's tokens are as unknown as made-up ones.
+        case 404, 422: return .invalid(.refusedByProvider)
+        default: break
+        }
+        guard answer.isSuccess else { throw .unexpectedStatus }
+        guard let id = answer.json?["user"]?["id"] else { throw .malformedAnswer }
+        guard answer.json?["app"]?["client_id"] == .string(client) else { return .invalid(.wrongAudience) }
+        return .issued(id)
+    }
+
+    private func verification(
+        of credential: ProviderCredential,
+        token: String,
+        owner: JSONValue?,
+        _ configuration: ProviderConfiguration,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> CredentialVerification {
+        let profileAddress = configuration.address(.profile, usual: "https://api.github.com/user")
+        let answer = try await ask(profileAddress, token, deadline: deadline)
+        guard answer.status != 401 else { return .invalid(.refusedByProvider) }
+        guard answer.isSuccess else { throw .unexpectedStatus }
+        guard let profile = answer.json, let id = profile["id"]?.integer, owner ?? .integer(id) == .integer(id) else {
+            throw .malformedAnswer
+        }
+        var claims: [String: JSONValue] = ["sub": .string(String(id))]
+        for (name, claim) in [
+            ("name", "name"), ("login", "screen_name"), ("avatar_url", "picture"), ("email", "email"),
+        ] {
+            claims[claim] = profile[name]
+        }
+        let emailsAddress = configuration.address(.emails, usual: "https://api.github.com/user/emails")
+        if let primary = try await primaryEmail(at: emailsAddress, token, deadline: deadline) {
+            claims["email"] = primary["email"]
+            claims["email_verified"] = primary["verified"]
+        }
+        return .verified(of: credential, claims: .object(claims), issuer: nil) { verified, _ in
+            verified.rawUserInfo = profile.text
+        }
+    }
+
+    /// The user's primary address (docs.github.com, "List email addresses for the authenticated user"); `nil` where the
+    /// token may not read it, which 403 or 404 tell: then there is what the profile makes public.
+    private func primaryEmail(
+        at address: String,
+        _ token: String,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> JSONValue? {
+        let answer = try await ask(address, token, deadline: deadline)
+        guard answer.status != 403, answer.status != 404 else { return nil }
+        guard answer.isSuccess else { throw .unexpectedStatus }
+        guard let emails = answer.jsonArray else { throw .malformedAnswer }
+        return emails.first { $0["primary"] == .bool(true) }
+    }
+
+    private func ask(
+        _ address: String,
+        _ token: String,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> ProviderAnswer {
+        try await network.http.answer(
+            to: ProviderRequest(
+                .get,
+                address,
+                fields: [.bearer(token), .init(name: "accept", value: "application/vnd.github+json")]
+            ),
+            deadline: deadline
+        )
+    }
+}

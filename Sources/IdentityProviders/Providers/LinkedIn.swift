@@ -1,0 +1,23 @@
+import AccountLinking
+
+extension KnownIssuer {
+    /// `linkedin.com`: ID tokens of Sign In with LinkedIn (learn.microsoft.com/linkedin, "Sign In with LinkedIn using
+    /// OpenID Connect"). Tokens and the discovery document have not always named the same issuer.
+    ///
+    /// Its ID tokens carry no nonce, and its token endpoint refuses web clients that send a code verifier, so that a code
+    /// is bound to its flow by `state` and the session alone.
+    static let linkedIn = KnownIssuer(
+        provider: .linkedIn,
+        issuer: "https://www.linkedin.com/oauth",
+        aliases: ["https://www.linkedin.com"],
+        keySetURL: "https://www.linkedin.com/oauth/openid/jwks",
+        nonceRule: .hashedOrPlain,
+        server: AuthorizationServer(
+            authorizationURL: "https://www.linkedin.com/oauth/v2/authorization",
+            tokenURL: "https://www.linkedin.com/oauth/v2/accessToken",
+            scopes: ["openid", "email", "profile"],
+            usesCodeVerifiers: false,
+            usesNonces: false
+        )
+    )
+}

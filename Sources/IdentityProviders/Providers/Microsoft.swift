@@ -1,0 +1,73 @@
+import AccountLinking
+import JSON
+
+extension KnownIssuer {
+    /// `microsoft.com`: personal accounts and those of every Entra tenant, each of which is an issuer of its own; the
+    /// custom parameter `tenant` names one (learn.microsoft.com, "ID token claims reference").
+    static let microsoft = microsoft(of: "common") { _ in true }
+
+    private static func microsoft(
+        of tenant: String,
+        accepts: @escaping @Sendable (_ tenantID: String) -> Bool
+    ) -> KnownIssuer {
+        let base = "https://login.microsoftonline.com/"
+        return KnownIssuer(
+            provider: .microsoft,
+            issuer: base + "common/v2.0",
+            keySetURL: base + "common/discovery/v2.0/keys",
+            tenants: TenantIssuers(prefix: base, suffix: "/v2.0", accepts: accepts),
+            nonceRule: .hashedOrPlain,
+            server: AuthorizationServer(
+                authorizationURL: base + tenant + "/oauth2/v2.0/authorize",
+                tokenURL: base + tenant + "/oauth2/v2.0/token",
+                scopes: ["openid", "email", "profile", "User.Read"]
+            ),
+            ofTenant: microsoftTenant,
+            subject: microsoftSubject,
+            refine: refineMicrosoft
+        )
+    }
+
+    /// The tenant of all personal accounts.
+    private static let personal = "9188040d-6c67-4c5b-b112-36a304b66dad"
+
+    /// A tenant is named by its id, by a domain of it, or as `common`, `organizations` or `consumers`.
+    @Sendable private static func microsoftTenant(_ name: String) -> KnownIssuer? {
+        let name = name.lowercased()
+        let isName = name.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+        }
+        guard isName, (1...253).contains(name.utf8.count), name.first != ".", name.first != "-" else { return nil }
+        return microsoft(of: name) { id in
+            switch name {
+            case "consumers": id == personal
+            case "organizations": id != personal
+            default: !TenantIssuers.isGUID(name) || id.lowercased() == name
+            }
+        }
+    }
+
+    /// The id that Microsoft Graph has for a user, which is the same for every app (ADR 0036): `oid`, of which
+    /// personal accounts use the last 16 digits. `sub` is another one for each app.
+    @Sendable private static func microsoftSubject(_ claims: JSONValue) -> String? {
+        // Fake tokens have no tenant.
+        guard let tenant = claims["tid"]?.string else { return claims["sub"]?.string }
+        guard let object = claims["oid"]?.string?.lowercased(), TenantIssuers.isGUID(object) else { return nil }
+        guard tenant == personal, object.hasPrefix("00000000-0000-0000-") else { return object }
+        return String(object.filter { $0 != "-" }.suffix(16))
+    }
+
+    /// Whoever administers a tenant writes what he likes into `email`. `xms_edov` says whether the tenant owns the
+    /// address's domain; it counts where an operator's policy takes the tenant's word.
+    @Sendable private static func refineMicrosoft(
+        _ verified: inout VerifiedCredential,
+        _ standard: StandardClaims,
+        _: ProviderCredential
+    ) {
+        guard standard.claims["tid"] != nil, case .present(let address, _, _) = verified.incoming.email else { return }
+        let isOwned = [.bool(true), .string("true"), .string("1"), .integer(1)].contains(standard.claims["xms_edov"])
+        verified.incoming.email = .present(address, flaggedVerified: isOwned, hostedDomain: nil)
+    }
+}

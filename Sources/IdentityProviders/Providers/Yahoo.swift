@@ -1,0 +1,21 @@
+import AccountLinking
+
+extension KnownIssuer {
+    /// `yahoo.com`: ID tokens of Sign In with Yahoo (developer.yahoo.com, "OpenID Connect").
+    ///
+    /// Its discovery document names no code challenges, and clients with a secret that send one are turned away.
+    static let yahoo = KnownIssuer(
+        provider: .yahoo,
+        issuer: "https://api.login.yahoo.com",
+        keySetURL: "https://api.login.yahoo.com/openid/v1/certs",
+        algorithms: [.es256, .rs256],
+        nonceRule: .hashedOrPlain,
+        server: AuthorizationServer(
+            authorizationURL: "https://api.login.yahoo.com/oauth2/request_auth",
+            tokenURL: "https://api.login.yahoo.com/oauth2/get_token",
+            scopes: ["openid", "email", "profile"],
+            authentication: .basic,
+            usesCodeVerifiers: false
+        )
+    )
+}

@@ -1,0 +1,7 @@
+/// What a provider gave out and can take back.
+package enum RevocableToken: Sendable, Hashable {
+    case access(String)
+    case refresh(String)
+    /// Not exchanged yet. `redirectURI`: where it was sent to, if it was.
+    case code(String, redirectURI: String?)
+}

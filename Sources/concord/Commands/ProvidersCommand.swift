@@ -1,0 +1,108 @@
+import AccountAPI
+import AccountLinking
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import FoundationEssentials
+import IdentityProviders
+
+/// `concord providers`: the registrations of identity providers.
+struct ProvidersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "providers",
+        abstract: "The identity providers this project has registered.",
+        subcommands: [Apply.self, List.self]
+    )
+}
+
+extension ProvidersCommand {
+    /// `concord providers apply`
+    struct Apply: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make registrations what a file says.",
+            discussion: """
+                Each provider in the file is registered as it stands there, whatever it was; others stay as they are. \
+                All of it or nothing. Running servers follow within \(ProjectCache.stalenessSeconds) seconds.
+                """
+        )
+
+        @OptionGroup var configuration: ConfigurationOptions
+
+        @Flag(help: "Check everything and say what would change, without changing it.")
+        var dryRun = false
+
+        @Argument(help: ArgumentHelp("The file, in YAML.", valueName: "providers.yaml"))
+        var file: String
+
+        func run() async throws {
+            try await reportingErrors {
+                let serving = try ServeConfiguration(try configuration.sources())
+                let sealer = try Sealer(serving.keys)
+                let configs = try ProvidersFile(path: file) { path in
+                    FileManager.default.contents(atPath: path).map(Array.init)
+                }.configs
+                let result = try await withClient(serving.database.postgres) { client in
+                    try await ProviderRegistrations(
+                        store: AccountStore(client: client),
+                        sealer: sealer,
+                        effects: .system
+                    )
+                    .apply(configs, isRehearsal: dryRun)
+                }
+                switch result {
+                case .failure(let denials):
+                    for (provider, denial) in denials.byProvider.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                        complain("\(provider.rawValue): \(denial.explanation)")
+                    }
+                    complain("nothing was changed")
+                    throw ExitCode.answerIsNo
+                case .success(let outcomes):
+                    for (config, outcome) in zip(configs, outcomes) {
+                        print("\(padded(config.provider.rawValue, to: 16))  \(outcome.rawValue)")
+                    }
+                    if dryRun { print("nothing was changed yet") }
+                }
+            }
+        }
+    }
+
+    /// `concord providers list`
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print every registration, without its secrets."
+        )
+
+        @OptionGroup var configuration: ConfigurationOptions
+
+        func run() async throws {
+            try await reportingErrors {
+                let database = try DatabaseConfiguration(try configuration.sources())
+                let records = try await withClient(database.postgres) { client in
+                    try await AccountStore(client: client).providerConfigs(tenant: .project)
+                }
+                for record in records {
+                    let state = record.isEnabled ? "enabled" : "disabled"
+                    print(
+                        "\(padded(record.provider.rawValue, to: 16))  \(padded(state, to: 8))  \(record.clientID ?? "-")"
+                    )
+                }
+            }
+        }
+    }
+}
+
+extension ProviderConfigDenial {
+    /// What is wrong, for the person who wrote the registration.
+    fileprivate var explanation: String {
+        switch self {
+        case .alreadyRegistered: "registered already"
+        case .notRegistered: "not registered"
+        case .missingClientID: "clientId is missing"
+        case .missingIssuer: "issuer is missing"
+        case .invalidIssuer: "issuer has to be an https URL without query or fragment"
+        case .issuerInUse: "accounts are linked under the present issuer; register the new one under another id"
+        case .invalidAddress(let name): "addresses.\(name.rawValue) has to be an https URL without fragment"
+        case .tooLong: "a value is too long"
+        }
+    }
+}

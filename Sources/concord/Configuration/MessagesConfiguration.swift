@@ -1,0 +1,184 @@
+import AccountOperations
+import Delivery
+import FoundationEssentials
+import IdentityProviders
+
+/// How messages with codes leave, and for whom.
+struct MessagesConfiguration: Sendable {
+    /// The gateway that sends them.
+    enum Gateway: Sendable {
+        case webhook(url: String, secret: WebhookSecret)
+        case twilio(base: String, account: String, token: String, sender: TwilioSMSSender.Sender)
+    }
+
+    /// `nil` where there is none.
+    let gateway: Gateway?
+    let timeout: Duration
+    let connectionsMax: Int
+    /// Whether codes go to real numbers for whoever asks.
+    let allowsUnverifiedApps: Bool
+}
+
+extension MessagesConfiguration {
+    static let entries: [ConfigurationEntry] = [
+        webhookURLKey.entry, webhookSecretKey.entry, accountKey.entry, tokenKey.entry, fromKey.entry,
+        serviceKey.entry, baseKey.entry, timeoutKey.entry, connectionsKey.entry, allowUnverifiedAppsKey.entry,
+    ]
+
+    private static let webhookURLKey = ConfigurationKey(
+        optional: "sms.webhook_url",
+        .gatewayURL,
+        "Where messages to phones are posted, signed; without a gateway they wait in the outbox until they expire"
+    )
+    private static let webhookSecretKey = ConfigurationKey(
+        optional: "sms.webhook_secret",
+        .text("whsec_ and base64 of 24 to 64 bytes"),
+        secrecy: .hidden,
+        "What signs them (Standard Webhooks)"
+    )
+    private static let accountKey = ConfigurationKey(
+        optional: "sms.twilio_account_sid",
+        .identifier("the SID of an account"),
+        "The account at a gateway that speaks Twilio's API, in place of `sms.webhook_url`"
+    )
+    private static let tokenKey = ConfigurationKey(
+        optional: "sms.twilio_auth_token",
+        .text("the account's token"),
+        secrecy: .hidden,
+        "The password of that account"
+    )
+    private static let fromKey = ConfigurationKey(
+        optional: "sms.twilio_from",
+        .text("a number or a sender's name"),
+        "Who messages are from"
+    )
+    private static let serviceKey = ConfigurationKey(
+        optional: "sms.twilio_messaging_service_sid",
+        .text("the SID of a messaging service"),
+        "The service that chooses who messages are from, in place of `sms.twilio_from`"
+    )
+    private static let baseKey = ConfigurationKey(
+        "sms.twilio_url",
+        .gatewayURL,
+        default: "https://api.twilio.com",
+        "Where that API is reached"
+    )
+    private static let timeoutKey = ConfigurationKey(
+        "sms.timeout",
+        .duration(milliseconds: 1000...60_000),
+        default: .seconds(10),
+        "How long handing over one message may take"
+    )
+    private static let connectionsKey = ConfigurationKey(
+        "sms.connections",
+        .wholeNumber(1...32),
+        default: 4,
+        "Messages that one server hands over at once"
+    )
+    private static let allowUnverifiedAppsKey = ConfigurationKey(
+        "sms.allow_unverified_apps",
+        .truth,
+        default: false,
+        "Sends codes to numbers for requests that do not prove to come from an app of the project; costs what strangers like"
+    )
+
+    /// Reads the `sms` keys; leaves what is wrong with the reader.
+    init(reading reader: inout ConfigurationReader) {
+        timeout = reader.value(Self.timeoutKey)
+        connectionsMax = reader.value(Self.connectionsKey)
+        allowsUnverifiedApps = reader.value(Self.allowUnverifiedAppsKey)
+        let webhook = Self.webhook(reading: &reader)
+        let twilio = Self.twilio(reading: &reader)
+        if webhook != nil, twilio != nil {
+            reader.refuse(Self.accountKey, "excludes sms.webhook_url; keep one of them")
+        }
+        gateway = webhook ?? twilio
+    }
+
+    private static func webhook(reading reader: inout ConfigurationReader) -> Gateway? {
+        let url = reader.value(webhookURLKey)
+        let text = reader.value(webhookSecretKey)
+        let secret = text.flatMap(WebhookSecret.init(text:))
+        if text != nil, secret == nil { reader.refuse(webhookSecretKey, "give \(webhookSecretKey.entry.allowed)") }
+        guard let url else { return nil }
+        guard let secret else {
+            if text == nil { reader.refuse(webhookSecretKey, "required beside sms.webhook_url") }
+            return nil
+        }
+        return .webhook(url: url, secret: secret)
+    }
+
+    private static func twilio(reading reader: inout ConfigurationReader) -> Gateway? {
+        let account = reader.value(accountKey)
+        let token = reader.value(tokenKey)
+        let from = reader.value(fromKey)
+        let service = reader.value(serviceKey)
+        let base = reader.value(baseKey)
+        guard let account else { return nil }
+        if from != nil, service != nil {
+            reader.refuse(serviceKey, "excludes sms.twilio_from; keep one of them")
+        }
+        guard let token else {
+            reader.refuse(tokenKey, "required beside sms.twilio_account_sid")
+            return nil
+        }
+        guard let sender = from.map(TwilioSMSSender.Sender.from) ?? service.map(TwilioSMSSender.Sender.messagingService)
+        else {
+            reader.refuse(fromKey, "required beside sms.twilio_account_sid, unless there is a messaging service")
+            return nil
+        }
+        return .twilio(base: base, account: account, token: token, sender: sender)
+    }
+
+    /// A gateway is the operator's choice, so it may stand anywhere; without TLS on this machine only.
+    private static let network = IssuerHTTPClient(
+        policy: NetworkPolicy(allowsPrivateNetworks: true, allowsLoopback: true)
+    )
+
+    /// The way out for messages; `nil` where there is no gateway.
+    func channel() -> SMSChannel? {
+        let sender: (any SMSSending)? =
+            switch gateway {
+            case .webhook(let url, let secret): WebhookSMSSender(http: Self.network, url: url, secret: secret)
+            case .twilio(let base, let account, let token, let sender):
+                TwilioSMSSender(http: Self.network, base: base, account: account, token: token, sender: sender)
+            case nil: nil
+            }
+        return sender.map { SMSChannel($0, timeout: timeout, concurrencyMax: connectionsMax) }
+    }
+}
+
+extension ConfigurationForm where Value == String {
+    /// Scheme, host and perhaps port and path; the slash at the end is dropped. Without TLS on this machine only.
+    fileprivate static let gatewayURL = Self(
+        allowed: "an https URL without query, or an http URL of this machine",
+        parse: { text in
+            guard text.utf8.count <= 2048, let url = URL(string: text), url.query == nil, url.fragment == nil,
+                url.user == nil, let host = url.host, !host.isEmpty
+            else { return nil }
+            switch url.scheme {
+            case "https": break
+            case "http":
+                guard isLoopback(host: host.filter { $0 != "[" && $0 != "]" }) else { return nil }
+            default: return nil
+            }
+            return text.hasSuffix("/") ? String(text.dropLast()) : text
+        },
+        format: { $0 }
+    )
+
+    /// 1 to 64 letters and digits; `allowed` says what it names.
+    fileprivate static func identifier(_ allowed: String) -> Self {
+        Self(
+            allowed: allowed,
+            parse: { text in
+                let isIdentifier = text.utf8.allSatisfy { byte in
+                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                }
+                return isIdentifier && (1...64).contains(text.utf8.count) ? text : nil
+            },
+            format: { $0 }
+        )
+    }
+}

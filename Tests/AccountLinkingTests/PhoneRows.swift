@@ -1,0 +1,140 @@
+import AccountLinking
+import Testing
+
+struct PhoneRows {
+    private func decide(
+        owner: Account? = nil,
+        target: Account? = nil,
+        operation: PhoneOperation = .unspecified,
+        shownBy proof: PhoneProof = .code,
+        policy: LinkPolicy = LinkPolicy()
+    ) -> Verdict<SignInDecision> {
+        decideSignInWithPhone(
+            policy: policy,
+            number: annsNumber,
+            owner: owner,
+            target: target,
+            operation: operation,
+            shownBy: proof
+        )
+    }
+
+    private let off = LinkPolicy.policy { $0.allowsPhoneSignIn = false }
+    private let owner = Account.fixture("n", phone: true)
+    private let setting = AccountChange.only { $0.phone = .set(annsNumber) }
+
+    @Test func `N0: without the method nobody signs in by a number, and no code is sent`() {
+        let disabled = Account.fixture("n", phone: true, disabled: true)
+        #expect(decide(owner: disabled, policy: off) == Verdict(.n0, .refuse(.operationNotAllowed)))
+        #expect(
+            decideSendPhoneCode(policy: off, owner: nil, isRegionAllowed: false) == Verdict(.n0, .operationNotAllowed)
+        )
+    }
+
+    @Test func `N1: a number nobody has makes an account with that number`() {
+        #expect(decide() == Verdict(.n1, .createUser(setting)))
+        #expect(decide(operation: .signUpOrIn) == Verdict(.n1, .createUser(setting)))
+    }
+
+    @Test func `N2: to sign in anew by a number that is not one's own finds nobody, and makes nobody`() {
+        let refused = Verdict<SignInDecision>(.n2, .refuse(.userNotFound))
+        #expect(decide(operation: .reauthenticate) == refused)
+        #expect(decide(target: .fixture("t", email: bob), operation: .reauthenticate) == refused)
+        #expect(decide(owner: owner, target: .fixture("t", email: bob), operation: .reauthenticate) == refused)
+        let closed = LinkPolicy.policy { $0.allowsClientSignUp = false }
+        #expect(decide(operation: .reauthenticate, policy: closed) == refused)
+    }
+
+    @Test(arguments: PhoneOperation.allCases)
+    func `N3: a code signs in to the account that owns the number, which keeps all it has`(operation: PhoneOperation) {
+        let unproven = Account.fixture("n", email: ann, password: true, phone: true, providers: [.gitHub: "h"])
+        #expect(
+            decide(owner: unproven, operation: operation)
+                == Verdict(.n3, .signIn(user("n"), .nothing, emailWasRecycled: false))
+        )
+    }
+
+    @Test func `N4: a number does not get into a disabled account`() {
+        let disabled = Account.fixture("n", phone: true, disabled: true, secondFactor: true)
+        #expect(decide(owner: disabled) == Verdict(.n4, .refuse(.userDisabled)))
+        #expect(decide(target: .fixture("t", disabled: true)) == Verdict(.n4, .refuse(.userDisabled)))
+        #expect(decide(owner: disabled, target: .fixture("t", email: bob)).rule == .n8)
+    }
+
+    @Test func `N5: a number comes before no second factor`() {
+        let protected = Account.fixture("n", email: ann, phone: true, secondFactor: true)
+        let refused = Verdict<SignInDecision>(.n5, .refuse(.unsupportedFirstFactor))
+        #expect(decide(owner: protected) == refused)
+        #expect(decide(owner: protected, target: protected, operation: .reauthenticate) == refused)
+        #expect(decide(target: .fixture("t", email: bob, secondFactor: true), operation: .link) == refused)
+        #expect(
+            decideSendPhoneCode(policy: LinkPolicy(), owner: protected, isRegionAllowed: true)
+                == Verdict(.n5, .unsupportedFirstFactor)
+        )
+    }
+
+    @Test(arguments: [PhoneOperation.unspecified, .link, .update, .signUpOrIn], [PhoneProof.code, .temporaryProof])
+    func `N6: a number becomes the session's account's, in place of another`(
+        operation: PhoneOperation,
+        proof: PhoneProof
+    ) {
+        var target = Account.fixture("t", email: bob)
+        let expected = Verdict<SignInDecision>(.n6, .signIn(user("t"), setting, emailWasRecycled: false))
+        #expect(decide(target: target, operation: operation, shownBy: proof) == expected)
+        target.phoneNumber = number("+16505551111")
+        #expect(decide(target: target, operation: operation, shownBy: proof) == expected)
+        #expect(target.applying(setting).phoneNumber == annsNumber)
+    }
+
+    @Test(arguments: PhoneOperation.allCases)
+    func `N7: one's own number is a sign-in that writes nothing`(operation: PhoneOperation) {
+        #expect(
+            decide(owner: owner, target: owner, operation: operation)
+                == Verdict(.n7, .signIn(user("n"), .nothing, emailWasRecycled: false))
+        )
+    }
+
+    @Test func `N8 and N9: a number of somebody else is not attached, whatever shows it`() {
+        let target = Account.fixture("t", email: bob, secondFactor: true)
+        #expect(decide(owner: owner, target: target) == Verdict(.n8, .refuse(.phoneNumberExists)))
+        #expect(
+            decide(owner: owner, target: target, shownBy: .temporaryProof)
+                == Verdict(.n9, .refuse(.phoneNumberExists))
+        )
+    }
+
+    @Test func `N10: with the proof of the conflict its owner is signed in`() {
+        #expect(
+            decide(owner: owner, shownBy: .temporaryProof)
+                == Verdict(.n10, .signIn(user("n"), .nothing, emailWasRecycled: false))
+        )
+    }
+
+    @Test func `N12: closed to new users, a number makes no account`() {
+        let closed = LinkPolicy.policy { $0.allowsClientSignUp = false }
+        #expect(decide(policy: closed) == Verdict(.n12, .refuse(.signUpDisabled)))
+        #expect(decide(owner: owner, policy: closed).rule == .n3)
+        #expect(decide(target: .fixture("t"), policy: closed).rule == .n13)
+    }
+
+    @Test func `N13: a number makes an anonymous account a real one under its own id`() {
+        #expect(
+            decide(target: .fixture("t"), operation: .link)
+                == Verdict(.n13, .signIn(user("t"), setting, emailWasRecycled: false))
+        )
+    }
+
+    @Test func `N14 and N15: a code goes where the project sends messages, whoever has the number`() {
+        let policy = LinkPolicy()
+        #expect(
+            decideSendPhoneCode(policy: policy, owner: owner, isRegionAllowed: false)
+                == Verdict(.n14, .messageRegionNotAllowed)
+        )
+        let disabled = Account.fixture("n", phone: true, disabled: true)
+        for owner in [nil, owner, disabled] {
+            #expect(
+                decideSendPhoneCode(policy: policy, owner: owner, isRegionAllowed: true) == Verdict(.n15, nil)
+            )
+        }
+    }
+}

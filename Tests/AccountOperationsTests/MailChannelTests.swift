@@ -1,0 +1,131 @@
+import AccountLinking
+import AccountStore
+import AccountTestSupport
+import Delivery
+import Foundation
+import JSON
+import Postgres
+import Testing
+
+@testable import AccountOperations
+
+/// What mails are made of what the outbox holds.
+@Suite(.service) struct MailChannelTests {
+    private static let id = PostgresUUID(high: 0x0123_4567_89AB_CDEF, low: 0x8123_4567_89AB_CDEF)
+
+    @Test(arguments: Mail.Template.allCases) func `every mail there is has words in every language`(
+        _ template: Mail.Template
+    ) async throws {
+        let service = try TestService.shared
+        for locale in ["en", "zh-TW", "th"] {
+            let mail = Mail(
+                template: template,
+                to: "Ada@example.com",
+                email: "ada@example.com",
+                newEmail: "ada@example.org",
+                displayName: "Ada",
+                code: "12345678",
+                link: "https://example.com/link",
+                locale: locale,
+                asking: .init(provider: "google.com", name: "Ada L.", from: "192.0.2.7"),
+                suspended: .init(
+                    methods: ["password", "oidc.corp"],
+                    reason: "password-reset",
+                    until: "2026-12-22T05:04:05Z"
+                )
+            )
+            let message = try #require(
+                try service.channel(NoRelay()).message(
+                    Mail(plaintext: mail.plaintext) ?? mail,
+                    id: Self.id,
+                    createdAt: service.clock.now
+                )
+            )
+            #expect(message.language == locale && message.to.raw == "Ada@example.com")
+            #expect(message.id == "01234567-89ab-cdef-8123-456789abcdef@example.com")
+            #expect(message.text.contains("Ada"))
+            switch template {
+            case .code:
+                // The code of a link is for the link.
+                #expect(message.text.contains("https://example.com/link") && !message.text.contains("12345678"))
+            case .conflictProof:
+                for said in ["Google", "Ada L.", "192.0.2.7", "12345678", "https://example.com/link"] {
+                    #expect(message.text.contains(said) && message.html.contains(said))
+                }
+            case .methodsQuarantined:
+                #expect(message.text.contains("corp") && message.text.contains("2026-12-22 05:04 UTC"))
+            case .addressInUse:
+                #expect(message.text.contains("ada@example.com"))
+            }
+        }
+    }
+
+    @Test func `the app is called what the project says, else as mails are from, else by its id`() async throws {
+        func name(_ settings: [String: JSONValue], _ from: String) async throws -> [String?] {
+            try await TestService.with(settings: .object(settings)) { service in
+                let channel = MailChannel(
+                    NoRelay(),
+                    from: MailSender(from: try #require(Mailbox(from)), replyTo: nil, idDomain: "example.com"),
+                    templates: try MailTemplates(),
+                    project: service.operations.project
+                )
+                let mail = Mail(template: .addressInUse, to: "a@example.com", email: "a@example.com", locale: "xx")
+                let message = try #require(channel.message(mail, id: Self.id, createdAt: service.clock.now))
+                return [message.from.name, message.subject]
+            }
+        }
+        let shown: JSONValue = ["displayName": "The App"]
+        let subject = "Somebody asked to use your address at "
+        #expect(try await name(["concord": shown], "M <m@example.com>") == ["M", subject + "The App"])
+        #expect(try await name(["concord": shown], "m@example.com") == ["The App", subject + "The App"])
+        #expect(try await name([:], "M <m@example.com>") == ["M", subject + "M"])
+        #expect(try await name([:], "m@example.com") == [nil, subject + TestService.projectID])
+        // A language that nobody knows is the project's.
+        let thai = try await name(["notification": ["defaultLocale": "th"]], "M <m@example.com>")
+        #expect(thai[1] == "มีผู้ขอใช้อีเมลของคุณที่ M")
+    }
+
+    @Test func `what is no mail, or goes to no address, is refused`() async throws {
+        let service = try TestService.shared
+        let channel = try service.channel(NoRelay())
+        let mail = Mail(template: .addressInUse, to: "", email: "", locale: "en")
+        for content in [[], Array("{}".utf8), mail.plaintext] {
+            let outcome = await channel.send(content, id: Self.id, createdAt: service.clock.now)
+            #expect(outcome == .refused(reason: "unreadable"))
+        }
+    }
+
+    @Test(arguments: ["Ada", "Ada Lovelace", "J. R. O’Neil-Smith", "ÅSA", "王小明", "สมชาย ใจดี"])
+    func `a name is said`(_ name: String) {
+        #expect(shownName(name) == name)
+    }
+
+    @Test(arguments: [
+        "", "see evil.example", "https://evil.example", "a@b", "win 100", "x\r\ny", "<b>", "a/b",
+        String(repeating: "a", count: 65),
+        "\u{202E}ada", "ada\u{200B}",
+    ])
+    func `what strangers would rather write there is not`(_ name: String) {
+        #expect(shownName(name) == nil)
+    }
+
+    @Test func `methods are called as on the page`() throws {
+        let path = AccountTestSupport.Repository.root + "/Sources/AccountAPI/Pages/strings.json"
+        let page = try JSONValue(parsing: Array(try #require(FileManager.default.contents(atPath: path))))
+        #expect(page["names"]?.object?.mapValues(\.string) == providerNames)
+        for (language, names) in methodNames {
+            for (method, name) in names { #expect(page["strings"]?[language]?["method.\(method)"]?.string == name) }
+        }
+        #expect(Set(methodNames.keys) == Set(try #require(page["languages"]?.object).keys))
+        #expect(methodName("oidc.corp", in: "en") == "corp" && methodName("password", in: "de") == "Password")
+    }
+}
+
+/// Takes nothing.
+private struct NoRelay: MailSending {
+    let concurrencyMax = 1
+    let sendSecondsMax: Int64 = 1
+
+    func send(_ mail: MailMessage) async -> DeliveryOutcome { .unavailable(reason: "unreachable") }
+    func shutDown() async {}
+}

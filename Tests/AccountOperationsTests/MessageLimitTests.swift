@@ -1,0 +1,119 @@
+import AccountLinking
+import AccountStore
+import AccountTestSupport
+import JSON
+import Postgres
+import Testing
+
+@testable import AccountOperations
+
+/// How many messages leave, over two processes, checked in the tables.
+struct MessageLimitTests {
+    private static func settings(_ sms: [String: JSONValue]) -> JSONValue {
+        guard case .object(var members) = ProjectSettings.developmentDefaults else { return .null }
+        var limits = Dictionary(uniqueKeysWithValues: MessageLimits.all.map { ($0.name, JSONValue.integer(0)) })
+        limits["windowSeconds"] = 0
+        members["concord"] = ["sms": .object(limits.merging(sms) { _, given in given })]
+        return .object(members)
+    }
+
+    /// A number that nobody else has.
+    private func number(_ index: Int) -> String { "+1650555\(1000 + index)" }
+
+    private func messages(_ service: TestService) async throws -> Int64? {
+        let query: Query<Int64> = "SELECT count(*) FROM outbox WHERE kind = 'sms'"
+        return try await service.database.rows(query).first
+    }
+
+    @Test func `a number and an address are sent so many messages, over all servers`() async throws {
+        let settings = Self.settings(["perNumberPerHour": 3, "perAddressPerMinute": 5])
+        try await TestService.withTwo(settings: settings) { first, second async throws in
+            let tooMany = Denial.phone(.tooManyMessages)
+            for service in [first, second, first] {
+                #expect(try await service.askForCode(number(1), from: "192.0.2.1").denial == nil)
+            }
+            #expect(try await second.askForCode(number(1), from: "192.0.2.2").denial == tooMany)
+            for service in [first, second] {
+                #expect(try await service.askForCode(number(2), from: "192.0.2.1").denial == nil)
+            }
+            #expect(try await second.askForCode(number(3), from: "192.0.2.1").denial == tooMany)
+            #expect(try await second.askForCode(number(3), from: "192.0.2.2").denial == nil)
+            #expect(try await messages(first) == 6)
+            // Each window ends by itself, the address's first.
+            first.clock.advance(seconds: 60)
+            #expect(try await first.askForCode(number(3), from: "192.0.2.1").denial == nil)
+            #expect(try await first.askForCode(number(1), from: "192.0.2.1").denial == tooMany)
+            first.clock.advance(seconds: 3540)
+            #expect(try await second.askForCode(number(1), from: "192.0.2.1").denial == nil)
+        }
+    }
+
+    @Test func `what the project has used up is a quota, and the next window has another`() async throws {
+        let settings = Self.settings(["perProjectPerMinute": 2])
+        try await TestService.withTwo(settings: settings) { first, second async throws in
+            #expect(try await first.askForCode(number(1), from: "192.0.2.1").denial == nil)
+            #expect(try await second.askForCode(number(2), from: "192.0.2.2").denial == nil)
+            #expect(try await first.askForCode(number(3), from: "192.0.2.3").denial == .phone(.quotaExceeded))
+            #expect(try await second.askForCode(number(3)).denial == .phone(.quotaExceeded))
+            first.clock.advance(seconds: 60)
+            #expect(try await second.askForCode(number(3)).denial == nil)
+        }
+    }
+
+    @Test func `of 64 requests at once exactly as many are sent as there may be, and each is counted`() async throws {
+        let settings = Self.settings(["perNumberPerHour": 5, "perAddressPerHour": 20, "perProjectPerMinute": 40])
+        try await TestService.withTwo(settings: settings) { first, second async throws in
+            let one = try await first.race(with: second) { service, _ in
+                try await service.askForCode(number(1), from: "192.0.2.1").denial
+            }
+            #expect(one.count { $0 == nil } == 5)
+            let many = try await first.race(with: second) { service, caller in
+                try await service.askForCode(number(100 + caller), from: "192.0.2.1").denial
+            }
+            #expect(many.count { $0 == nil } == 15)
+            let all = try await first.race(with: second) { service, caller in
+                try await service.askForCode(number(200 + caller), from: "192.0.2.\(2 + caller)").denial
+            }
+            #expect(all.count { $0 == nil } == 20)
+            #expect(all.count { $0 == .phone(.quotaExceeded) } == 44)
+            #expect(try await messages(first) == 40)
+            let counts: Query<Int64> = "SELECT max(messages) FROM message_counts"
+            #expect(try await first.database.rows(counts).first == 40)
+        }
+    }
+
+    @Test func `joining a message that is under way counts nothing, and what is refused is not counted`() async throws {
+        let settings = Self.settings(["windowSeconds": 30, "perNumberPerHour": 2, "perAddressPerHour": 3])
+        try await TestService.with(settings: settings) { service async throws in
+            let counts: Query<Int64> = "SELECT messages FROM message_counts ORDER BY messages"
+            for _ in 1...4 { #expect(try await service.askForCode(number(1), from: "192.0.2.1").denial == nil) }
+            #expect(try await service.database.rows(counts) == [1, 1])
+            service.clock.advance(seconds: 30)
+            #expect(try await service.askForCode(number(1), from: "192.0.2.1").denial == nil)
+            service.clock.advance(seconds: 30)
+            for _ in 1...4 {
+                #expect(
+                    try await service.askForCode(number(1), from: "192.0.2.1").denial == .phone(.tooManyMessages)
+                )
+            }
+            #expect(try await service.database.rows(counts) == [2, 2])
+            #expect(try await service.askForCode("nonsense", from: "192.0.2.1").denial != nil)
+            #expect(try await service.askForCode(number(2), from: "192.0.2.1").denial == nil)
+            #expect(try await service.askForCode(number(3), from: "192.0.2.1").denial == .phone(.tooManyMessages))
+        }
+    }
+
+    @Test func `where the limits are production's, a request without an address is bounded by number and project`()
+        async throws
+    {
+        let settings: JSONValue = ["signIn": ["phoneNumber": ["enabled": true]]]
+        try await TestService.with(settings: settings) { service async throws in
+            for _ in 1...5 {
+                #expect(try await service.askForCode(number(1)).denial == nil)
+                service.clock.advance(seconds: 31)
+            }
+            #expect(try await service.askForCode(number(1)).denial == .phone(.tooManyMessages))
+            #expect(try await messages(service) == 5)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import AccountTestSupport
+import Foundation
+import Testing
+
+@testable import Delivery
+
+/// What mails say, and what becomes of an operator's own templates.
+struct MailTemplatesTests {
+    private let golden = GoldenFiles()
+    private static let everything = MailTemplates.Values(
+        text: [
+            "LINK": "https://id.example.com/__/auth/action?mode=x&oobCode=y", "EMAIL": "ada@example.com",
+            "NEW_EMAIL": "ada@example.org", "APP_NAME": "Example", "DISPLAY_NAME": "Ada", "CODE": "12345678",
+            "PROVIDER": "Google", "ASKING_NAME": "Ada L.", "ASKING_FROM": "192.0.2.7", "UNTIL": "2026-12-22 05:04 UTC",
+            "AFTER_RESET": "true",
+        ],
+        methods: ["Google", "GitHub"]
+    )
+
+    @Test(arguments: ["en", "zh-TW", "th"]) func `every mail, as it is read`(_ language: String) throws {
+        let templates = try MailTemplates()
+        var text = ""
+        for type in MailTemplates.types {
+            var plain = Self.everything
+            for absent in ["DISPLAY_NAME", "ASKING_NAME", "ASKING_FROM", "AFTER_RESET"] { plain.text[absent] = nil }
+            for values in type == "CONFLICT_PROOF" || type == "METHODS_QUARANTINED"
+                ? [Self.everything, plain] : [plain]
+            {
+                let mail = try #require(templates.render(type, in: [language], values))
+                #expect(mail.language == language)
+                text += "== \(type)\nSubject: \(mail.subject)\n\n\(mail.text)\n"
+                for said in [mail.subject, mail.text, mail.html] {
+                    #expect(!said.contains("{{") && !said.contains("}}"))
+                }
+                // Both forms say the same.
+                for value in values.text.keys {
+                    let escaped = values.text[value]?.replacing("&", with: "&amp;") ?? ""
+                    #expect(mail.text.contains(values.text[value] ?? "") == mail.html.contains(escaped), "\(value)")
+                }
+            }
+        }
+        switch language {
+        case "en": try golden.expect(text, matches: "mails-en.txt")
+        case "th": try golden.expect(text, matches: "mails-th.txt")
+        default: try golden.expect(text, matches: "mails-zh-TW.txt")
+        }
+    }
+
+    @Test func `the HTML of one mail`() throws {
+        let mail = try #require(try MailTemplates().render("CONFLICT_PROOF", in: ["en"], Self.everything))
+        try golden.expect(mail.html, matches: "conflict-proof.html")
+    }
+
+    @Test(arguments: ["<script>", "\"\u{301} onclick=x", "'\u{301}", "<\u{301}b", "a & b", "{{LINK}}", "\r\nBcc: x"])
+    func `nothing that a value says is HTML`(_ value: String) throws {
+        var values = Self.everything
+        for name in values.text.keys { values.text[name] = value }
+        values.methods = [value]
+        let templates = try MailTemplates()
+        var marked = values
+        for name in values.text.keys { marked.text[name] = "x" }
+        marked.methods = ["x"]
+        func markup(_ text: String) -> [UInt8] { text.utf8.filter { "<>\"'\r".utf8.contains($0) } }
+        for type in MailTemplates.types {
+            let mail = try #require(templates.render(type, in: ["en"], values))
+            let harmless = try #require(templates.render(type, in: ["en"], marked))
+            #expect(markup(mail.html) == markup(harmless.html))
+            #expect(mail.html.contains("&amp;") || !value.contains("&"))
+            #expect(mail.subject.unicodeScalars.allSatisfy { $0.value >= 0x20 })
+        }
+    }
+
+    @Test(arguments: [
+        ("en", "en"), ("EN-gb", "en"), ("zh-TW", "zh-TW"), ("zh-tw", "zh-TW"), ("zh-Hant-TW", "zh-TW"),
+        ("zh-Hant", "zh-TW"),
+        ("zh", "zh-TW"), ("zh-CN", "zh-TW"), ("th-TH-u-nu-thai", "th"), ("de", "en"), ("", "en"), ("-", "en"),
+        ("x-th", "en"),
+    ])
+    func `the language that is nearest`(_ wanted: String, _ language: String) throws {
+        #expect(try MailTemplates().language(for: [wanted]) == language)
+        #expect(try MailTemplates().language(for: ["xx", wanted, "en"]) == language)
+    }
+
+    @Test func `an operator's files stand in place of ours, one by one`() throws {
+        let templates = try MailTemplates(files: [
+            ("VERIFY_EMAIL.th.txt", "Subject: A {{APP_NAME}}\n\nB {{{LINK}}}\n{{LINK}}{{! nothing }}"),
+            ("layout.html", "[{{$heading}}{{/heading}}|{{$body}}{{/body}}]"),
+        ])
+        let mail = try #require(templates.render("VERIFY_EMAIL", in: ["th"], Self.everything))
+        let link = try #require(Self.everything.text["LINK"])
+        #expect(mail.subject == "A Example" && mail.text == "B \(link)\n\(link)")
+        #expect(mail.html.hasPrefix("[") && mail.html.contains("|"))
+        let ours = try #require(try MailTemplates().render("VERIFY_EMAIL", in: ["en"], Self.everything))
+        #expect(templates.render("VERIFY_EMAIL", in: ["en"], Self.everything)?.text == ours.text)
+    }
+
+    @Test func `a language of an operator's is whole`() throws {
+        let files = MailTemplates.types.flatMap { type in
+            [("\(type).de.txt", "Subject: Betreff\n\n{{LINK}} {{CODE}}"), ("\(type).de.html", "{{LINK}} {{CODE}}")]
+        }
+        let templates = try MailTemplates(files: files)
+        #expect(templates.language(for: ["de-AT"]) == "de")
+        #expect(templates.render("VERIFY_EMAIL", in: ["de-AT"], Self.everything)?.subject == "Betreff")
+        #expect(throws: MailTemplates.Mistakes.self) { try MailTemplates(files: files.dropLast()) }
+    }
+
+    @Test(arguments: [
+        ("readme.txt", "x", "is no template"), ("VERIFY_EMAIL.txt", "x", "is no template"),
+        ("VERIFY_EMAIL.en.md", "x", "is no template"), ("VERIFY.en.txt", "x", "is no template"),
+        ("VERIFY_EMAIL.en.txt", "{{LINK}}", "begins with no line"),
+        ("VERIFY_EMAIL.en.txt", "Subject: x\n\n{{LNK}}", "lacks {{LINK}}"),
+        ("CONFLICT_PROOF.en.html", "{{LINK}}", "lacks {{CODE}}"),
+        ("VERIFY_EMAIL.en.html", "{{LINK}} {{LNK}}", "holds {{LNK}}"),
+        ("VERIFY_EMAIL.en.html", "{{LINK}} {{>other}}", "holds {{>other}}"),
+        ("VERIFY_EMAIL.en.html", "{{LINK}} {{% CONTENT_TYPE:HTML}}", "holds {{%CONTENT_TYPE:HTML}}"),
+        ("VERIFY_EMAIL.en.html", "{{LINK}} {{=<% %>=}}", "holds {{="),
+        ("VERIFY_EMAIL.en.html", "{{LINK}} {{#EMAIL}}", "is not well-formed"),
+        ("VERIFY_EMAIL.en.html", "{{LINK}} {{EMAIL", "is not well-formed"),
+        ("layout.html", "{{/body}}", "is not well-formed"),
+        ("VERIFY_EMAIL.de.txt", "Subject: x\n\n{{LINK}}", "is missing"),
+    ])
+    func `a file that is no use is named`(_ name: String, _ text: String, _ problem: String) throws {
+        do {
+            _ = try MailTemplates(files: [(name, text)])
+            Issue.record("taken")
+        } catch {
+            #expect(error.all.contains { $0.problem.contains(problem) }, "\(error.all)")
+        }
+    }
+
+    @Test func `every file of the folder is in the program`() throws {
+        let folder = AccountTestSupport.Repository.root + "/Sources/Delivery/Templates"
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+                == MailTemplates.builtIn.map(\.name).sorted()
+        )
+    }
+}

@@ -1,0 +1,314 @@
+import AccountLinking
+import AccountTestSupport
+import IdentityProviders
+import JSON
+import Testing
+
+/// Sign-ins on a provider's own page, against a provider that checks what it is asked.
+struct CodeFlowTests {
+    static let providers: [ProviderID] = [
+        .google, .apple, .microsoft, .yahoo, .linkedIn, Scene.openIDConnect,
+    ]
+
+    @Test(arguments: providers)
+    func `a sign-in on the provider's page proves who it is and brings the provider's tokens`(
+        provider: ProviderID
+    ) async throws {
+        try await SimulatedScene.run(provider) { scene async throws in
+            let verified = try #require(try await scene.signIn().verified, "\(scene.simulator.complaints)")
+            #expect(verified.incoming.identity.provider == provider)
+            #expect(verified.incoming.identity.subject == scene.subject)
+            #expect(verified.incoming.email.address?.lowercased == "ada@gmail.com")
+            #expect(verified.tokens.accessToken?.hasPrefix("access-") == true)
+            #expect(verified.tokens.refreshToken?.hasPrefix("refresh-") == true)
+            #expect(verified.tokens.idToken?.isEmpty == false)
+            #expect(verified.tokens.expiresInSeconds == 3599)
+            #expect(verified.tokens.authorizationCode == nil)
+            #expect(scene.simulator.complaints == [])
+        }
+    }
+
+    @Test(arguments: providers)
+    func `the consent page is told what the app asks for, and nothing that belongs to the flow`(
+        provider: ProviderID
+    ) async throws {
+        try await SimulatedScene.run(provider) { scene async throws in
+            let prepared = try await scene.begin(
+                scopes: ["calendar", "email"],
+                customParameters: ["lang": "fr & de", "state": "mine", "client_id": "mine", "redirect_uri": "mine"],
+                loginHint: "ada@gmail.com"
+            )
+            let address = try #require(prepared.prepared).address
+            let query = PercentEncoding.pairs(
+                Array(try #require(address.split(separator: "?").last).utf8),
+                plusIsSpace: false
+            )
+            #expect(query["lang"] == "fr & de")
+            #expect(query["state"] == "state-1" && query["client_id"] == "client-1")
+            #expect(query["redirect_uri"] == SimulatedScene.redirectURI)
+            #expect(query["login_hint"] == "ada@gmail.com")
+            let scopes = query["scope"]?.split(separator: " ").map(String.init) ?? []
+            #expect(scopes.filter { $0 == "email" }.count == 1 && scopes.contains("calendar"))
+        }
+    }
+
+    @Test(arguments: providers)
+    func `a code is good once, and for the flow that asked for it`(provider: ProviderID) async throws {
+        try await SimulatedScene.run(provider) { scene async throws in
+            let prepared = try #require(try await scene.begin().prepared)
+            let callback = try scene.simulator.consent(to: prepared.address)
+            #expect(try await scene.finish(callback, prepared.flow).verified != nil)
+            #expect(try await scene.finish(callback, prepared.flow) == .invalid(.refusedByProvider))
+
+            var other = prepared.flow
+            other.redirectURI = "https://other.example/"
+            #expect(
+                try await scene.finish(scene.simulator.consent(to: prepared.address), other)
+                    == .invalid(.refusedByProvider)
+            )
+            guard prepared.flow.codeVerifier != nil else { return }
+            other = prepared.flow
+            other.codeVerifier = String(repeating: "w", count: 43)
+            #expect(
+                try await scene.finish(scene.simulator.consent(to: prepared.address), other)
+                    == .invalid(.refusedByProvider)
+            )
+        }
+    }
+
+    @Test(arguments: providers)
+    func `a token with another nonce than the flow's, or none, proves nothing`(provider: ProviderID) async throws {
+        try await SimulatedScene.run(provider) { scene async throws in
+            guard try await scene.begin().prepared?.flow.nonce != nil else { return }
+            for nonce: JSONValue in ["nonce-2", .null, "", 1, ["nonce-1"]] {
+                scene.simulator.change { $0.lies["nonce"] = nonce }
+                #expect(try await scene.signIn() == .invalid(.nonceMismatch))
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["aud": "somebody"], .wrongAudience), (["iss": "https://evil.example"], .wrongIssuer),
+            (["exp": 1_799_990_000], .expired), (["sub": .null], .missingSubject),
+            (["aud": ["client-1", "somebody"]], .wrongAuthorizedParty),
+            (["iat": .integer(Scene.now.secondsSinceEpoch + 600)], .notYetValid),
+        ] as [([String: JSONValue], InvalidCredential)]
+    )
+    func `a provider that lies is not believed`(
+        lies: [String: JSONValue],
+        expected: InvalidCredential
+    ) async throws {
+        for provider in Self.providers {
+            try await SimulatedScene.run(provider) {
+                $0.lies = lies
+            } _: { scene async throws in
+                #expect(try await scene.signIn() == .invalid(expected), "\(provider.rawValue)")
+            }
+        }
+    }
+
+    @Test(arguments: OIDCSimulator.Forgery.allCases)
+    func `a token that the provider did not sign proves nothing`(forgery: OIDCSimulator.Forgery) async throws {
+        for provider in Self.providers {
+            try await SimulatedScene.run(provider) {
+                $0.forgery = forgery
+            } _: { scene async throws in
+                let expected: InvalidCredential =
+                    switch forgery {
+                    case .unsigned, .publicKeyAsSecret: .algorithmNotAllowed
+                    case .strangersKey: .badSignature
+                    case .unknownKey: .unknownKey
+                    }
+                #expect(try await scene.signIn() == .invalid(expected), "\(provider.rawValue)")
+            }
+        }
+    }
+
+    @Test(arguments: providers)
+    func `an answer that another issuer gave is refused before its code is shown to anybody`(
+        provider: ProviderID
+    ) async throws {
+        try await SimulatedScene.run(provider) {
+            $0.namesItself = true
+        } _: { scene async throws in
+            #expect(try await scene.signIn().verified != nil)
+            scene.simulator.change { $0.otherName = "https://evil.example" }
+            #expect(try await scene.signIn() == .invalid(.wrongIssuer))
+            #expect(scene.simulator.requests(.token) == 1)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.html, .malformedAnswer), (.large, .answerTooLarge), (.nothing, .unreachable),
+            (.hanging, .timedOut), (.status(500), .unexpectedStatus), (.status(302), .unexpectedStatus),
+        ] as [(OIDCSimulator.Fault, ProviderUnavailable)]
+    )
+    func `a token endpoint that does not work is told from one that says no`(
+        fault: OIDCSimulator.Fault,
+        expected: ProviderUnavailable
+    ) async throws {
+        // Long enough for everything but what never answers.
+        let timeout: Duration = if case .hanging = fault { .milliseconds(500) } else { .seconds(60) }
+        for provider in Self.providers {
+            try await SimulatedScene.run(provider, timeout: timeout) {
+                $0.faults[.token] = fault
+            } _: { scene async throws in
+                await #expect(throws: expected, "\(provider.rawValue)") { try await scene.signIn() }
+            }
+        }
+    }
+
+    @Test(arguments: providers)
+    func `a slow provider is waited for, and keys that rotate are followed`(provider: ProviderID) async throws {
+        try await SimulatedScene.run(provider) { character in
+            character.faults = [.token: .slow(.milliseconds(50)), .keySet: .slow(.milliseconds(50))]
+        } _: { scene async throws in
+            #expect(try await scene.signIn().verified != nil)
+            let next = try ProviderKey.key("key-2", for: scene.simulator.algorithm)
+            scene.simulator.change { $0.keys = [next] }
+            #expect(try await scene.signIn() == .invalid(.unknownKey))
+            scene.now = Scene.now.adding(seconds: 61)
+            #expect(try await scene.signIn().verified != nil)
+            #expect(scene.simulator.requests(.keySet) == 2)
+        }
+    }
+
+    @Test(arguments: providers)
+    func `what the provider withdrew proves nothing`(provider: ProviderID) async throws {
+        try await SimulatedScene.run(provider) {
+            $0.hasRevokedEverything = true
+        } _: { scene async throws in
+            #expect(try await scene.signIn() == .invalid(.refusedByProvider))
+        }
+    }
+
+    @Test(arguments: providers)
+    func `a client that the provider does not know is the project's mistake, and said so`(
+        provider: ProviderID
+    ) async throws {
+        try await SimulatedScene.run(provider) { character in
+            character.clientSecret = "another"
+            character.authentication = character.authentication.refusingEverybody
+        } _: { scene async throws in
+            #expect(try await scene.signIn() == .invalid(.clientRefused))
+        }
+    }
+
+    @Test(arguments: providers)
+    func `nothing begins without a client and its secret`(provider: ProviderID) async throws {
+        try await SimulatedScene.run(provider) { scene async throws in
+            let whole = scene.configuration
+            scene.configuration.clientSecret = nil
+            scene.configuration.appleKey = nil
+            #expect(try await scene.begin() == .invalid(.incompleteConfiguration))
+            scene.configuration = whole
+            scene.configuration.clientIDs = []
+            #expect(try await scene.begin() == .invalid(.incompleteConfiguration))
+            scene.configuration = whole
+            scene.configuration.isEnabled = false
+            #expect(try await scene.begin() == .invalid(.providerDisabled))
+        }
+    }
+
+    @Test(arguments: providers)
+    func `the user's no is the user's`(provider: ProviderID) async throws {
+        try await SimulatedScene.run(provider) { scene async throws in
+            let prepared = try #require(try await scene.begin().prepared)
+            let callback = try scene.simulator.consent(to: prepared.address, says: false)
+            #expect(try await scene.finish(callback, prepared.flow) == .invalid(.cancelledByUser))
+        }
+    }
+
+    @Test(arguments: providers)
+    func `an app's own code is exchanged, and nobody's that was asked for in a flow`(provider: ProviderID) async throws
+    {
+        try await SimulatedScene.run(provider) { scene async throws in
+            func present(_ code: String) async throws -> CredentialVerification {
+                let credential = ProviderParameters(
+                    requestURI: SimulatedScene.redirectURI + "?code=\(code)",
+                    postBody: nil,
+                    sessionID: nil
+                ).credential(of: provider)
+                return try await scene.verify(credential)
+            }
+            let own = try await present(scene.simulator.issueCode())
+            #expect(own.verified?.incoming.identity.subject == scene.subject)
+            let stolen = scene.simulator.issueCode(redirectURI: SimulatedScene.redirectURI)
+            #expect(try await present(stolen) == .invalid(.refusedByProvider))
+        }
+    }
+
+    // MARK: Google
+
+    @Test
+    func `Google is asked whom an access token was given to, and who it belongs to`() async throws {
+        try await SimulatedScene.run(.google) {
+            $0.profile = ["name": "Ada Lovelace"]
+        } _: { scene async throws in
+            let credential = ProviderCredential(provider: .google, accessToken: scene.simulator.issueAccessToken())
+            let verified = try #require(try await scene.verify(credential).verified)
+            #expect(verified.incoming.identity.subject == "subject-1")
+            #expect(verified.incoming.issuer == "https://accounts.google.com")
+            #expect(verified.incoming.profile.displayName == "Ada Lovelace")
+            #expect(verified.federatedID == "https://accounts.google.com/subject-1")
+            #expect(verified.tokens.accessToken == credential.accessToken)
+            #expect(scene.simulator.complaints == [])
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["aud": "somebody"], .wrongAudience), (["aud": .null], .wrongAudience), (["aud": ""], .wrongAudience),
+            (["sub": "another"], .missingSubject),
+        ] as [([String: JSONValue], InvalidCredential)]
+    )
+    func `Google's access tokens for others prove nothing`(
+        info: [String: JSONValue],
+        expected: InvalidCredential
+    ) async throws {
+        try await SimulatedScene.run(.google) {
+            $0.tokenInfo = info
+        } _: { scene async throws in
+            let credential = ProviderCredential(provider: .google, accessToken: scene.simulator.issueAccessToken())
+            #expect(try await scene.verify(credential) == .invalid(expected))
+        }
+    }
+
+    @Test
+    func `Google's access tokens are worth nothing once they are revoked, made up, or put in the place of a code`()
+        async throws
+    {
+        try await SimulatedScene.run(.google) { scene async throws in
+            let token = scene.simulator.issueAccessToken()
+            let madeUp = ProviderCredential(provider: .google, accessToken: "made up")
+            #expect(try await scene.verify(madeUp) == .invalid(.refusedByProvider))
+            let prepared = try #require(try await scene.begin().prepared)
+            let injected = OIDCSimulator.Callback(requestURI: SimulatedScene.redirectURI + "#access_token=" + token)
+            #expect(try await scene.finish(injected, prepared.flow) == .invalid(.unsupportedKind))
+            scene.simulator.change { $0.hasRevokedEverything = true }
+            let revoked = ProviderCredential(provider: .google, accessToken: token)
+            #expect(try await scene.verify(revoked) == .invalid(.refusedByProvider))
+        }
+    }
+
+    @Test(
+        arguments: [OIDCSimulator.Endpoint.tokenInfo, .profile],
+        [
+            (.html, .malformedAnswer), (.large, .answerTooLarge), (.nothing, .unreachable),
+            (.status(503), .unexpectedStatus),
+        ] as [(OIDCSimulator.Fault, ProviderUnavailable)]
+    )
+    func `Google not answering is not Google saying no`(
+        endpoint: OIDCSimulator.Endpoint,
+        fault: (OIDCSimulator.Fault, ProviderUnavailable)
+    ) async throws {
+        try await SimulatedScene.run(.google) {
+            $0.faults[endpoint] = fault.0
+        } _: { scene async throws in
+            let credential = ProviderCredential(provider: .google, accessToken: scene.simulator.issueAccessToken())
+            await #expect(throws: fault.1) { try await scene.verify(credential) }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import AccountLinking
+import AccountTestSupport
+import IdentityProviders
+import JSON
+import Testing
+
+/// What only Microsoft does: an issuer for every tenant, and a user by another name in every app.
+struct MicrosoftTests {
+    private static let personal = "9188040d-6c67-4c5b-b112-36a304b66dad"
+
+    private static func issuer(_ tenant: String) -> JSONValue {
+        .string("https://login.microsoftonline.com/\(tenant)/v2.0")
+    }
+
+    @Test
+    func `a user of a tenant is known by its object id, whatever the app calls it`() async throws {
+        let scene = try Scene(.microsoft)
+        for subject in ["one", "two"] {
+            let verified = try #require(try await scene.verify(claims: ["sub": .string(subject)]).verified)
+            #expect(verified.incoming.identity.subject == Scene.object)
+            #expect(verified.federatedID == Scene.object)
+            #expect(verified.incoming.issuer == scene.issuer)
+        }
+        let upper = try await scene.verify(claims: ["oid": .string(Scene.object.uppercased())]).verified
+        #expect(upper?.incoming.identity.subject == Scene.object)
+    }
+
+    @Test
+    func `a personal account is known by the last sixteen digits`() async throws {
+        let scene = try Scene(.microsoft)
+        let claims: [String: JSONValue] = [
+            "iss": Self.issuer(Self.personal), "tid": .string(Self.personal),
+            "oid": "00000000-0000-0000-00AB-1234567890cd",
+        ]
+        let verified = try #require(try await scene.verify(claims: claims).verified)
+        #expect(verified.incoming.identity.subject == "00ab1234567890cd")
+    }
+
+    @Test(arguments: [.null, "", "no GUID", "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeeg", 7] as [JSONValue])
+    func `without an object id there is nobody`(object: JSONValue) async throws {
+        #expect(try await Scene(.microsoft).verify(claims: ["oid": object]) == .invalid(.missingSubject))
+    }
+
+    @Test(
+        arguments: [
+            ["iss": "https://login.microsoftonline.com/99999999-2222-3333-4444-555555555555/v2.0"],
+            ["tid": "99999999-2222-3333-4444-555555555555"], ["tid": .null], ["tid": "common"],
+            ["iss": "https://login.microsoftonline.com/common/v2.0", "tid": "common"],
+            ["iss": "https://login.microsoftonline.com/common/v2.0"],
+            ["iss": "https://evil.example/11111111-2222-3333-4444-555555555555/v2.0"],
+            ["iss": "https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0/"],
+            ["iss": "https://login.microsoftonline.com/x/v2.0", "tid": "x"],
+        ] as [[String: JSONValue]]
+    )
+    func `the issuer is the tenant's that the token names`(claims: [String: JSONValue]) async throws {
+        #expect(try await Scene(.microsoft).verify(claims: claims) == .invalid(.wrongIssuer))
+    }
+
+    @Test(
+        arguments: [
+            (.null, false), (true, true), ("true", true), ("1", true), (1, true), (false, false), ("0", false),
+        ] as [(JSONValue, Bool)]
+    )
+    func `a tenant's word about an address is what it says of its domain, and proves nothing by default`(
+        flag: JSONValue,
+        expected: Bool
+    ) async throws {
+        let scene = try Scene(.microsoft)
+        let claims: [String: JSONValue] = ["xms_edov": flag, "email_verified": true, "email": "victim@outlook.com"]
+        let verified = try #require(try await scene.verify(claims: claims).verified)
+        let address = try #require(EmailAddress("victim@outlook.com"))
+        #expect(verified.incoming.email == .present(address, flaggedVerified: expected, hostedDomain: nil))
+        let trust = EmailTrust.declared.trust(of: .microsoft, issuer: scene.issuer, for: address, hostedDomain: nil)
+        #expect(trust == .asserting)
+    }
+
+    @Test
+    func `Microsoft's own mailboxes are proof, from its own tenant`() async throws {
+        let claims: [String: JSONValue] = [
+            "iss": Self.issuer(Self.personal), "tid": .string(Self.personal), "email": "ada@outlook.com",
+            "email_verified": .null,
+        ]
+        let verified = try #require(try await Scene(.microsoft).verify(claims: claims).verified)
+        let address = try #require(EmailAddress("ada@outlook.com"))
+        let issuer = verified.incoming.issuer
+        let trust = EmailTrust.declared.trust(of: .microsoft, issuer: issuer, for: address, hostedDomain: nil)
+        #expect(trust == .authoritative)
+    }
+
+    @Test(
+        arguments: [
+            (Scene.tenant, true), (Scene.tenant.uppercased(), true), ("common", true), ("organizations", true),
+            ("contoso.example", true), ("consumers", false), ("99999999-2222-3333-4444-555555555555", false),
+        ]
+    )
+    func `the custom parameter tenant names who may come`(tenant: String, isAccepted: Bool) async throws {
+        try await SimulatedScene.run(.microsoft) { scene async throws in
+            let result = try await scene.signIn(customParameters: ["tenant": tenant])
+            #expect((result.verified != nil) == isAccepted)
+            if !isAccepted { #expect(result == .invalid(.wrongIssuer)) }
+        }
+    }
+
+    @Test
+    func `a tenant's page is under its name, and is not told of it again`() async throws {
+        try await SimulatedScene.run(.microsoft) { scene async throws in
+            scene.configuration.addresses = [:]
+            let prepared = try #require(try await scene.begin(customParameters: ["tenant": "Contoso.example"]).prepared)
+            #expect(
+                prepared.address.hasPrefix("https://login.microsoftonline.com/contoso.example/oauth2/v2.0/authorize?")
+            )
+            #expect(!prepared.address.contains("tenant="))
+            #expect(AuthorizationFlow(stored: prepared.flow.stored) == prepared.flow)
+            let common = try #require(try await scene.begin().prepared)
+            #expect(common.address.hasPrefix("https://login.microsoftonline.com/common/oauth2/v2.0/authorize?"))
+        }
+    }
+
+    @Test(arguments: ["", ".", "..", "a/b", "a?b", "a#b", "a@b", "-a", "é", String(repeating: "a", count: 254)])
+    func `what cannot be a tenant is refused before anybody is sent anywhere`(tenant: String) async throws {
+        try await SimulatedScene.run(.microsoft) { scene async throws in
+            #expect(try await scene.begin(customParameters: ["tenant": tenant]) == .invalid(.unknownTenant))
+        }
+    }
+
+    @Test
+    func `an answer names the issuer of some tenant, if it names one`() async throws {
+        try await SimulatedScene.run(.microsoft) {
+            $0.namesItself = true
+        } _: { scene async throws in
+            #expect(try await scene.signIn().verified != nil)
+            for name in ["https://login.microsoftonline.com/common/v2.0", "https://accounts.google.com", ""] {
+                scene.simulator.change { $0.otherName = name }
+                let isIgnored = name.isEmpty
+                #expect((try await scene.signIn().verified != nil) == isIgnored)
+            }
+        }
+    }
+
+    // MARK: Yahoo and LinkedIn
+
+    @Test
+    func `LinkedIn has had two names`() async throws {
+        let scene = try Scene(.linkedIn)
+        let verified = try await scene.verify(claims: ["iss": "https://www.linkedin.com"]).verified
+        #expect(verified?.incoming.issuer == "https://www.linkedin.com/oauth")
+    }
+
+    @Test(arguments: ["ES256", "RS256"])
+    func `Yahoo signs in two ways`(algorithm: String) async throws {
+        let scene = try Scene(.yahoo, key: ProviderKey.key("key-1", for: algorithm))
+        #expect(try await scene.verify(claims: [:]).verified != nil)
+        let other = try Scene(.yahoo, key: ProviderKey.key("key-1", for: "PS256"))
+        #expect(try await other.verify(claims: [:]) == .invalid(.algorithmNotAllowed))
+    }
+}

@@ -1,0 +1,169 @@
+import AccountLinking
+import AccountTestSupport
+import IdentityProviders
+import JSON
+import Testing
+
+/// Sign-ins on the page of an issuer that is found by discovery.
+struct OpenIDConnectFlowTests {
+    @Test
+    func `a project that takes no codes asks for ID tokens, which come back in the fragment`() async throws {
+        try await SimulatedScene.run(Scene.openIDConnect) { scene async throws in
+            scene.configuration.acceptsAuthorizationCodes = false
+            scene.configuration.clientSecret = nil
+            let prepared = try #require(try await scene.begin().prepared)
+            #expect(prepared.address.contains("response_type=id_token"))
+            #expect(prepared.flow.nonce == "nonce-1" && prepared.flow.codeVerifier == nil)
+            let callback = try scene.simulator.consent(to: prepared.address)
+            #expect(callback.requestURI.contains("#"))
+            let verified = try #require(try await scene.finish(callback, prepared.flow).verified)
+            #expect(verified.incoming.identity.subject == "subject-1")
+            #expect(verified.tokens.accessToken == nil)
+            #expect(scene.simulator.requests(.token) == 0)
+
+            scene.simulator.change { $0.lies = ["nonce": "another"] }
+            #expect(try await scene.signIn() == .invalid(.nonceMismatch))
+            let code = OIDCSimulator.Callback(requestURI: SimulatedScene.redirectURI + "?code=code-1")
+            #expect(try await scene.finish(code, prepared.flow) == .invalid(.unsupportedKind))
+            scene.configuration.acceptsIDTokens = false
+            #expect(try await scene.begin() == .invalid(.unsupportedKind))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.null, .basic), (["client_secret_basic", "client_secret_post"], .basic), (["client_secret_post"], .form),
+            (["private_key_jwt", "client_secret_post"], .form), (["private_key_jwt"], .basic),
+        ] as [(JSONValue, OIDCSimulator.ClientAuthentication)]
+    )
+    func `the secret is shown in the way the issuer offers, in the field unless only the form is`(
+        offered: JSONValue,
+        expected: OIDCSimulator.ClientAuthentication
+    ) async throws {
+        try await SimulatedScene.run(Scene.openIDConnect) { character in
+            character.metadata["token_endpoint_auth_methods_supported"] = offered
+            character.authentication = expected
+            character.clientSecret = "s&cret: +%"
+        } _: { scene async throws in
+            scene.configuration.clientSecret = "s&cret: +%"
+            #expect(try await scene.signIn().verified != nil, "\(scene.simulator.complaints)")
+        }
+    }
+
+    @Test
+    func `an issuer that names itself in its answers has to`() async throws {
+        try await SimulatedScene.run(Scene.openIDConnect) { scene async throws in
+            scene.simulator.change { $0.metadata["authorization_response_iss_parameter_supported"] = true }
+            #expect(try await scene.signIn() == .invalid(.wrongIssuer))
+            #expect(scene.simulator.requests(.token) == 0)
+            scene.simulator.change { $0.namesItself = true }
+            #expect(try await scene.signIn().verified != nil)
+        }
+    }
+
+    @Test
+    func `what is found by discovery can be elsewhere`() async throws {
+        try await SimulatedScene.run(Scene.openIDConnect) { character in
+            for name in ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"] {
+                character.metadata[name] = "https://elsewhere.invalid/"
+            }
+            character.user = ["sub": "subject-1"]
+            character.profile = ["email": "ada@gmail.com"]
+        } _: { scene async throws in
+            scene.configuration.addresses = ProviderAddress.named(scene.simulator.addresses)
+            let verified = try #require(try await scene.signIn().verified)
+            #expect(verified.incoming.email.address?.lowercased == "ada@gmail.com")
+            #expect(scene.simulator.requests(.keySet) == 1)
+        }
+    }
+
+    @Test(arguments: [.null, "javascript:alert(1)", "ftp://issuer.example/", "", 7] as [JSONValue])
+    func `browsers are sent to web addresses only`(address: JSONValue) async throws {
+        try await SimulatedScene.run(Scene.openIDConnect) {
+            $0.metadata["authorization_endpoint"] = address
+        } _: { scene async throws in
+            await #expect(throws: ProviderUnavailable.malformedAnswer) { try await scene.begin() }
+        }
+    }
+
+    @Test
+    func `what the ID token leaves out is asked of the profile, whose word is not above it`() async throws {
+        try await SimulatedScene.run(Scene.openIDConnect) { character in
+            character.user = ["sub": "subject-1", "name": "Ada"]
+            character.profile = ["email": "ada@example.com", "email_verified": true, "name": "Other"]
+        } _: { scene async throws in
+            let verified = try #require(try await scene.signIn().verified)
+            #expect(verified.incoming.profile.displayName == "Ada")
+            guard case .present(let address, let flaggedVerified, _) = verified.incoming.email else {
+                Issue.record("no address")
+                return
+            }
+            #expect(address.lowercased == "ada@example.com" && flaggedVerified)
+            scene.simulator.change { $0.user["email"] = "in-the-token@example.com" }
+            _ = try await scene.signIn()
+            #expect(scene.simulator.requests(.profile) == 1)
+        }
+    }
+
+    @Test
+    func `a profile of somebody else, or none, is no profile`() async throws {
+        try await SimulatedScene.run(Scene.openIDConnect) {
+            $0.user = ["sub": "subject-1"]
+        } _: { scene async throws in
+            scene.simulator.change { $0.profile = ["sub": "another", "email": "ada@example.com"] }
+            #expect(try await scene.signIn() == .invalid(.refusedByProvider))
+            scene.simulator.change { $0.faults[.profile] = .status(401) }
+            #expect(try await scene.signIn() == .invalid(.refusedByProvider))
+            scene.simulator.change { $0.faults[.profile] = .html }
+            await #expect(throws: ProviderUnavailable.malformedAnswer) { try await scene.signIn() }
+            scene.simulator.change { $0.faults[.profile] = .status(503) }
+            await #expect(throws: ProviderUnavailable.unexpectedStatus) { try await scene.signIn() }
+        }
+    }
+
+    @Test
+    func `only scopes that the issuer has are asked for by themselves`() async throws {
+        try await SimulatedScene.run(Scene.openIDConnect) {
+            $0.metadata["scopes_supported"] = ["openid", "email"]
+        } _: {
+            scene async throws in
+            let prepared = try #require(try await scene.begin(scopes: ["groups"]).prepared)
+            #expect(prepared.address.contains("scope=openid%20email%20groups&"))
+        }
+    }
+
+    @Test
+    func `a hundred that begin at once ask the issuer once`() async throws {
+        try await SimulatedScene.run(Scene.openIDConnect) {
+            $0.faults[.discovery] = .slow(.milliseconds(50))
+        } _: {
+            scene async throws in
+            let shared = scene
+            let begun = try await withThrowingTaskGroup { group in
+                for _ in 0..<100 { group.addTask { try await shared.begin().prepared != nil } }
+                return try await group.reduce(into: 0) { count, isPrepared in if isPrepared { count += 1 } }
+            }
+            #expect(begun == 100)
+            #expect(scene.simulator.requests(.discovery) == 1 && scene.simulator.requests(.keySet) == 1)
+            #expect(try await scene.signIn().verified != nil)
+            #expect(scene.simulator.requests(.discovery) == 1 && scene.simulator.requests(.keySet) == 1)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.html, .malformedAnswer), (.large, .answerTooLarge), (.nothing, .unreachable),
+            (.status(500), .unexpectedStatus),
+        ] as [(OIDCSimulator.Fault, ProviderUnavailable)]
+    )
+    func `nothing begins at an issuer that does not say where`(
+        fault: OIDCSimulator.Fault,
+        expected: ProviderUnavailable
+    ) async throws {
+        try await SimulatedScene.run(Scene.openIDConnect) {
+            $0.faults[.discovery] = fault
+        } _: { scene async throws in
+            await #expect(throws: expected) { try await scene.begin() }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Synchronization
+import Testing
+
+@testable import IdentityProviders
+
+/// What a provider that does not answer costs, and whom.
+struct ProviderGuardTests {
+    private static let start = ContinuousClock.now
+
+    private static let limits: ProviderGuard.Limits = {
+        var limits = ProviderGuard.Limits()
+        limits.callsMax = 4
+        limits.failuresMax = 3
+        limits.pause = .seconds(10)
+        return limits
+    }()
+
+    /// Answers by host: `dead` never, `failing` with 500, `refusing` with 400, others with 200; counts what reaches it.
+    private final class Hosts: HTTPFetching {
+        let reached = Mutex<[String]>([])
+        let isBack = Mutex(false)
+
+        func document(
+            at address: String,
+            deadline: ContinuousClock.Instant
+        ) async throws(ProviderUnavailable)
+            -> HTTPDocument
+        {
+            throw .unreachable
+        }
+
+        func answer(
+            to request: ProviderRequest,
+            deadline: ContinuousClock.Instant
+        ) async throws(ProviderUnavailable)
+            -> ProviderAnswer
+        {
+            reached.withLock { $0.append(request.address) }
+            if isBack.withLock({ $0 }) { return ProviderAnswer(status: 200, body: []) }
+            switch request.address {
+            case "https://dead.example/token": throw .timedOut
+            case "https://failing.example/token": return ProviderAnswer(status: 500, body: [])
+            case "https://refusing.example/token": return ProviderAnswer(status: 400, body: [])
+            default: return ProviderAnswer(status: 200, body: [])
+            }
+        }
+    }
+
+    private static func call(_ guarded: ProviderGuard, _ host: String) async -> ProviderUnavailable? {
+        do throws(ProviderUnavailable) {
+            _ = try await guarded.answer(
+                to: .form([], to: "https://\(host).example/token"),
+                deadline: .now + .seconds(1)
+            )
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(arguments: ["dead", "failing"])
+    func `a host that does not answer is left alone, and nobody else is`(host: String) async {
+        let hosts = Hosts()
+        let clock = Mutex(Self.start)
+        let guarded = ProviderGuard(hosts, limits: Self.limits, now: { clock.withLock { $0 } })
+        for _ in 1...3 { #expect(await Self.call(guarded, host) != .suspended) }
+        for _ in 1...5 { #expect(await Self.call(guarded, host) == .suspended) }
+        #expect(hosts.reached.withLock { $0.count } == 3)
+        #expect(await Self.call(guarded, "other") == nil)
+
+        // Tried once after the pause, and left alone again where that fails.
+        clock.withLock { $0 += .seconds(10) }
+        #expect(await Self.call(guarded, host) != .suspended)
+        #expect(await Self.call(guarded, host) == .suspended)
+        #expect(hosts.reached.withLock { $0.count } == 5)
+
+        hosts.isBack.withLock { $0 = true }
+        clock.withLock { $0 += .seconds(10) }
+        for _ in 1...5 { #expect(await Self.call(guarded, host) == nil) }
+    }
+
+    @Test func `callers that go away have no host left alone`() async {
+        let hosts = Hosts()
+        let guarded = ProviderGuard(hosts, limits: Self.limits)
+        for _ in 1...10 {
+            let caller = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return await Self.call(guarded, "dead")
+            }
+            #expect(await caller.value == .timedOut)
+        }
+        #expect(hosts.reached.withLock { $0.count } == 10)
+    }
+
+    @Test func `a refusal is an answer`() async {
+        let hosts = Hosts()
+        let guarded = ProviderGuard(hosts, limits: Self.limits)
+        for _ in 1...20 { #expect(await Self.call(guarded, "refusing") == nil) }
+        #expect(hosts.reached.withLock { $0.count } == 20)
+    }
+
+    @Test func `an answer in between begins the count anew`() {
+        var breaker = CircuitBreaker()
+        for wasAnswered in [false, false, true, false, false, true] {
+            #expect(breaker.enter(Self.limits, at: Self.start) == nil)
+            breaker.leave(wasAnswered: wasAnswered, Self.limits, at: Self.start)
+        }
+        #expect(breaker.enter(Self.limits, at: Self.start) == nil)
+    }
+
+    @Test func `so many calls are under way and no more, and one tries whether the host is back`() {
+        var breaker = CircuitBreaker()
+        for _ in 1...4 { #expect(breaker.enter(Self.limits, at: Self.start) == nil) }
+        #expect(breaker.enter(Self.limits, at: Self.start) == .tooManyCalls)
+        #expect(!breaker.isIdle)
+        for _ in 1...4 { breaker.leave(wasAnswered: false, Self.limits, at: Self.start) }
+        #expect(breaker.enter(Self.limits, at: Self.start + .seconds(9)) == .suspended)
+        #expect(breaker.enter(Self.limits, at: Self.start + .seconds(10)) == nil)
+        #expect(breaker.enter(Self.limits, at: Self.start + .seconds(11)) == .suspended, "one is enough")
+        breaker.leave(wasAnswered: true, Self.limits, at: Self.start + .seconds(11))
+        #expect(breaker.isIdle && breaker.enter(Self.limits, at: Self.start + .seconds(11)) == nil)
+    }
+}

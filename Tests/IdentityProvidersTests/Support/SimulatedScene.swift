@@ -1,0 +1,150 @@
+import AccountLinking
+import AccountTestSupport
+import Crypto
+import IdentityProviders
+import JSON
+import Logging
+
+/// A simulated provider on this machine, a project that registered it, and a registry as production builds it.
+struct SimulatedScene: Sendable {
+    static let redirectURI = "https://auth.example/__/auth/handler"
+
+    let provider: ProviderID
+    let simulator: OIDCSimulator
+    let registry: ProviderRegistry
+    var configuration: ProviderConfiguration
+    /// What the clock here shows; the provider's stands still.
+    var now = Scene.now
+
+    /// Runs `body` beside a provider that is what `provider` is, changed by `change`.
+    static func run(
+        _ provider: ProviderID,
+        timeout: Duration = .seconds(60),
+        _ change: @Sendable (inout OIDCSimulator.Character) -> Void = { _ in },
+        _ body: (inout SimulatedScene) async throws -> Void
+    ) async throws {
+        var character = OIDCSimulator.Character()
+        var configuration = ProviderConfiguration(
+            provider: provider,
+            clientIDs: ["client-1", "client-2"],
+            clientSecret: "secret-1"
+        )
+        try dress(&character, &configuration)
+        change(&character)
+        try await OIDCSimulator.run(character, now: Scene.now.secondsSinceEpoch) { simulator in
+            let http = IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))
+            var limits = JWKSCache.Limits()
+            limits.refreshTimeout = timeout
+            configuration.addresses = ProviderAddress.named(simulator.addresses)
+            if provider.isOpenIDConnect {
+                configuration.issuer = simulator.issuer
+                configuration.addresses = [:]
+            }
+            var scene = SimulatedScene(
+                provider: provider,
+                simulator: simulator,
+                registry: ProviderRegistry(
+                    keys: JWKSCache(
+                        http: http,
+                        limits: limits,
+                        logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+                    ),
+                    network: ProviderNetwork(http: http, timeout: timeout)
+                ),
+                configuration: configuration
+            )
+            try await body(&scene)
+        }
+    }
+
+    /// What sets the real ones apart.
+    private static func dress(
+        _ character: inout OIDCSimulator.Character,
+        _ configuration: inout ProviderConfiguration
+    ) throws {
+        switch configuration.provider {
+        case .google:
+            character.issuer = "https://accounts.google.com"
+            character.keys = [try SharedKeys.rsa()]
+        case .apple:
+            character.issuer = "https://appleid.apple.com"
+            character.keys = [try SharedKeys.rsa()]
+            character.authentication = .signed(appleKey.publicKey, keyID: "key-1", teamID: "team-1")
+            configuration.clientSecret = nil
+            configuration.appleKey = AppleKey(teamID: "team-1", keyID: "key-1", privateKey: appleKey.pemRepresentation)
+            configuration.appleBundleIDs = ["com.example.app"]
+        case .microsoft:
+            character.issuer = "https://login.microsoftonline.com/\(Scene.tenant)/v2.0"
+            character.keys = [try SharedKeys.rsa()]
+            character.user["tid"] = .string(Scene.tenant)
+            character.user["oid"] = .string(Scene.object)
+        case .yahoo:
+            character.issuer = "https://api.login.yahoo.com"
+            character.authentication = .basic
+            character.expectsVerifiers = false
+        case .linkedIn:
+            character.issuer = "https://www.linkedin.com/oauth"
+            character.keys = [try SharedKeys.rsa()]
+            character.expectsVerifiers = false
+            character.expectsNonces = false
+        default:
+            character.authentication = .basic
+            configuration.acceptsAuthorizationCodes = true
+        }
+    }
+
+    private static let appleKey = P256.Signing.PrivateKey()
+
+    /// Whom a sign-in is about.
+    var subject: String { provider == .microsoft ? Scene.object : simulator.subject }
+
+    /// A sign-in that the provider was asked for.
+    func begin(
+        scopes: [String] = [],
+        customParameters: [String: String] = [:],
+        loginHint: String? = nil
+    ) async throws -> AuthorizationPreparation {
+        try await registry.authorization(
+            for: AuthorizationRequest(
+                redirectURI: Self.redirectURI,
+                state: "state-1",
+                nonce: "nonce-1",
+                codeVerifier: String(repeating: "v", count: 43),
+                scopes: scopes,
+                customParameters: customParameters,
+                loginHint: loginHint
+            ),
+            at: provider,
+            configuration: configuration,
+            at: now
+        )
+    }
+
+    /// The answer of the provider's page, judged as the answer to `flow`.
+    func finish(_ callback: OIDCSimulator.Callback, _ flow: AuthorizationFlow) async throws -> CredentialVerification {
+        let parameters = ProviderParameters(
+            requestURI: callback.requestURI,
+            postBody: callback.postBody,
+            sessionID: "session-1"
+        )
+        return try await verify(parameters.credential(of: provider).answering(flow))
+    }
+
+    func verify(_ credential: ProviderCredential) async throws -> CredentialVerification {
+        try await registry.verify(credential, configuration: configuration, at: now)
+    }
+
+    /// A whole sign-in on the provider's page.
+    func signIn(customParameters: [String: String] = [:]) async throws -> CredentialVerification {
+        switch try await begin(customParameters: customParameters) {
+        case .invalid(let reason): return .invalid(reason)
+        case .prepared(let prepared):
+            return try await finish(simulator.consent(to: prepared.address), prepared.flow)
+        }
+    }
+}
+
+extension AuthorizationPreparation {
+    var prepared: PreparedAuthorization? { if case .prepared(let prepared) = self { prepared } else { nil } }
+    var invalid: InvalidCredential? { if case .invalid(let reason) = self { reason } else { nil } }
+}

@@ -1,0 +1,327 @@
+import AccountTestSupport
+import IdentityProviders
+import JSON
+import NIOHTTP1
+import Testing
+
+/// `/__/auth/action`, to which links in mails lead: the real program, a real browser.
+@Suite(.serialized, .page) struct ActionPageTests {
+    private static var server: DevServer {
+        get throws { try #require(PageTrait.current?.server) }
+    }
+
+    /// An account, and the mails to it.
+    private struct Account {
+        let server: DevServer
+        let email: String
+        let idToken: JSONValue
+
+        static let password = "correct horse"
+
+        init(_ email: String) async throws {
+            server = try ActionPageTests.server
+            self.email = email
+            let domains: JSONValue = ["authorizedDomains": ["127.0.0.1"]]
+            let path = "/v2/projects/demo-concord/config?updateMask=authorizedDomains"
+            #expect(try await server.send(.PATCH, path, domains, bearer: "owner").status == 200)
+            let body: JSONValue = [
+                "email": .string(email), "password": .string(Self.password), "returnSecureToken": true,
+            ]
+            let session = try await server.send(.POST, "/v1/accounts:signUp?key=any", body).json
+            idToken = try #require(session["idToken"])
+        }
+
+        /// Asks for a mail, and gives the link in it as production writes it.
+        func link(_ type: String, _ more: [String: JSONValue] = [:]) async throws -> String {
+            var body: [String: JSONValue] = ["requestType": .string(type), "email": .string(email), "idToken": idToken]
+            body["continueUrl"] = .string(server.url + "/conflict")
+            body.merge(more) { $1 }
+            let answer = try await server.send(.POST, "/v1/accounts:sendOobCode?key=any", .object(body))
+            #expect(answer.status == 200, "\(answer.json.text)")
+            return try await mailed(type)
+        }
+
+        func mailed(_ type: String) async throws -> String {
+            let path = "/emulator/v1/projects/demo-concord/oobCodes"
+            let codes = try await server.send(.GET, path).json["oobCodes"]?.array ?? []
+            let code = codes.last { $0["requestType"]?.string == type && $0["email"]?.string == email }
+            let link = try #require(code?["oobLink"]?.string)
+            return link.replacing("/emulator/action?", with: "/__/auth/action?")
+        }
+
+        func signIn(_ email: String? = nil, _ password: String = Self.password) async throws -> Int {
+            let body: JSONValue = ["email": .string(email ?? self.email), "password": .string(password)]
+            return try await server.send(.POST, "/v1/accounts:signInWithPassword?key=any", body).status
+        }
+
+        func isVerified() async throws -> Bool {
+            let body: JSONValue = ["email": [.string(email)]]
+            let path = "/v1/projects/demo-concord/accounts:lookup"
+            let found = try await server.send(.POST, path, body, bearer: "owner").json
+            return found["users"]?.array?.first?["emailVerified"] == true
+        }
+    }
+
+    // MARK: What links are for
+
+    @Test func `a new password, by the keyboard, and on to the app`() async throws {
+        let account = try await Account("reset@example.com")
+        let link = try await account.link("PASSWORD_RESET")
+        try await Browser.run { browser in
+            try await browser.open(link)
+            try await browser.wait(for: "Choose a new password")
+            let places = "[location.href, localStorage.length, sessionStorage.length, document.cookie]"
+            let address = "\(account.server.url)/__/auth/action"
+            #expect(try await browser.value(places) == [.string(address), 0, 0, ""], "the code leaves the address")
+            #expect(try await browser.text("main").contains("reset@example.com"))
+            #expect(try await browser.text("#password-hint") == "At least 6 characters")
+            let username = "document.querySelector('input[autocomplete=username]')"
+            #expect(
+                try await browser.value("[\(username).value, \(username).checkVisibility()]") == [
+                    "reset@example.com", false,
+                ]
+            )
+            try await browser.screenshot("action-1-password")
+
+            let field = "document.getElementById('password-field')"
+            try await browser.run("\(field).focus()")
+            try await browser.type("short" + Browser.Key.enter)
+            try await browser.wait(until: "document.getElementById('problem').textContent.includes('not good enough')")
+            #expect(try await browser.value("\(field).getAttribute('aria-invalid')") == "true")
+            #expect(try await account.signIn() == 200, "nothing has changed")
+            try await browser.press("Show what I type")
+            #expect(try await browser.value("\(field).type") == "text")
+            try await browser.press("Show what I type")
+            #expect(try await browser.value("\(field).type") == "password")
+            try await browser.run("\(field).value = ''; \(field).focus()")
+            try await browser.type("battery staple" + Browser.Key.enter)
+            try await browser.wait(for: "Your password has changed")
+            #expect(try await browser.focused == "Your password has changed")
+            let onward = "document.querySelector('main a').href"
+            #expect(try await browser.value(onward).string == account.server.url + "/conflict")
+            try await browser.screenshot("action-2-done")
+            #expect(try await account.signIn() == 400)
+            #expect(try await account.signIn(nil, "battery staple") == 200)
+
+            try await browser.reload()
+            try await browser.wait(for: "This link does not work")
+            #expect(try await browser.text("main").contains("used already"))
+            #expect(try await browser.complaints().allSatisfy { $0.hasPrefix("network: ") })
+        }
+    }
+
+    @Test func `the password rules of the project are said, and hold`() async throws {
+        let account = try await Account("rules@example.com")
+        let path = "/v2/projects/demo-concord/config?updateMask=passwordPolicyConfig"
+        func set(_ options: JSONValue, _ state: JSONValue) async throws {
+            let policy: JSONValue = [
+                "passwordPolicyConfig": [
+                    "passwordPolicyEnforcementState": state,
+                    "passwordPolicyVersions": [["customStrengthOptions": options]],
+                ]
+            ]
+            let answer = try await account.server.send(.PATCH, path, policy, bearer: "owner")
+            #expect(answer.status == 200, "\(answer.json.text)")
+        }
+        try await set(["minPasswordLength": 9, "containsUppercaseCharacter": true], "ENFORCE")
+        let link = try await account.link("PASSWORD_RESET")
+        try await Browser.run { browser in
+            try await browser.open(link)
+            try await browser.wait(for: "Choose a new password")
+            #expect(try await browser.text("#password-hint") == "At least 9 characters and a capital letter")
+            try await browser.run("document.getElementById('password-field').value = 'battery staple'")
+            try await browser.press("Save the password")
+            try await browser.wait(until: "document.getElementById('problem').textContent.includes('not good enough')")
+            try await browser.run("document.getElementById('password-field').value = 'Battery staple'")
+            try await browser.press("Save the password")
+            try await browser.wait(for: "Your password has changed")
+        }
+        try await set([:], "OFF")
+    }
+
+    @Test func `a mail scanner that opens the link ten times, scripts and all, uses nothing up`() async throws {
+        let account = try await Account("scanner@example.com")
+        let link = try await account.link("VERIFY_EMAIL")
+        try await Browser.run { browser in
+            for _ in 1...10 {
+                for method in ["GET", "HEAD"] {
+                    #expect(try await HTTP.send(.init(rawValue: method), link).status == 200)
+                }
+                try await browser.open(link)
+                try await browser.wait(for: "Confirm your address")
+            }
+            #expect(try await account.isVerified() == false)
+            try await browser.press("Yes, confirm it")
+            try await browser.wait(for: "Your address is confirmed")
+            #expect(try await account.isVerified())
+        }
+    }
+
+    @Test func `a new address, and the old one taken back with a mail for a new password`() async throws {
+        let account = try await Account("old@example.com")
+        let link = try await account.link("VERIFY_AND_CHANGE_EMAIL", ["newEmail": "new@example.com"])
+        try await Browser.run { browser in
+            try await browser.open(link)
+            try await browser.wait(for: "Use your new address")
+            let text = try await browser.text("main")
+            #expect(text.contains("old@example.com") && text.contains("new@example.com"))
+            try await browser.press("Use the new address")
+            try await browser.wait(for: "Your address has changed")
+            #expect(try await account.signIn("new@example.com") == 200)
+
+            try await browser.open(try await account.mailed("RECOVER_EMAIL"))
+            try await browser.wait(for: "Take your address back")
+            try await browser.press("Take it back")
+            try await browser.wait(for: "old@example.com is yours again")
+            #expect(try await browser.value("document.querySelector('main a')") == .null, "nobody is sent on from here")
+            #expect(try await account.signIn() == 200)
+            try await browser.screenshot("action-3-recovered")
+            try await browser.press("Send me a mail for it")
+            try await browser.wait(until: "document.getElementById('status').textContent.includes('on its way')")
+            #expect(try await account.mailed("PASSWORD_RESET").contains("mode=resetPassword"))
+        }
+    }
+
+    @Test func `a sign-in link goes on to the app as it is, and nowhere else`() async throws {
+        let account = try await Account("link@example.com")
+        let app = account.server.url + "/conflict?from=app"
+        let link = try await account.link("EMAIL_SIGNIN", ["continueUrl": .string(app), "canHandleCodeInApp": true])
+        let wrapped = account.server.url + "/__/auth/links?ibi=com.example&link=" + PercentEncoding.encode(link)
+        try await Browser.run { browser in
+            for address in [link, wrapped] {
+                try await browser.open(address)
+                try await browser.wait(until: "location.pathname === '/conflict'")
+                let query = "Object.fromEntries(new URLSearchParams(location.search))"
+                let parameters = try await browser.value(query)
+                #expect(parameters["mode"] == "signIn" && parameters["from"] == "app", "\(parameters.text)")
+                #expect(parameters["oobCode"]?.string.map { link.contains($0) } == true)
+                #expect(parameters["apiKey"]?.string?.isEmpty == false && parameters["continueUrl"] == nil)
+            }
+            let foreign = link.replacing(
+                PercentEncoding.encode(app),
+                with: PercentEncoding.encode("https://evil.example/")
+            )
+            #expect(foreign != link)
+            let inner = PercentEncoding.encode("https://evil.example/?mode=signIn&oobCode=x&apiKey=any")
+            for address in [foreign, account.server.url + "/__/auth/links?link=" + inner] {
+                try await browser.open(address)
+                try await browser.wait(for: "This link does not work")
+                #expect(try await browser.value("location.origin").string == account.server.url)
+            }
+        }
+    }
+
+    // MARK: What goes wrong
+
+    @Test func `a link that is damaged, of another kind, expired or of a locked account says so`() async throws {
+        let account = try await Account("wrong@example.com")
+        let link = try await account.link("VERIFY_EMAIL")
+        let page = account.server.url + "/__/auth/action"
+        try await Browser.run { browser in
+            for (address, word) in [
+                (page, "missing"), (page + "?mode=verifyEmail&apiKey=any", "missing"),
+                (page + "?mode=nothing&oobCode=x&apiKey=any", "missing"),
+                (link.replacing("mode=verifyEmail", with: "mode=recoverEmail"), "missing"),
+                (link.replacing("oobCode=", with: "oobCode=x"), "used already"),
+                (
+                    page + "?mode=verifyEmail&apiKey=any&oobCode=%3Cb%3E" + String(repeating: "A", count: 8000),
+                    "used already"
+                ),
+            ] {
+                try await browser.open(address)
+                try await browser.wait(for: "This link does not work")
+                #expect(try await browser.text("main").contains(word), "\(address.prefix(120))")
+            }
+            try await browser.open(link)
+            try await browser.wait(for: "Confirm your address")
+            try await account.server.database.execute(
+                "UPDATE one_time_codes SET expires_at = created_at WHERE email = 'wrong@example.com'"
+            )
+            try await browser.press("Yes, confirm it")
+            try await browser.wait(for: "This link does not work")
+            #expect(try await browser.text("main").contains("too old"))
+            #expect(try await account.isVerified() == false)
+        }
+    }
+
+    @Test func `without a connection it waits, and goes on`() async throws {
+        let account = try await Account("offline@example.com")
+        let link = try await account.link("VERIFY_EMAIL")
+        try await Browser.run { browser in
+            try await browser.open(link)
+            try await browser.wait(for: "Confirm your address")
+            try await browser.connect(false)
+            try await browser.press("Yes, confirm it")
+            try await browser.wait(until: "document.getElementById('problem').textContent.includes('no connection')")
+            try await browser.connect(true)
+            try await browser.press("Yes, confirm it")
+            try await browser.wait(for: "Your address is confirmed")
+        }
+    }
+
+    // MARK: Everybody
+
+    @Test func `every step can be read and used everywhere, in the language of the mail`() async throws {
+        let account = try await Account("read@example.com")
+        try await Browser.run { browser in
+            func expectReadable(_ step: String) async throws {
+                for (language, tag) in [("繁體中文", "zh-TW"), ("ไทย", "th"), ("English", "en")] {
+                    try await browser.press(language)
+                    for isDark in [false, true] {
+                        try await browser.darken(isDark)
+                        for width in [320, 1280] {
+                            try await browser.resize(width, 800)
+                            #expect(try await browser.defects() == [], "\(step) \(tag) \(isDark) \(width)")
+                            guard isDark == (tag == "zh-TW"), (width == 320) == (tag != "en") else { continue }
+                            try await browser.screenshot("action-\(step)-\(tag)")
+                        }
+                    }
+                }
+            }
+            let reset = try await account.link("PASSWORD_RESET")
+            try await browser.open(reset.replacing("lang=en", with: "lang=th"))
+            try await browser.wait(for: "ตั้งรหัสผ่านใหม่")
+            try await expectReadable("password")
+            try await browser.run("document.getElementById('password-field').value = 'battery staple'")
+            try await browser.press("Save the password")
+            try await browser.wait(for: "Your password has changed")
+            try await expectReadable("password-done")
+            let confirm = try await Account("confirm@example.com").link("VERIFY_EMAIL")
+            try await browser.open(confirm)
+            try await browser.wait(for: "Confirm your address")
+            try await expectReadable("confirm")
+            try await browser.press("Yes, confirm it")
+            try await browser.wait(for: "Your address is confirmed")
+            try await browser.reload()
+            try await browser.wait(for: "This link does not work")
+            try await expectReadable("stopped")
+            let change = try await Account("change@example.com")
+                .link("VERIFY_AND_CHANGE_EMAIL", ["newEmail": "a-very-long-address.of.somebody@subdomain.example.com"])
+            try await browser.open(change)
+            try await browser.wait(for: "Use your new address")
+            try await expectReadable("change")
+        }
+    }
+
+    @Test func `every text that a link can need is there in every language`() async throws {
+        let file = try await Self.server.send(.GET, "/__/auth/action.json").json
+        let strings = try #require(file["strings"]?.object)
+        let english = try #require(strings["en"]?.object)
+        for mode in ["resetPassword", "verifyEmail", "verifyAndChangeEmail", "recoverEmail"] {
+            for part in ["title", "text", "do", "unasked", "done", "next"] {
+                #expect(english["\(mode).\(part)"] != nil, "\(mode).\(part)")
+            }
+        }
+        #expect(Set(strings.keys) == ["en", "zh-TW", "th"])
+        for (language, texts) in strings {
+            let texts = try #require(texts.object)
+            #expect(Set(texts.keys) == Set(english.keys))
+            for (name, text) in texts {
+                func places(_ text: String?) -> [Substring] {
+                    (text ?? "").matches(of: /\{\w+\}/).map(\.output).sorted()
+                }
+                #expect(places(text.string) == places(english[name]?.string), "\(language) \(name)")
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import AccountTestSupport
+import Foundation
+import JSON
+import NIOHTTP1
+import Subprocess
+import Testing
+
+/// `/__/auth/handler?authType=verifyApp` (S16–S18): the real program, a real browser, and a script that stands for the
+/// challenge's.
+@Suite(.serialized, .page) struct ChallengePageTests {
+    /// As far as a page uses it: rendered in an empty place, executed, and a token to the callback.
+    private static let script = """
+        (() => {
+          const source = new URL(document.currentScript.src);
+          let settings;
+          window.grecaptcha = {
+            render(place, given) {
+              settings = given;
+              place.append(Object.assign(document.createElement("iframe"), { src: new URL("/frame", source).href }));
+              return 7;
+            },
+            execute(widget) { if (widget === 7) settings.callback(`solved: ${settings.sitekey}, ${settings.size}`); },
+          };
+          window[source.searchParams.get("onload")]();
+        })();
+        """
+
+    /// `concord serve` with a challenge, as an operator configures it, and a project with two apps.
+    private static func serve(
+        script: LocalServer.Reply = .text(script, headers: [("content-type", "text/javascript")]),
+        _ body: @Sendable (_ url: String, LocalServer) async throws -> Void
+    ) async throws {
+        try await LocalServer.run { request, _ in
+            request.path == "/api.js" ? script : .text("<p>A challenge</p>", headers: [("content-type", "text/html")])
+        } _: { challenge in
+            try await TestDatabase.with { database in
+                try await database.execute(
+                    """
+                    INSERT INTO api_keys VALUES ('test-api-key');
+                    INSERT INTO project_config (project_id, project_number, settings) VALUES ('demo-test', 42, '{
+                        "concord": {"apps": [{"appId": "1:7:ios:a1", "bundleId": "com.example.app"},
+                                             {"packageName": "com.example.app"}]}}')
+                    """
+                )
+                let file = FileManager.default.temporaryDirectory.appendingPathComponent("concord-\(UUID()).yaml")
+                defer { try? FileManager.default.removeItem(at: file) }
+                let settings = """
+                    database: {url: "\(database.url)"}
+                    listen: {port: 0}
+                    keys: {encryption: "1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}
+                    log: {format: json}
+                    recaptcha:
+                      site_key: the-site-key
+                      secret: the secret
+                      script_url: \(challenge.address("/api.js"))
+                      origins: ["http://127.0.0.1:\(challenge.port)"]
+                    """
+                try Data(settings.utf8).write(to: file)
+                try await RunningProgram.run(
+                    .name("sh"),
+                    [
+                        "-c", "exec \"$0\" serve --config \"$1\" 2>&1", try RunningProgram.folder() + "/concord",
+                        file.path,
+                    ],
+                    recognizing: { line -> Int? in
+                        guard let said = try? JSONValue(parsing: Array(line.utf8)), said["message"] == "ready" else {
+                            return nil
+                        }
+                        return said["address"]?.string?.split(separator: ":").last.flatMap { Int($0) }
+                    },
+                    { port in try await body("http://127.0.0.1:\(port)", challenge) }
+                )
+            }
+        }
+    }
+
+    /// What the app is told: the parameters of the link it is called back with.
+    private static func told(_ browser: Browser) async throws -> JSONValue {
+        try await browser.wait(until: "document.querySelector('main a')")
+        return try await browser.value(
+            """
+            ((address) => {
+              const deep = new URL(address.replace(/^[^:]+:/, "https:")).searchParams.get("deep_link_id");
+              if (deep) return Object.fromEntries(new URL(deep).searchParams);
+              const extras = [...address.matchAll(/S\\.(\\w+)=([^;]+)/g)];
+              return Object.fromEntries(extras.map(([, name, value]) => [name, decodeURIComponent(value)]));
+            })(document.querySelector("main a").href)
+            """
+        )
+    }
+
+    private static func address(_ url: String, _ app: String) -> String {
+        "\(url)/__/auth/handler?authType=verifyApp&apiKey=test-api-key&eventId=event-1&v=X&hl=en&\(app)"
+    }
+
+    @Test(arguments: [
+        ("appId=1:7:ios:a1&ibi=com.example.app", "app-1-7-ios-a1://firebaseauth/link"),
+        ("ibi=com.example.app", "com.example.app://google/link"),
+        ("apn=com.example.app", "intent://firebase.auth/#Intent;scheme=genericidp;package=com.example.app;"),
+    ])
+    func `an app is called back with the token of a challenge that nobody notices`(
+        app: String,
+        scheme: String
+    ) async throws {
+        try await Self.serve { url, challenge async throws in
+            try await Browser.run { browser async throws in
+                try await browser.open(Self.address(url, app))
+                let told = try await Self.told(browser)
+                #expect(told["recaptchaToken"] == "solved: the-site-key, invisible", "\(told.text)")
+                #expect(told["authType"] == "verifyApp" && told["eventId"] == "event-1")
+                #expect(told["firebaseError"] == nil && told["link"] == nil)
+                let address = try await browser.value("document.querySelector('main a').href").string
+                #expect(address?.hasPrefix(scheme) == true, "\(address ?? "")")
+                #expect(
+                    challenge.targets.first?.hasPrefix("/api.js?render=explicit&onload=concordChallenge&hl=en") == true
+                )
+                #expect(challenge.targets.contains("/frame"), "the page may show what the challenge shows")
+                try await browser.screenshot("challenge")
+            }
+        }
+    }
+
+    @Test func `an app that is not registered, or a key that is none, begins nothing`() async throws {
+        try await Self.serve { url, challenge async throws in
+            try await Browser.run { browser async throws in
+                let stranger = Self.address(url, "appId=1:7:ios:zz")
+                let keyless = Self.address(url, "ibi=com.example.app").replacing("test-api-key", with: "another-key")
+                for address in [stranger, keyless, Self.address(url, ""), Self.address(url, "ibi=https")] {
+                    try await browser.open(address)
+                    try await browser.wait(for: "Sign-in did not work")
+                    #expect(try await browser.value("document.querySelector('main a')") == .null, "\(address)")
+                }
+                #expect(challenge.targets.isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        LocalServer.Reply.text("", status: .internalServerError), .text("this is no script <"),
+        .init(stops: .byClosing),
+    ])
+    func `an app is told that the challenge could not be shown`(script: LocalServer.Reply) async throws {
+        try await Self.serve(script: script) { url, _ in
+            try await Browser.run { browser async throws in
+                try await browser.open(Self.address(url, "ibi=com.example.app"))
+                let told = try await Self.told(browser)
+                #expect(told["recaptchaToken"] == nil && told["eventId"] == "event-1", "\(told.text)")
+                #expect(told["firebaseError"]?.string?.contains("auth/network-request-failed") == true)
+            }
+        }
+    }
+
+    @Test func `in development a token is made up`() async throws {
+        let server = try #require(PageTrait.current?.server)
+        try await Browser.run { browser async throws in
+            try await browser.open(Self.address(server.url, "ibi=com.example.app"))
+            #expect(try await Self.told(browser)["recaptchaToken"] == "made-up")
+        }
+    }
+}

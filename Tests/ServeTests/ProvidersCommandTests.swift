@@ -1,0 +1,178 @@
+import AccountTestSupport
+import Foundation
+import JSON
+import Postgres
+import Subprocess
+import SystemPackage
+import Testing
+
+/// `concord providers`, the real program, beside a server that follows it.
+struct ProvidersCommandTests {
+    @Test func `registrations come from a file, sealed, and a running server follows`() async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try await LocalIssuer.run { issuer in
+                    try folder.write("secret", "S3CR3T-OF-THE-FILE\n")
+                    try folder.write("providers.yaml", Self.file(issuer: issuer.url, clientID: "first"))
+                    let settings = [
+                        "CONCORD_PROVIDERS_ALLOW_PRIVATE_NETWORKS": "true",
+                        "CONCORD_PROVIDERS_CERTIFICATE_AUTHORITIES": issuer.certificatePath,
+                    ]
+                    try await ServeProcess.run(database: database.url, settings) { server in
+                        let path = folder.path("providers.yaml")
+                        let rehearsed = try await Self.concord(["apply", "--dry-run", path], database)
+                        #expect(rehearsed.output == "oidc.corp         added\nnothing was changed yet\n")
+                        #expect(try await database.count("SELECT count(*) FROM provider_configs") == 0)
+
+                        let added = try await Self.concord(["apply", path], database)
+                        #expect(added.output == "oidc.corp         added\n" && added.status == .exited(0))
+                        let again = try await Self.concord(["apply", path], database)
+                        #expect(again.output == "oidc.corp         unchanged\n")
+                        #expect(
+                            try await Self.concord(["list"], database).output
+                                == "oidc.corp         enabled   first\n"
+                        )
+                        let inTheClear = try await database.count(
+                            """
+                            SELECT count(*) FROM provider_configs
+                            WHERE position('S3CR3T'::bytea IN sealed_client_secret) > 0 OR sealed_client_secret IS NULL
+                            """
+                        )
+                        #expect(inTheClear == 0)
+
+                        try await Self.signIn(server, issuer, audience: "first")
+                        // Accounts are linked now: under another issuer their subjects would be other people.
+                        try folder.write(
+                            "providers.yaml",
+                            Self.file(issuer: "https://other.example", clientID: "first")
+                        )
+                        let refused = try await Self.concord(["apply", path], database)
+                        #expect(refused.status == .exited(1))
+                        #expect(
+                            refused.error == """
+                                concord: oidc.corp: accounts are linked under the present issuer; register the new one \
+                                under another id
+                                concord: nothing was changed
+
+                                """
+                        )
+
+                        try folder.write("providers.yaml", Self.file(issuer: issuer.url, clientID: "second"))
+                        #expect(try await Self.concord(["apply", path], database).output.hasSuffix("changed\n"))
+                        try await Self.signIn(server, issuer, audience: "second")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `of many who apply different files at once, one file is what stands`() async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                let callers = 12
+                for caller in 0..<callers {
+                    let provider = "enabled: true\n    issuer: https://id.example\n    clientId: of-\(caller)"
+                    try folder.write(
+                        "\(caller).yaml",
+                        "providers:\n  oidc.a:\n    \(provider)\n  oidc.b:\n    \(provider)\n"
+                    )
+                }
+                try await withThrowingTaskGroup { group in
+                    for caller in 0..<callers {
+                        group.addTask {
+                            let path = folder.path("\(caller).yaml")
+                            let result = try await Self.concord(["apply", path], database)
+                            #expect(result.status == .exited(0), "\(result.error)")
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                #expect(try await database.count("SELECT count(*) FROM provider_configs") == 2)
+                #expect(try await database.count("SELECT count(DISTINCT client_id) FROM provider_configs") == 1)
+            }
+        }
+    }
+
+    @Test func `a file with a mistake changes nothing and ends with 78`() async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try folder.write(
+                    "providers.yaml",
+                    "providers:\n  yahoo.com: {enabled: true}\n  github.com: {secret: x}\n"
+                )
+                let result = try await Self.concord(["apply", folder.path("providers.yaml")], database)
+                #expect(result.status == .exited(78))
+                #expect(
+                    result.error.hasSuffix(
+                        "providers.yaml:3: github.com: secret is unknown, empty, or means nothing here\n"
+                    )
+                )
+                #expect(try await database.count("SELECT count(*) FROM provider_configs") == 0)
+            }
+        }
+    }
+
+    private static func file(issuer: String, clientID: String) -> String {
+        """
+        providers:
+          oidc.corp:
+            enabled: true
+            issuer: \(issuer)
+            clientId: \(clientID)
+            clientSecretFile: secret
+        """
+    }
+
+    /// Signs in, again and again until the server has taken note of what is registered.
+    private static func signIn(_ server: ServeProcess, _ issuer: LocalIssuer, audience: String) async throws {
+        let token = try issuer.token(for: "subject", audience: audience, email: nil, isVerified: false)
+        let body: JSONValue = [
+            "requestUri": "http://localhost", "returnSecureToken": true,
+            "postBody": .string("providerId=oidc.corp&id_token=\(token)"),
+        ]
+        while true {
+            let answer = try await server.post("/v1/accounts:signInWithIdp", body)
+            if answer.status == 200 { return }
+            #expect(answer.status == 400, "\(answer.text)")
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    private static func concord(
+        _ arguments: [String],
+        _ database: TestDatabase
+    ) async throws -> (status: TerminationStatus, output: String, error: String) {
+        let result = try await Subprocess.run(
+            .path(FilePath("\(try ProgramFolder.path)/concord")),
+            arguments: Arguments(["providers"] + arguments),
+            environment: .custom([
+                "CONCORD_DATABASE_URL": database.url, "CONCORD_KEYS_ENCRYPTION": ServeProcess.keyEncryptionKey,
+            ]),
+            input: .none,
+            output: .string(limit: 1 << 16),
+            error: .string(limit: 1 << 16)
+        )
+        return (result.terminationStatus, result.standardOutput, result.standardError)
+    }
+}
+
+/// A folder that is gone after the test.
+private struct Folder: Sendable {
+    private let url: URL
+
+    static func with(_ body: @Sendable (Folder) async throws -> Void) async throws {
+        let url = FileManager.default.temporaryDirectory.appending(path: "concord-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: url) }
+        try await body(Folder(url: url))
+    }
+
+    func path(_ name: String) -> String { url.appending(path: name).path() }
+
+    func write(_ name: String, _ text: String) throws {
+        try Data(text.utf8).write(to: url.appending(path: name))
+    }
+}

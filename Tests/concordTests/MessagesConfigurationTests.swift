@@ -1,0 +1,99 @@
+import AccountOperations
+import AccountStore
+import Delivery
+import Foundation
+import Testing
+
+@testable import concord
+
+/// How a gateway for text messages is configured, and what of it is shown.
+struct MessagesConfigurationTests {
+    private static let secret = "whsec_" + Data(repeating: 7, count: 32).base64EncodedString()
+    private static let twilio = [
+        "TWILIO_ACCOUNT_SID": "AC1234", "TWILIO_AUTH_TOKEN": "the-token", "TWILIO_FROM": "+15005550006",
+    ]
+
+    private func sources(_ sms: [String: String]) -> ConfigurationSources {
+        let required = [
+            "CONCORD_DATABASE_URL": "postgresql:///concord",
+            "CONCORD_KEYS_ENCRYPTION": "1:" + Data(repeating: 1, count: 32).base64EncodedString(),
+        ]
+        let given = Dictionary(uniqueKeysWithValues: sms.map { ("CONCORD_SMS_" + $0, $1) })
+        return configurationSources(nil, required.merging(given) { $1 })
+    }
+
+    private func read(_ sms: [String: String]) throws -> MessagesConfiguration {
+        try ServeConfiguration(sources(sms)).messages
+    }
+
+    private func mistakes(_ sms: [String: String]) -> String {
+        do {
+            _ = try read(sms)
+            return ""
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func `no gateway, one of the operator's own, or one that speaks Twilio's API`() throws {
+        #expect(try read([:]).gateway == nil && read([:]).channel() == nil)
+        let own = try read(["WEBHOOK_URL": "https://sms.example.com/send/", "WEBHOOK_SECRET": Self.secret])
+        guard case .webhook("https://sms.example.com/send", let secret) = own.gateway else {
+            Issue.record("\(own)")
+            return
+        }
+        #expect(secret.bytes == Array(repeating: 7, count: 32))
+        #expect(own.channel()?.kind == .sms)
+        guard
+            case .twilio("https://api.twilio.com", "AC1234", "the-token", .from("+15005550006"))? =
+                try read(Self.twilio).gateway
+        else {
+            Issue.record("no gateway")
+            return
+        }
+        var service = Self.twilio
+        service["TWILIO_FROM"] = nil
+        service["TWILIO_MESSAGING_SERVICE_SID"] = "MG1"
+        service["TWILIO_URL"] = "http://127.0.0.1:9999"
+        guard case .twilio("http://127.0.0.1:9999", _, _, .messagingService("MG1"))? = try read(service).gateway
+        else {
+            Issue.record("no service")
+            return
+        }
+        #expect(try read(["CONNECTIONS": "7", "TIMEOUT": "2s"]).connectionsMax == 7)
+    }
+
+    @Test(arguments: [
+        (["WEBHOOK_URL": "https://sms.example.com"], "sms.webhook_secret: required beside sms.webhook_url"),
+        (["WEBHOOK_SECRET": "whsec_short"], "sms.webhook_secret: give whsec_ and base64 of 24 to 64 bytes"),
+        (["TWILIO_ACCOUNT_SID": "AC1"], "sms.twilio_auth_token: required beside sms.twilio_account_sid"),
+        (
+            ["TWILIO_ACCOUNT_SID": "AC1", "TWILIO_AUTH_TOKEN": "t"],
+            "sms.twilio_from: required beside sms.twilio_account_sid"
+        ),
+        (["TWILIO_ACCOUNT_SID": "AC1/../x"], "sms.twilio_account_sid"), (["WEBHOOK_URL": "ftp://x"], "sms.webhook_url"),
+        (["WEBHOOK_URL": "http://sms.example.com"], "sms.webhook_url"),
+        (["WEBHOOK_URL": "https://sms.example.com/?token=t"], "sms.webhook_url"),
+        (["WEBHOOK_URL": "https://user:password@sms.example.com/"], "sms.webhook_url"),
+        (["TWILIO_URL": "http://10.0.0.1"], "sms.twilio_url"),
+    ])
+    func `a mistake says which setting to change`(sms: [String: String], mistake: String) {
+        #expect(mistakes(sms).contains(mistake), "\(mistakes(sms))")
+    }
+
+    @Test func `two gateways, or two senders, are one too many`() {
+        let both = Self.twilio.merging(["WEBHOOK_URL": "https://x.example", "WEBHOOK_SECRET": Self.secret]) { $1 }
+        #expect(mistakes(both).contains("excludes sms.webhook_url"))
+        let senders = Self.twilio.merging(["TWILIO_MESSAGING_SERVICE_SID": "MG1"]) { $1 }
+        #expect(mistakes(senders).contains("excludes sms.twilio_from"))
+    }
+
+    @Test func `no secret is shown, in an error neither`() {
+        let settings = Self.twilio.merging(["WEBHOOK_SECRET": Self.secret, "TWILIO_FROM": "\u{1}"]) { $1 }
+        let shown = ConfigurationTable.effective(sources(settings)).map(\.value).joined(separator: " ")
+        for text in [shown, mistakes(settings), mistakes(["WEBHOOK_SECRET": "whsec_secret!"])] {
+            for secret in ["the-token", Self.secret, "secret!"] { #expect(!text.contains(secret), "\(text)") }
+        }
+        #expect(!mistakes(settings).isEmpty)
+    }
+}

@@ -1,0 +1,2 @@
+DROP TABLE message_counts;
+DROP TABLE phone_verifications;
