@@ -126,4 +126,59 @@ import Testing
             #expect(try await service.database.count("SELECT count(*) FROM conflicts") == 0)
         }
     }
+
+    @Test func `a conflict settled while it is read is closed, and its proof not stale for that`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            let proven = try await service.prove(handle, by: ada).success()
+            // What settling it leaves.
+            let settling = """
+                UPDATE users SET version = version + 1, session_epoch = session_epoch + 1;
+                UPDATE conflicts SET state = 'resolved', closed_at = now(), version = version + 1
+                """
+            let outcome = try await before(reading: "users", service, change: settling, afterSeconds: 0.3) {
+                try await service.resolve(handle, proven.proofToken)
+            }
+            #expect(outcome.denial == .conflict(.closed(.resolved)))
+        }
+    }
+
+    @Test func `a session that went with its account is not merely over`() async throws {
+        try await TestService.with { service in
+            let token = try await service.signUp("ada@example.com").tokens.refreshToken
+            #expect(try await service.operations.refreshSession(token).denial == nil)
+            // The user is read meanwhile, on another connection.
+            let outcome = try await before(
+                reading: "sessions",
+                service,
+                change: "DELETE FROM users",
+                afterSeconds: 0.3
+            ) { try await service.operations.refreshSession(token) }
+            #expect(outcome.denial == .refusal(.userNotFound))
+        }
+    }
+
+    /// Runs `change` in the database after `operation` wants to read `table` and before it does; `afterSeconds` leaves it
+    /// the time to read whatever it reads on other connections.
+    private func before<Output: Sendable>(
+        reading table: String,
+        _ service: TestService,
+        change: String,
+        afterSeconds: Double,
+        _ operation: @Sendable () async throws -> Output
+    ) async throws -> Output {
+        let (tableLocked, lock) = AsyncStream.makeStream(of: Void.self)
+        async let changed: Void = PostgresConnection.withConnection(service.database.configuration) { connection in
+            defer { lock.finish() }
+            try connection.execute(script: "BEGIN; LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
+            lock.finish()
+            try connection.execute(script: Self.untilSomebody("NOT granted", table))
+            try connection.execute(script: "SELECT pg_sleep(\(afterSeconds)); \(change); COMMIT")
+        }
+        for await _ in tableLocked {}
+        let output = try await operation()
+        try await changed
+        return output
+    }
 }

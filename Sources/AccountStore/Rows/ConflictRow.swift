@@ -318,15 +318,18 @@ extension ConflictRecord {
 extension AccountStore {
     /// What settling a conflict is judged by: the conflict, the account it concerns and who owns `identity`. One round
     /// trip; any of them is `nil` when it does not exist.
+    ///
+    /// The account is read before the conflict, so that an account as somebody else's settling left it is never seen with
+    /// the conflict as it was before: that would be refused for what the settling did.
     package func conflictFacts(
         _ id: [UInt8],
         of user: UserID,
         identity: Identifier,
         tenant: TenantID
     ) async throws(PostgresError) -> (conflict: ConflictRecord?, user: UserRecord?, identityOwner: UserID?) {
-        let (conflicts, users, owners) = try await client.read(
+        let (users, conflicts, owners) = try await client.read(
+            UserRow.withID(user, tenant: tenant),
             ConflictRow.withID(id, of: user, tenant: tenant),
-            UserRow.lookup(user, tenant: tenant),
             IdentifierRow.owner(of: identity, tenant: tenant)
         )
         return (conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner)
@@ -345,10 +348,10 @@ extension AccountStore {
     ) async throws(PostgresError) -> (
         conflict: ConflictRecord?, user: UserRecord?, identityOwner: UserID?, answer: [UInt8]?
     ) {
-        let (conflicts, answers, users, owners) = try await client.read(
+        let (users, conflicts, answers, owners) = try await client.read(
+            UserRow.withID(user, tenant: tenant),
             ConflictRow.withID(id, of: user, tenant: tenant),
             KeptAnswerRow.withKey(key, at: now),
-            UserRow.lookup(user, tenant: tenant),
             IdentifierRow.owner(of: identity, tenant: tenant)
         )
         return (
