@@ -35,6 +35,7 @@ struct Endpoint: Sendable {
                 locale: request.http.headers.first(name: "X-Firebase-Locale")
                     ?? (isOwn ? request.http.headers.first(name: "Accept-Language").flatMap(Self.firstLanguage) : nil),
                 iOSBundleID: request.http.headers.first(name: "X-Ios-Bundle-Identifier"),
+                apiKey: Self.apiKey(of: request, query: query),
                 bearerToken: isOwn
                     ? request.http.headers.first(name: "Authorization").flatMap(Self.bearerToken) : nil,
                 proofToken: isOwn ? request.http.headers.first(name: "Concord-Proof") : nil,
@@ -75,13 +76,18 @@ struct Endpoint: Sendable {
         }
         // An API key opens nothing of Concord's own that is an administrator's.
         if isOwn, needsAdministrator { throw APIError.missingCredentials }
-        guard let apiKey = query["key"] ?? request.http.headers.first(name: "X-Goog-Api-Key"), !apiKey.isEmpty else {
+        guard let apiKey = Self.apiKey(of: request, query: query) else {
             if needsAdministrator { throw APIError.missingCredentials }
             throw APIError.missingAPIKey
         }
         guard api.callers.accepts(apiKey: apiKey, operations: operations) else { throw APIError.invalidAPIKey }
         if needsAdministrator { throw APIError.onlyAdministratorsNameAProject }
         return .client
+    }
+
+    private static func apiKey(of request: RoutedRequest, query: [String: String]) -> String? {
+        let key = query["key"] ?? request.http.headers.first(name: "X-Goog-Api-Key")
+        return key == "" ? nil : key
     }
 
     /// One project per database, no tenants yet (`spec/01` §1.3; docs/differences.md).

@@ -108,6 +108,8 @@ struct APIRequest: Sendable {
     let locale: String?
     /// The app that calls, as it says itself; nobody has to believe it.
     let iOSBundleID: String?
+    /// The API key it calls with, as sent; one of the project's where a client calls.
+    let apiKey: String?
     /// What follows `Bearer` in the `Authorization` field.
     let bearerToken: String?
     /// The token of a proof that was given, from `Concord-Proof`.

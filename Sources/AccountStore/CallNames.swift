@@ -3,8 +3,9 @@ extension AccountStore {
     /// name. A call that is missing here counts as `PostgresMetrics.otherCall`.
     package static let callNames = [
         "account-delete", "account-write", "activity", "code-attempt", "code-issue", "code-use", "conflict-change",
-        "conflict-count", "conflict-open", "delete-all-users", "event", "outbox-claim", "outbox-finish",
-        "outbox-release", "outbox-retry", "password-attempt", "phone-attempt", "phone-issue", "phone-use",
+        "conflict-count", "conflict-open", "delete-all-users", "event", "outbox-claim",
+        "outbox-enqueue", "outbox-finish", "outbox-release", "outbox-retry", "password-attempt", "phone-attempt",
+        "phone-issue", "phone-use",
         "project-create", "project-settings", "provider-config-add", "provider-config-change", "provider-config-remove",
         "provider-configs-change", "provider-disable", "provider-flow", "purge", "purge-sessions",
         "read-account_events", "read-api_keys", "read-conflicts", "read-identifiers", "read-kept_answers",

@@ -59,6 +59,7 @@ struct SendVerificationCodeTests {
             #expect(try await api.post(path, push).errorMessage == "INVALID_APP_CREDENTIAL")
             #expect(try await api.post(path, ["appToken": ""]).errorMessage == "MISSING_IOS_APP_TOKEN")
             #expect(try await api.post(path, ["appToken": 7]).status == 400)
+            #expect(try await api.post(path, ["appToken": "0a", "isSandbox": 7]).status == 400)
             let receipt: [String: JSONValue] = ["iosReceipt": "r", "iosSecret": "s"]
             #expect(try await api.askForCode(number, with: receipt).errorMessage == "INVALID_APP_CREDENTIAL")
             #expect(try await messages(api) == 0)

@@ -33,6 +33,7 @@ struct RecaptchaTests {
             credential: credential,
             number: try #require(PhoneNumber("+16505550101")),
             iOSBundleID: nil,
+            apiKey: nil,
             clientAddress: address
         )
     }

@@ -1,7 +1,9 @@
 package import JSON
 import NIOCore
 package import NIOHTTP1
+import NIOHTTP2
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A tiny HTTP server on a free loopback port: somebody else's service, made of a function from request to reply.
@@ -9,6 +11,8 @@ package final class LocalServer: Sendable {
     /// A request, complete.
     package struct Request: Sendable {
         package let method: HTTPMethod
+        /// Whether it came over HTTP/2.
+        package let isHTTP2: Bool
         /// The target as it was sent: the path with its query.
         package let target: String
         package let headers: HTTPHeaders
@@ -75,8 +79,11 @@ package final class LocalServer: Sendable {
     private let answer: Answer
     private let seen = Mutex<[Request]>([])
     private let boundPort = Mutex(0)
+    private let connections = Mutex(0)
+    private let tls: NIOSSLContext?
 
-    private init(answer: @escaping Answer) {
+    private init(tls: NIOSSLContext?, answer: @escaping Answer) {
+        self.tls = tls
         self.answer = answer
     }
 
@@ -84,23 +91,48 @@ package final class LocalServer: Sendable {
     /// What was asked until now, in the order in which it arrived.
     package var requests: [Request] { seen.withLock { $0 } }
     package var targets: [String] { requests.map(\.target) }
+    /// Connections that were opened until now.
+    package var connectionCount: Int { connections.withLock { $0 } }
     package var hosts: [String] { requests.map { $0.headers.first(name: "host") ?? "" } }
 
-    package func address(_ path: String, host: String = "127.0.0.1") -> String { "http://\(host):\(port)\(path)" }
+    package func address(_ path: String, host: String = "127.0.0.1") -> String {
+        "http\(tls == nil ? "" : "s")://\(host):\(port)\(path)"
+    }
 
     /// Runs `body` against a server that gives `answer`.
+    ///
+    /// `http2`: speaks HTTP/2 over TLS, and nothing else, as the identity's owner; with `clients`, to those only who show a
+    /// certificate that came from one of them.
     @discardableResult
     package static func run<Output>(
+        http2: TLSIdentity? = nil,
+        clients: [TLSIdentity] = [],
         answer: @escaping Answer,
         _ body: (LocalServer) async throws -> Output
     ) async throws -> Output {
-        let server = LocalServer(answer: answer)
+        let server = LocalServer(tls: try http2.map { try $0.http2Context(clients: clients) }, answer: answer)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(Handler(server: server))
+                    server.connections.withLock { $0 += 1 }
+                    let pipeline = channel.pipeline.syncOperations
+                    guard let tls = server.tls else {
+                        try pipeline.configureHTTPServerPipeline()
+                        try pipeline.addHandler(Handler(server: server))
+                        return
+                    }
+                    try pipeline.addHandler(NIOSSLServerHandler(context: tls))
+                    _ = try pipeline.configureHTTP2Pipeline(
+                        mode: .server,
+                        connectionConfiguration: NIOHTTP2Handler.ConnectionConfiguration(),
+                        streamConfiguration: NIOHTTP2Handler.StreamConfiguration()
+                    ) { stream in
+                        stream.eventLoop.makeCompletedFuture {
+                            try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTP1ServerCodec())
+                            try stream.pipeline.syncOperations.addHandler(Handler(server: server))
+                        }
+                    }
                 }
             }
             .bind(host: "127.0.0.1", port: 0)
@@ -135,7 +167,13 @@ package final class LocalServer: Sendable {
             case .body(let part): body += part.readableBytesView
             case .end:
                 guard let head else { return }
-                let request = Request(method: head.method, target: head.uri, headers: head.headers, body: body)
+                let request = Request(
+                    method: head.method,
+                    isHTTP2: server.tls != nil,
+                    target: head.uri,
+                    headers: head.headers,
+                    body: body
+                )
                 server.seen.withLock { $0.append(request) }
                 let reply = server.answer(request, server)
                 guard reply.delay > .zero else { return Self.send(reply, on: context.channel) }

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+package import NIOSSL
 import SwiftASN1
 import X509
 
@@ -30,5 +31,29 @@ package struct TLSIdentity: Sendable {
         )
         pem = try certificate.serializeAsPEM().pemString
         keyPEM = key.pemRepresentation
+    }
+}
+
+extension TLSIdentity {
+    package var certificate: NIOSSLCertificate {
+        get throws { try NIOSSLCertificate(bytes: Array(pem.utf8), format: .pem) }
+    }
+
+    package var key: NIOSSLPrivateKey {
+        get throws { try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem) }
+    }
+
+    /// What a server speaks HTTP/2 with; `clients`: whom it lets in, where not everybody.
+    func http2Context(clients: [TLSIdentity]) throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: [.certificate(try certificate)],
+            privateKey: .privateKey(try key)
+        )
+        configuration.applicationProtocols = ["h2"]
+        if !clients.isEmpty {
+            configuration.certificateVerification = .noHostnameVerification
+            configuration.trustRoots = .certificates(try clients.map { try $0.certificate })
+        }
+        return try NIOSSLContext(configuration: configuration)
     }
 }

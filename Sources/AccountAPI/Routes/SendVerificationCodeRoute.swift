@@ -15,6 +15,7 @@ extension Route {
             number: try request.body.nonEmptyString("phoneNumber"),
             credential: try AppCredential(reading: request.body),
             iOSBundleID: request.iOSBundleID,
+            apiKey: request.apiKey,
             locale: request.locale,
             clientAddress: request.clientAddress.flatMap { IPAddress($0)?.subscriber }
         )

@@ -1,18 +1,32 @@
 import AccountOperations
 import HTTPTypes
+import JSON
 
 extension Route {
     /// `accounts:verifyIosClient` (`spec/01` §3.6): asks for a silent push by which an app shows to be genuine.
     ///
-    /// No push is sent here, and the answer is the one after which the SDK goes on by itself with a challenge (`spec/05` B3,
-    /// S18); after any other it would give up.
+    /// Answers at once; what is refused is refused so that the SDK goes on with a challenge (`spec/05` B3, S18).
     static let verifyIOSClient = Route(
         .post,
         "/v1/accounts:verifyIosClient",
         legacyName: "verifyClient",
         access: .client
     ) { request in
-        guard try request.body.nonEmptyString("appToken") != nil else { throw APIError.code(.missingIOSAppToken) }
-        throw APIError.code(.invalidAppCredential)
+        guard let deviceToken = try request.body.nonEmptyString("appToken") else {
+            throw APIError.code(.missingIOSAppToken)
+        }
+        let push = AppPushRequest(
+            deviceToken: deviceToken,
+            usesSandbox: try request.body.bool("isSandbox") ?? false,
+            iOSBundleID: request.iOSBundleID,
+            apiKey: request.apiKey,
+            clientAddress: request.clientAddress.flatMap { IPAddress($0)?.subscriber }
+        )
+        let requested = try await request.operations.requestAppPush(push, tenant: request.tenant).value()
+        return .object { writer in
+            writer.field("receipt", requested.receipt)
+            // SDKs take a text of digits for it, and crash at anything else (`spec/07`).
+            writer.field("suggestedTimeout", decimalString: requested.waitSeconds)
+        }
     }
 }

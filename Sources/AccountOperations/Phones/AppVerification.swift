@@ -19,15 +19,23 @@ package struct AppRequest: Sendable, Hashable {
     package var credential: AppCredential
     /// The number that is to be sent a message.
     package var number: PhoneNumber
-    /// As the app says itself; only what a credential is bound to.
+    /// As the app says itself; only what a credential is bound to. So is the API key that it calls with.
     package var iOSBundleID: String?
+    package var apiKey: String?
     /// The network address of the client, as far as it is known.
     package var clientAddress: String?
 
-    package init(credential: AppCredential, number: PhoneNumber, iOSBundleID: String?, clientAddress: String?) {
+    package init(
+        credential: AppCredential,
+        number: PhoneNumber,
+        iOSBundleID: String?,
+        apiKey: String?,
+        clientAddress: String?
+    ) {
         self.credential = credential
         self.number = number
         self.iOSBundleID = iOSBundleID
+        self.apiKey = apiKey
         self.clientAddress = clientAddress
     }
 }
@@ -46,6 +54,8 @@ package struct AppVerifiers: Sendable {
     package var challenge: AppChallenge?
     package var assessments: (any AppVerifying)?
     package var pushes: (any AppVerifying)?
+    /// The apps for iOS that can be pushed to: bundle identifiers.
+    package var pushTopics: Set<String>
     package var playIntegrity: (any AppVerifying)?
     /// Whether real numbers are sent messages for whoever asks. What that costs is bounded by the limits on messages alone.
     package var acceptsUnverified: Bool
@@ -55,6 +65,7 @@ package struct AppVerifiers: Sendable {
         challenge: AppChallenge? = nil,
         assessments: (any AppVerifying)? = nil,
         pushes: (any AppVerifying)? = nil,
+        pushTopics: Set<String> = [],
         playIntegrity: (any AppVerifying)? = nil,
         acceptsUnverified: Bool = false
     ) {
@@ -62,6 +73,7 @@ package struct AppVerifiers: Sendable {
         self.challenge = challenge
         self.assessments = assessments
         self.pushes = pushes
+        self.pushTopics = pushTopics
         self.playIntegrity = playIntegrity
         self.acceptsUnverified = acceptsUnverified
     }

@@ -1,6 +1,5 @@
 package import AccountLinking
 import AccountStore
-import Crypto
 import Postgres
 
 /// A request for a code to sign in or to link with (`accounts:sendVerificationCode`).
@@ -9,6 +8,8 @@ package struct PhoneCodeRequest: Sendable {
     package var number: String?
     package var credential: AppCredential
     package var iOSBundleID: String?
+    /// The API key that the app calls with.
+    package var apiKey: String?
     /// The language asked for, as sent.
     package var locale: String?
     /// The network address of the client, as far as it is known.
@@ -18,12 +19,14 @@ package struct PhoneCodeRequest: Sendable {
         number: String?,
         credential: AppCredential,
         iOSBundleID: String? = nil,
+        apiKey: String? = nil,
         locale: String? = nil,
         clientAddress: String? = nil
     ) {
         self.number = number
         self.credential = credential
         self.iOSBundleID = iOSBundleID
+        self.apiKey = apiKey
         self.locale = locale
         self.clientAddress = clientAddress
     }
@@ -73,6 +76,7 @@ extension AccountOperations {
                 credential: request.credential,
                 number: number,
                 iOSBundleID: request.iOSBundleID,
+                apiKey: request.apiKey,
                 clientAddress: request.clientAddress
             )
             if let denial = try await apps.denial(of: app) { return .denied(.phone(denial)) }
@@ -125,7 +129,11 @@ extension AccountOperations {
         let code = effects.newDigits(PhoneVerificationRecord.codeDigits)
         verification.sealedCode = try sealer.seal(Array(code.utf8), context: verification.codeContext)
         let message = try message(carrying: code, verification, session, locale: order.locale)
-        let limits = limits(of: order)
+        let limits = project.settings.messageLimits.counted(
+            .sms,
+            to: order.number.rawValue,
+            from: order.clientAddress
+        )
         return try await decideAndApply { [verification] in
             let facts = try await store.phoneFacts(
                 of: order.number,
@@ -190,21 +198,5 @@ extension AccountOperations {
             expiresAt: verification.expiresAt,
             sealer: sealer
         )
-    }
-
-    /// What a message counts against, always in the same order, so that two writers never wait for each other in a circle.
-    private func limits(of order: PhoneCodeOrder) -> [CountedLimit] {
-        project.settings.messageLimits.compactMap { limit in
-            let key: String
-            switch limit.scope {
-            case .number: key = order.number.rawValue
-            case .address:
-                guard let address = order.clientAddress else { return nil }
-                key = address
-            case .project: key = ""
-            }
-            let text = "\(limit.scope.rawValue) \(limit.windowSeconds) \(key)"
-            return CountedLimit(limit, digest: Array(SHA256.hash(data: Array(text.utf8))))
-        }
     }
 }

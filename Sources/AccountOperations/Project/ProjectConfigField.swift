@@ -349,7 +349,7 @@ package struct ProjectConfigField: Sendable, Hashable {
     private static let messageLimits = MessageLimits.all.map { name, limit in
         let whom =
             switch limit.scope {
-            case .number: "one number"
+            case .recipient: "one number"
             case .address: "one network address"
             case .project: "the whole project"
             }

@@ -41,6 +41,13 @@ package enum Lifetimes {
     /// How long a number that was another account's need not be shown again (`spec/05` B6).
     static let temporaryProofSeconds: Int64 = 3600
 
+    /// How long an app waits for a silent push before it has a challenge solved: what somebody waits for who has switched
+    /// background refresh off.
+    static let appPushSeconds: Int64 = 10
+
+    /// How long what a silent push brought shows that the app got it (`spec/05` B3).
+    static let appReceiptSeconds: Int64 = 7 * 86_400
+
     /// How long the answer to a request that may be repeated is kept.
     static let keptAnswerSeconds: Int64 = 86_400
 

@@ -7,6 +7,8 @@ package struct OutboxMessage: Sendable, Hashable {
     package enum Kind: String, Sendable, CaseIterable {
         case mail
         case sms
+        /// A silent push to an app.
+        case push
     }
 
     /// What has become of it.

@@ -55,23 +55,13 @@ extension AppleKey {
     /// secret"). `nil` when the key is none.
     func clientSecret(of clientID: String, at now: Timestamp) -> String? {
         guard let key = try? P256.Signing.PrivateKey(pemRepresentation: privateKey) else { return nil }
-        var header = JSONWriter()
-        header.object { writer in
-            writer.field("alg", "ES256")
-            writer.field("kid", keyID)
-            writer.field("typ", "JWT")
-        }
-        var claims = JSONWriter()
-        claims.object { writer in
+        return try? key.signedToken(keyID: keyID) { writer in
             writer.field("iss", teamID)
             writer.field("iat", now.secondsSinceEpoch)
             writer.field("exp", now.secondsSinceEpoch + Self.secretSeconds)
             writer.field("aud", KnownIssuer.apple.issuer)
             writer.field("sub", clientID)
         }
-        let input = Base64URL.encode(header.text.utf8) + "." + Base64URL.encode(claims.text.utf8)
-        guard let signature = try? key.signature(for: SHA256.hash(data: Array(input.utf8))) else { return nil }
-        return input + "." + Base64URL.encode(Array(signature.rawRepresentation))
     }
 }
 

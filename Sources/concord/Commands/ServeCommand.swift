@@ -23,12 +23,13 @@ struct ServeCommand: AsyncParsableCommand {
         try await reportingErrors {
             let configuration = try ServeConfiguration(try options.sources())
             let logger = makeLogger(configuration.log)
+            let sealer = try Sealer(configuration.keys)
             let composition = Composition(
                 listen: configuration.listen,
                 limits: configuration.limits,
                 purge: configuration.purge,
                 database: Composition.Database(prepare: { configuration.database.postgres }, release: {}),
-                sealer: try Sealer(configuration.keys),
+                sealer: sealer,
                 algorithm: configuration.tokens.signingAlgorithm.algorithm,
                 mode: Composition.Mode(
                     callers: RegisteredCallers(),
@@ -49,9 +50,13 @@ struct ServeCommand: AsyncParsableCommand {
                         http: IssuerHTTPClient(configuration.providers),
                         timeout: configuration.limits.providerCallTimeout
                     ),
-                    apps: AppVerifiers(configuration),
+                    apps: AppVerifiers(configuration, sealer: sealer),
                     channels: { project in
-                        [configuration.mail?.channel(project), configuration.messages.channel()].compactMap(\.self)
+                        let channels: [(any OutboxChannel)?] = [
+                            configuration.mail?.channel(project), configuration.messages.channel(),
+                            configuration.applePush.channel(),
+                        ]
+                        return channels.compactMap(\.self)
                     },
                     development: nil,
                     actionPage: .standard,
@@ -118,7 +123,7 @@ extension JWKSCache {
 
 extension AppVerifiers {
     /// Who judges requests for messages to phones, as far as it is configured.
-    init(_ configuration: ServeConfiguration) {
+    init(_ configuration: ServeConfiguration, sealer: Sealer) {
         self.init(
             recaptcha: configuration.recaptcha.map { recaptcha in
                 RecaptchaVerifier(
@@ -129,6 +134,8 @@ extension AppVerifiers {
                 )
             },
             challenge: configuration.recaptcha?.challenge,
+            pushes: AppReceiptVerifier(sealer: sealer),
+            pushTopics: Set(configuration.applePush.apps.keys),
             acceptsUnverified: configuration.messages.allowsUnverifiedApps
         )
     }

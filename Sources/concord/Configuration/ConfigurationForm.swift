@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// How a value is written: what is allowed, in words, and the two ways between text and value.
 struct ConfigurationForm<Value: Sendable>: Sendable {
     /// Follows "give …" in an error.
@@ -74,6 +76,39 @@ extension ConfigurationForm where Value == String {
     }
 
     static let path = text("the path of a file")
+
+    /// Scheme, host and perhaps port and path; the slash at the end is dropped. Without TLS on this machine only.
+    static let gatewayURL = Self(
+        allowed: "an https URL without query, or an http URL of this machine",
+        parse: { text in
+            guard text.utf8.count <= 2048, let url = URL(string: text), url.query == nil, url.fragment == nil,
+                url.user == nil, let host = url.host, !host.isEmpty
+            else { return nil }
+            switch url.scheme {
+            case "https": break
+            case "http":
+                guard isLoopback(host: host.filter { $0 != "[" && $0 != "]" }) else { return nil }
+            default: return nil
+            }
+            return text.hasSuffix("/") ? String(text.dropLast()) : text
+        },
+        format: { $0 }
+    )
+
+    /// 1 to 64 letters and digits; `allowed` says what it names.
+    static func identifier(_ allowed: String) -> Self {
+        Self(
+            allowed: allowed,
+            parse: { text in
+                let isIdentifier = text.utf8.allSatisfy { byte in
+                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                }
+                return isIdentifier && (1...64).contains(text.utf8.count) ? text : nil
+            },
+            format: { $0 }
+        )
+    }
 }
 
 extension ConfigurationForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {

@@ -1,6 +1,5 @@
 import AccountOperations
 import Delivery
-import FoundationEssentials
 import IdentityProviders
 
 /// How messages with codes leave, and for whom.
@@ -145,40 +144,5 @@ extension MessagesConfiguration {
             case nil: nil
             }
         return sender.map { SMSChannel($0, timeout: timeout, concurrencyMax: connectionsMax) }
-    }
-}
-
-extension ConfigurationForm where Value == String {
-    /// Scheme, host and perhaps port and path; the slash at the end is dropped. Without TLS on this machine only.
-    fileprivate static let gatewayURL = Self(
-        allowed: "an https URL without query, or an http URL of this machine",
-        parse: { text in
-            guard text.utf8.count <= 2048, let url = URL(string: text), url.query == nil, url.fragment == nil,
-                url.user == nil, let host = url.host, !host.isEmpty
-            else { return nil }
-            switch url.scheme {
-            case "https": break
-            case "http":
-                guard isLoopback(host: host.filter { $0 != "[" && $0 != "]" }) else { return nil }
-            default: return nil
-            }
-            return text.hasSuffix("/") ? String(text.dropLast()) : text
-        },
-        format: { $0 }
-    )
-
-    /// 1 to 64 letters and digits; `allowed` says what it names.
-    fileprivate static func identifier(_ allowed: String) -> Self {
-        Self(
-            allowed: allowed,
-            parse: { text in
-                let isIdentifier = text.utf8.allSatisfy { byte in
-                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                }
-                return isIdentifier && (1...64).contains(text.utf8.count) ? text : nil
-            },
-            format: { $0 }
-        )
     }
 }

@@ -25,15 +25,16 @@ extension ProvidersConfiguration {
     /// Reads the `providers` keys; leaves what is wrong with the reader.
     init(reading reader: inout ConfigurationReader) {
         allowsPrivateNetworks = reader.value(Self.allowPrivateNetworksKey)
-        certificateAuthorities = Self.certificates(reading: &reader)
+        certificateAuthorities = reader.certificates(Self.certificateAuthoritiesKey)
     }
+}
 
-    private static func certificates(reading reader: inout ConfigurationReader) -> [NIOSSLCertificate] {
-        guard let path = reader.value(certificateAuthoritiesKey),
-            let bytes = reader.contents(of: path, named: certificateAuthoritiesKey)
-        else { return [] }
+extension ConfigurationReader {
+    /// The certificates in the file that a setting names; keeps a mistake where there are none.
+    mutating func certificates(_ key: ConfigurationKey<String?>) -> [NIOSSLCertificate] {
+        guard let path = value(key), let bytes = contents(of: path, named: key) else { return [] }
         guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {
-            reader.refuse(certificateAuthoritiesKey, "the file holds no PEM certificate")
+            refuse(key, "the file holds no PEM certificate")
             return []
         }
         return certificates

@@ -9,6 +9,7 @@ struct ServeConfiguration: Sendable {
     let providers: ProvidersConfiguration
     let messages: MessagesConfiguration
     let recaptcha: RecaptchaConfiguration?
+    let applePush: ApplePushConfiguration
     /// `nil` where there is no relay.
     let mail: MailConfiguration?
     let log: LogConfiguration
@@ -31,6 +32,7 @@ extension ServeConfiguration {
             providers: reading.providers,
             messages: reading.messages,
             recaptcha: reading.recaptcha,
+            applePush: reading.applePush,
             mail: reading.mail,
             log: reading.log
         )
@@ -77,6 +79,7 @@ private struct Reading {
     let providers: ProvidersConfiguration
     let messages: MessagesConfiguration
     let recaptcha: RecaptchaConfiguration?
+    let applePush: ApplePushConfiguration
     let mail: MailConfiguration?
     let log: LogConfiguration
 
@@ -91,6 +94,7 @@ private struct Reading {
         providers = ProvidersConfiguration(reading: &reader)
         messages = MessagesConfiguration(reading: &reader)
         recaptcha = RecaptchaConfiguration.read(&reader)
+        applePush = ApplePushConfiguration(reading: &reader)
         mail = MailConfiguration.read(&reader)
         log = LogConfiguration(reading: &reader)
         self.reader = reader

@@ -1,0 +1,207 @@
+package import AccountLinking
+import AccountStore
+import Crypto
+import JSON
+import Postgres
+
+/// A request for a silent push, by which an app for iOS shows to be on a device (`accounts:verifyIosClient`).
+package struct AppPushRequest: Sendable {
+    /// What Apple's push service calls the app on its device by, in hexadecimal.
+    package var deviceToken: String
+    /// Whether the app was built for development.
+    package var usesSandbox: Bool
+    package var iOSBundleID: String?
+    /// The API key that the app calls with.
+    package var apiKey: String?
+    /// The network address of the client, as far as it is known.
+    package var clientAddress: String?
+
+    package init(
+        deviceToken: String,
+        usesSandbox: Bool,
+        iOSBundleID: String?,
+        apiKey: String?,
+        clientAddress: String?
+    ) {
+        self.deviceToken = deviceToken
+        self.usesSandbox = usesSandbox
+        self.iOSBundleID = iOSBundleID
+        self.apiKey = apiKey
+        self.clientAddress = clientAddress
+    }
+}
+
+/// A push that is on its way.
+package struct RequestedAppPush: Sendable, Hashable {
+    /// The public half of what the push brings.
+    package let receipt: String
+    /// How long an app waits for it before it tries something else.
+    package let waitSeconds: Int64
+}
+
+extension AccountOperations {
+    /// Pushes a receipt and its secret to an app: whoever presents both later got the push (seed S13).
+    ///
+    /// Every "no" is the one after which an SDK goes on with a challenge; after any other it would give up (`spec/05` B3).
+    /// - Throws: what the database could not do, or `Contention`.
+    package func requestAppPush(_ request: AppPushRequest, tenant: TenantID) async throws -> Outcome<RequestedAppPush> {
+        guard let bundleID = request.iOSBundleID, apps.pushTopics.contains(bundleID),
+            let device = AppPush.device(request.deviceToken)
+        else { return .denied(.phone(.invalidAppCredential)) }
+        let now = effects.now()
+        let secret = Base64URL.encode(effects.randomBytes(32))
+        let receipt = try AppReceipt(
+            bundleID: bundleID,
+            apiKey: request.apiKey ?? "",
+            secretDigest: AppReceipt.digest(of: secret),
+            expiresAt: now.adding(seconds: Lifetimes.appReceiptSeconds)
+        ).sealed(by: sealer)
+        let push = AppPush(
+            device: device,
+            bundleID: bundleID,
+            usesSandbox: request.usesSandbox,
+            receipt: receipt,
+            secret: secret
+        )
+        let message = try OutboxMessage(
+            sealing: push.plaintext,
+            as: .push,
+            id: effects.newEventID(),
+            tenant: tenant,
+            createdAt: now,
+            expiresAt: now.adding(seconds: Lifetimes.appPushSeconds),
+            sealer: sealer
+        )
+        let limits = AppPush.limits.counted(.push, to: device, from: request.clientAddress)
+        return try await decideAndApply {
+            guard try await store.reached(limits, tenant: tenant, at: now).isEmpty else {
+                return .denied(.phone(.invalidAppCredential))
+            }
+            guard try await store.enqueue(message, counting: limits, at: now) == .applied else { return nil }
+            return .success(RequestedAppPush(receipt: receipt, waitSeconds: Lifetimes.appPushSeconds))
+        }
+    }
+}
+
+/// A silent push as the outbox holds it, sealed.
+struct AppPush: Sendable, Hashable {
+    var device: String
+    var bundleID: String
+    var usesSandbox: Bool
+    var receipt: String
+    var secret: String
+
+    /// A push costs nothing and reaches nobody's eyes; its bounds keep a stranger from having a phone woken all day.
+    static let limits = [
+        MessageLimit(.recipient, windowSeconds: 3600, countMax: 20),
+        MessageLimit(.address, windowSeconds: 60, countMax: 50),
+        MessageLimit(.address, windowSeconds: 3600, countMax: 500),
+        MessageLimit(.project, windowSeconds: 60, countMax: 3000),
+    ]
+
+    /// A device's token in one form; `nil` for what is none. Tokens have 32 bytes, and Apple says that they may grow.
+    static func device(_ text: String) -> String? {
+        guard (2...400).contains(text.utf8.count), let bytes = Hexadecimal.decode(Array(text.lowercased().utf8))
+        else { return nil }
+        return Hexadecimal.encode(bytes)
+    }
+
+    /// What the app is sent: the SDK knows it by this key and gives it to nobody else (seed S21).
+    var payload: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("aps", object: { $0.field("content-available", 1) })
+            writer.field(
+                "com.google.firebase.auth",
+                object: { writer in
+                    writer.field("receipt", receipt)
+                    writer.field("secret", secret)
+                }
+            )
+        }
+    }
+
+    var plaintext: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("to", device)
+            writer.field("bundleId", bundleID)
+            writer.field("isSandbox", usesSandbox)
+            writer.field("receipt", receipt)
+            writer.field("secret", secret)
+        }
+    }
+}
+
+extension AppPush {
+    /// `nil` for what `plaintext` did not make.
+    init?(plaintext: [UInt8]) {
+        guard let value = try? JSONValue(parsing: plaintext), let device = value["to"]?.string,
+            let bundleID = value["bundleId"]?.string, let usesSandbox = value["isSandbox"]?.bool,
+            let receipt = value["receipt"]?.string, let secret = value["secret"]?.string
+        else { return nil }
+        self.init(device: device, bundleID: bundleID, usesSandbox: usesSandbox, receipt: receipt, secret: secret)
+    }
+}
+
+/// What a pushed secret is compared with. It is sealed into the receipt itself, so that any server can judge the pair, as
+/// often as the app presents it, and nothing is stored.
+struct AppReceipt: Sendable {
+    let bundleID: String
+    let apiKey: String
+    let secretDigest: [UInt8]
+    let expiresAt: Timestamp
+
+    private static let context = "app-receipt/1"
+    private static let bytesMax = 4096
+
+    static func digest(of secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
+
+    init(bundleID: String, apiKey: String, secretDigest: [UInt8], expiresAt: Timestamp) {
+        self.bundleID = bundleID
+        self.apiKey = apiKey
+        self.secretDigest = secretDigest
+        self.expiresAt = expiresAt
+    }
+
+    func sealed(by sealer: Sealer) throws -> String {
+        let content: JSONValue = .array([
+            .string(bundleID), .string(apiKey), .string(Base64URL.encode(secretDigest)),
+            .integer(expiresAt.secondsSinceEpoch),
+        ])
+        return Base64URL.encode(try sealer.seal(Array(content.text.utf8), context: Self.context))
+    }
+
+    /// `nil` for anything this service did not seal.
+    init?(_ text: String, sealer: Sealer) {
+        guard text.utf8.count <= Self.bytesMax, let sealed = Base64URL.decode(text),
+            let content = try? sealer.open(sealed, context: Self.context),
+            let parts = (try? JSONValue(parsing: content))?.array, parts.count == 4,
+            let bundleID = parts[0].string, let apiKey = parts[1].string,
+            let secretDigest = parts[2].string.flatMap({ Base64URL.decode($0) }), let expiresAt = parts[3].integer
+        else { return nil }
+        self.init(
+            bundleID: bundleID,
+            apiKey: apiKey,
+            secretDigest: secretDigest,
+            expiresAt: Timestamp(secondsSinceEpoch: expiresAt)
+        )
+    }
+}
+
+/// Believes an app that presents what was pushed to it, for a week: SDKs keep the pair and push no more.
+package struct AppReceiptVerifier: AppVerifying {
+    private let sealer: Sealer
+    private let effects: Effects
+
+    package init(sealer: Sealer, effects: Effects = .system) {
+        self.sealer = sealer
+        self.effects = effects
+    }
+
+    package func isGenuine(_ request: AppRequest) async throws -> Bool {
+        guard case .push(let text, let secret) = request.credential, let receipt = AppReceipt(text, sealer: sealer),
+            effects.now() < receipt.expiresAt, receipt.bundleID == request.iOSBundleID,
+            receipt.apiKey == request.apiKey ?? ""
+        else { return false }
+        return SHA256.hash(data: Array(secret.utf8)).equals(receipt.secretDigest)
+    }
+}

@@ -1,0 +1,185 @@
+import AsyncHTTPClient
+package import Crypto
+import FoundationEssentials
+import IdentityProviders
+import JSON
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+package import NIOSSL
+import Synchronization
+
+/// What shows Apple's push service whose apps are pushed to ("Establishing a connection to APNs").
+package enum APNsCredential: Sendable {
+    /// A key of a team: good for all of its apps.
+    case key(id: String, team: String, P256.Signing.PrivateKey)
+    /// A certificate of one app, and its key.
+    case certificate([NIOSSLCertificate], NIOSSLPrivateKey)
+}
+
+/// Where Apple's push service is reached: origins, without a slash at the end.
+package struct APNsHosts: Sendable, Hashable {
+    package var production: String
+    package var sandbox: String
+
+    package init(
+        production: String = "https://api.push.apple.com",
+        sandbox: String = "https://api.sandbox.push.apple.com"
+    ) {
+        self.production = production
+        self.sandbox = sandbox
+    }
+}
+
+/// Hands pushes over to Apple's push service, over HTTP/2 connections that are kept ("Sending notification requests to
+/// APNs").
+package final class APNsSender: PushSending {
+    /// Apple refuses a token that is an hour old, and one that is made anew within twenty minutes ("Establishing a
+    /// token-based connection to APNs").
+    private static let tokenSeconds: Int64 = 40 * 60
+    private static let answerBytesMax = 4096
+
+    /// How one app is pushed to.
+    private struct Way: Sendable {
+        let client: HTTPClient
+        /// `nil` where a certificate says who we are.
+        let tokens: ProviderTokens?
+    }
+
+    private let ways: [String: Way]
+    private let clients: [HTTPClient]
+    private let hosts: APNsHosts
+
+    ///
+    /// - `apps`: by bundle identifier.
+    /// - `authorities`: whom the certificates of the hosts may come from, beside those the system believes.
+    package init(apps: [String: APNsCredential], hosts: APNsHosts, authorities: [NIOSSLCertificate] = []) {
+        func client(_ identity: ([NIOSSLCertificate], NIOSSLPrivateKey)?) -> HTTPClient {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            if !authorities.isEmpty { tls.additionalTrustRoots = [.certificates(authorities)] }
+            if let identity {
+                tls.certificateChain = identity.0.map { .certificate($0) }
+                tls.privateKey = .privateKey(identity.1)
+            }
+            var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
+            configuration.httpVersion = .automatic
+            configuration.connectionPool.retryConnectionEstablishment = false
+            return HTTPClient(
+                eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
+                configuration: configuration
+            )
+        }
+        var ways: [String: Way] = [:]
+        var clients: [HTTPClient] = []
+        var withTokens: HTTPClient?
+        var tokens: [String: ProviderTokens] = [:]
+        for (topic, credential) in apps {
+            switch credential {
+            case .certificate(let chain, let key):
+                let client = client((chain, key))
+                clients.append(client)
+                ways[topic] = Way(client: client, tokens: nil)
+            case .key(let id, let team, let key):
+                let shared = withTokens ?? client(nil)
+                withTokens = shared
+                // Apps of one team share their tokens too: Apple counts how often one is made.
+                let name = "\(team) \(id)"
+                let made = tokens[name] ?? ProviderTokens(keyID: id, team: team, key: key)
+                tokens[name] = made
+                ways[topic] = Way(client: shared, tokens: made)
+            }
+        }
+        self.ways = ways
+        self.clients = clients + [withTokens].compactMap(\.self)
+        self.hosts = hosts
+    }
+
+    package var topics: Set<String> { Set(ways.keys) }
+
+    package func send(_ push: SilentPush, at seconds: Int64, timeout: Duration) async -> DeliveryOutcome {
+        guard let way = ways[push.topic] else { return .refused(reason: "unknown app") }
+        var request = HTTPClientRequest(
+            url: (push.usesSandbox ? hosts.sandbox : hosts.production) + "/3/device/" + push.deviceToken
+        )
+        request.method = .POST
+        request.headers = [
+            "apns-id": push.id, "apns-topic": push.topic, "apns-push-type": "background", "apns-priority": "5",
+            "apns-expiration": String(push.expiresAt), "content-type": "application/json",
+        ]
+        if let tokens = way.tokens {
+            guard let token = tokens.current(at: seconds) else { return .unavailable(reason: "unusable key") }
+            request.headers.add(name: "authorization", value: "bearer " + token)
+        }
+        request.body = .bytes(ByteBuffer(bytes: push.payload))
+        do {
+            let response = try await way.client.execute(request, timeout: TimeAmount(timeout))
+            let body = try await response.body.collect(upTo: Self.answerBytesMax)
+            let answer = try? JSONValue(parsing: Array(body.readableBytesView), depthMax: 4)
+            let outcome = DeliveryOutcome(response.status, reason: answer?["reason"]?.string)
+            if outcome == .deferred(reason: Self.expiredToken) { way.tokens?.forget() }
+            return outcome
+        } catch {
+            return .deferred(reason: "unreachable")
+        }
+    }
+
+    package func shutDown() async {
+        for client in clients { try? await client.shutdown() }
+    }
+
+    fileprivate static let expiredToken = "ExpiredProviderToken"
+
+    /// The tokens by which one key of a team speaks for it.
+    private final class ProviderTokens: Sendable {
+        private let keyID: String
+        private let team: String
+        private let key: P256.Signing.PrivateKey
+        private let made = Mutex<(token: String, at: Int64)?>(nil)
+
+        init(keyID: String, team: String, key: P256.Signing.PrivateKey) {
+            self.keyID = keyID
+            self.team = team
+            self.key = key
+        }
+
+        /// `nil` where none can be signed.
+        func current(at seconds: Int64) -> String? {
+            made.withLock { made in
+                if let made, made.at <= seconds, seconds - made.at < APNsSender.tokenSeconds { return made.token }
+                let token = try? key.signedToken(keyID: keyID) { writer in
+                    writer.field("iss", team)
+                    writer.field("iat", seconds)
+                }
+                made = token.map { ($0, seconds) }
+                return token
+            }
+        }
+
+        func forget() {
+            made.withLock { $0 = nil }
+        }
+    }
+}
+
+extension DeliveryOutcome {
+    /// What Apple's answer says of a push ("Handling notification responses from APNs").
+    ///
+    /// What somebody can bring about who asks for a push to an app of theirs ends that push, and no other.
+    fileprivate init(_ status: HTTPResponseStatus, reason: String?) {
+        let isName =
+            reason.map { (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { ($0 | 0x20) &- 0x61 < 26 } } ?? false
+        let reason = isName ? reason ?? "" : "status \(status.code)"
+        self =
+            switch (status.code, reason) {
+            case (200, _): .delivered
+            case (_, APNsSender.expiredToken): .deferred(reason: reason)
+            // Nobody's push would go through.
+            case (403, "BadCertificate"), (403, "Forbidden"), (403, "InvalidProviderToken"),
+                (429, "TooManyProviderTokenUpdates"):
+                .unavailable(reason: reason)
+            case (429, _): .deferred(reason: reason)
+            case (400..<500, _): .refused(reason: reason)
+            default: .deferred(reason: reason)
+            }
+    }
+}

@@ -1,0 +1,45 @@
+/// A push on its way to an app, which people see nothing of.
+package struct SilentPush: Sendable, Hashable {
+    /// A UUID, the same with every attempt.
+    package let id: String
+    /// What the push service calls the app on its device by: hexadecimal.
+    package let deviceToken: String
+    /// The app: its bundle identifier.
+    package let topic: String
+    /// Whether the app was built for development.
+    package let usesSandbox: Bool
+    /// JSON, at most 4 KiB.
+    package let payload: [UInt8]
+    /// Seconds since 1970; the push service does not keep it for longer.
+    package let expiresAt: Int64
+
+    package init(
+        id: String,
+        deviceToken: String,
+        topic: String,
+        usesSandbox: Bool,
+        payload: [UInt8],
+        expiresAt: Int64
+    ) {
+        self.id = id
+        self.deviceToken = deviceToken
+        self.topic = topic
+        self.usesSandbox = usesSandbox
+        self.payload = payload
+        self.expiresAt = expiresAt
+    }
+}
+
+/// Hands silent pushes over to the service that brings them to devices. A port.
+package protocol PushSending: Sendable {
+    /// The apps that can be pushed to: bundle identifiers.
+    var topics: Set<String> { get }
+
+    /// Hands a push over once, within `timeout`.
+    ///
+    /// - `seconds`: the time, since 1970.
+    func send(_ push: SilentPush, at seconds: Int64, timeout: Duration) async -> DeliveryOutcome
+
+    /// Closes what is kept; nothing can be sent afterwards.
+    func shutDown() async
+}

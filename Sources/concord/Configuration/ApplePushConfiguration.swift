@@ -1,0 +1,159 @@
+import AccountOperations
+import Crypto
+import Delivery
+import NIOSSL
+
+/// How silent pushes reach apps for iOS.
+struct ApplePushConfiguration: Sendable {
+    /// By bundle identifier; none where there is nothing to push to.
+    let apps: [String: APNsCredential]
+    let hosts: APNsHosts
+    /// Believed about the hosts, beside those the system believes.
+    let certificateAuthorities: [NIOSSLCertificate]
+    let timeout: Duration
+    let connectionsMax: Int
+}
+
+extension ApplePushConfiguration {
+    static let entries: [ConfigurationEntry] = [
+        keyFileKey.entry, keyIDKey.entry, teamIDKey.entry, bundleIDsKey.entry, certificatesKey.entry,
+        productionURLKey.entry, sandboxURLKey.entry, certificateAuthoritiesKey.entry, timeoutKey.entry,
+        connectionsKey.entry,
+    ]
+
+    private static let keyFileKey = ConfigurationKey(
+        optional: "apns.key_file",
+        .path,
+        "A team's key for Apple's push service (AuthKey_….p8), by which its apps for iOS are asked to prove themselves"
+    )
+    private static let keyIDKey = ConfigurationKey(
+        optional: "apns.key_id",
+        .identifier("the ID of a key"),
+        "The ID of that key"
+    )
+    private static let teamIDKey = ConfigurationKey(
+        optional: "apns.team_id",
+        .identifier("the ID of a team"),
+        "The ID of its team"
+    )
+    private static let bundleIDsKey = ConfigurationKey(
+        list: "apns.bundle_ids",
+        .text("a bundle identifier"),
+        "The apps of that team that are pushed to"
+    )
+    private static let certificatesKey = ConfigurationKey(
+        list: "apns.certificates",
+        .text("BUNDLE-ID=PATH"),
+        "Apps with a certificate of their own instead, each with the PEM file that holds it and its key"
+    )
+    private static let productionURLKey = ConfigurationKey(
+        "apns.production_url",
+        .gatewayURL,
+        default: APNsHosts().production,
+        "Where Apple's push service is reached"
+    )
+    private static let sandboxURLKey = ConfigurationKey(
+        "apns.sandbox_url",
+        .gatewayURL,
+        default: APNsHosts().sandbox,
+        "Where it is reached for apps that were built for development"
+    )
+    private static let certificateAuthoritiesKey = ConfigurationKey(
+        optional: "apns.certificate_authorities",
+        .path,
+        "PEM certificates that those of the push service may come from, beside those the system believes"
+    )
+    private static let timeoutKey = ConfigurationKey(
+        "apns.timeout",
+        .duration(milliseconds: 500...8000),
+        default: .seconds(4),
+        "How long handing over one push may take"
+    )
+    private static let connectionsKey = ConfigurationKey(
+        "apns.connections",
+        .wholeNumber(1...32),
+        default: 4,
+        "Pushes that one server hands over at once"
+    )
+
+    /// Reads the `apns` keys; leaves what is wrong with the reader.
+    init(reading reader: inout ConfigurationReader) {
+        hosts = APNsHosts(
+            production: reader.value(Self.productionURLKey),
+            sandbox: reader.value(Self.sandboxURLKey)
+        )
+        for (key, url) in [(Self.productionURLKey, hosts.production), (Self.sandboxURLKey, hosts.sandbox)]
+        where !url.hasPrefix("https:") {
+            reader.refuse(key, "HTTP/2 needs TLS: give an https URL")
+        }
+        timeout = reader.value(Self.timeoutKey)
+        connectionsMax = reader.value(Self.connectionsKey)
+        certificateAuthorities = reader.certificates(Self.certificateAuthoritiesKey)
+        var apps: [String: APNsCredential] = [:]
+        let bundleIDs = reader.value(Self.bundleIDsKey)
+        if let key = Self.key(reading: &reader) {
+            if bundleIDs.isEmpty { reader.refuse(Self.bundleIDsKey, "required beside apns.key_file") }
+            for bundleID in bundleIDs { apps[bundleID] = key }
+        } else if !bundleIDs.isEmpty {
+            reader.refuse(Self.bundleIDsKey, "needs apns.key_file")
+        }
+        for entry in reader.value(Self.certificatesKey) {
+            let parts = entry.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else {
+                reader.refuse(Self.certificatesKey, "give BUNDLE-ID=PATH")
+                continue
+            }
+            guard apps[parts[0]] == nil else {
+                reader.refuse(Self.certificatesKey, "\(parts[0]) is pushed to twice; keep one")
+                continue
+            }
+            guard let pem = reader.contents(of: parts[1], named: Self.certificatesKey) else { continue }
+            guard let chain = try? NIOSSLCertificate.fromPEMBytes(pem), !chain.isEmpty,
+                let key = try? NIOSSLPrivateKey(bytes: pem, format: .pem)
+            else {
+                reader.refuse(Self.certificatesKey, "the file of \(parts[0]) holds no certificate with its key, in PEM")
+                continue
+            }
+            apps[parts[0]] = .certificate(chain, key)
+        }
+        self.apps = apps
+    }
+
+    /// The team's key, where one is named and whole.
+    private static func key(reading reader: inout ConfigurationReader) -> APNsCredential? {
+        let path = reader.value(keyFileKey)
+        let id = reader.value(keyIDKey)
+        let team = reader.value(teamIDKey)
+        guard let path else {
+            for key in [keyIDKey, teamIDKey] where reader.value(key) != nil {
+                reader.refuse(key, "needs apns.key_file")
+            }
+            return nil
+        }
+        guard let id, let team else {
+            reader.refuse(id == nil ? keyIDKey : teamIDKey, "required beside apns.key_file")
+            return nil
+        }
+        guard let bytes = reader.contents(of: path, named: keyFileKey) else { return nil }
+        guard let pem = String(validating: bytes, as: UTF8.self),
+            let key = try? P256.Signing.PrivateKey(pemRepresentation: pem)
+        else {
+            reader.refuse(
+                keyFileKey,
+                "the file holds no key of Apple's: a PEM text that begins -----BEGIN PRIVATE KEY-----"
+            )
+            return nil
+        }
+        return .key(id: id, team: team, key)
+    }
+
+    /// The way out for pushes; `nil` where there is no app to push to.
+    func channel() -> PushChannel? {
+        guard !apps.isEmpty else { return nil }
+        return PushChannel(
+            APNsSender(apps: apps, hosts: hosts, authorities: certificateAuthorities),
+            timeout: timeout,
+            concurrencyMax: connectionsMax
+        )
+    }
+}
