@@ -98,15 +98,19 @@ extension AccountOperations {
             case .denied(let denial): return .denied(denial)
             case .success(let current): user = current
             }
-            if let once {
-                // After the account: who sees it as a repeated request left it sees the answer too.
+            /// What is said where the request was applied before.
+            func earlierAnswer() async throws -> Denial? {
+                guard let once else { return nil }
                 let kept = try await store.keptAnswer(once.key(of: user.id, tenant: tenant), at: attempt.now)
-                if let denial = try denial(of: once, answered: kept, of: user.id, tenant: tenant) {
-                    return .denied(denial)
-                }
+                return try denial(of: once, answered: kept, of: user.id, tenant: tenant)
             }
+            // After the account: who sees it as a repeated request left it sees the answer too.
+            if let denial = try await earlierAnswer() { return .denied(denial) }
             if let expectedVersion, expectedVersion != user.version { return .denied(.versionMismatch) }
-            return try await decide(user, challenge, attempt)
+            let outcome = try await decide(user, challenge, attempt)
+            // What is refused may be so because the same request has been applied since.
+            if case .denied = outcome, let denial = try await earlierAnswer() { return .denied(denial) }
+            return outcome
         }
     }
 

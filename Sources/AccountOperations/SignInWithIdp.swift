@@ -114,8 +114,10 @@ extension AccountOperations {
 
         return try await decideAndApply {
             var attempt = attempt
+            let found = try await matchingAccounts(for: incoming, target: caller?.user.id, tenant: tenant)
             if let pending {
-                // Read again with every attempt: of two that use one handle at once the second must find it used.
+                // Read again with every attempt, and after the accounts: of two that use one handle at once the second must
+                // find it used, and not be told what the first did with it.
                 let conflict = try await store.conflict(
                     pending.conflict.id,
                     of: pending.conflict.user,
@@ -124,7 +126,6 @@ extension AccountOperations {
                 guard let conflict, conflict.state.isLive else { return refused(.invalidPendingToken, by: .y2) }
                 attempt.companions.append(.resolve(conflict, at: attempt.now))
             }
-            let found = try await matchingAccounts(for: incoming, target: caller?.user.id, tenant: tenant)
             let question: SignInQuestion
             if let caller {
                 let target: UserRecord

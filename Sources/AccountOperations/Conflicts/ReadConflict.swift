@@ -117,7 +117,11 @@ extension AccountOperations {
                 return .denied(denial)
             }
             if let expectedVersion, expectedVersion != loaded.conflict.version { return .denied(.versionMismatch) }
-            return try await attempt(loaded)
+            let outcome = try await attempt(loaded)
+            guard case .denied = outcome, once != nil else { return outcome }
+            // What is refused may be so because the same request has been applied since.
+            let answer = try await load(handle, tenant: tenant, answerTo: once)?.answer
+            return try denial(of: once, answered: answer, of: user, tenant: tenant).map(Outcome.denied) ?? outcome
         }
     }
 

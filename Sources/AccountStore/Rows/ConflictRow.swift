@@ -320,17 +320,18 @@ extension AccountStore {
     /// trip; any of them is `nil` when it does not exist.
     ///
     /// The account is read before the conflict, so that an account as somebody else's settling left it is never seen with
-    /// the conflict as it was before: that would be refused for what the settling did.
+    /// the conflict as it was before: that would be refused for what the settling did. So is it with the identity, which
+    /// the account may get by another way.
     package func conflictFacts(
         _ id: [UInt8],
         of user: UserID,
         identity: Identifier,
         tenant: TenantID
     ) async throws(PostgresError) -> (conflict: ConflictRecord?, user: UserRecord?, identityOwner: UserID?) {
-        let (users, conflicts, owners) = try await client.read(
+        let (users, owners, conflicts) = try await client.read(
             UserRow.withID(user, tenant: tenant),
-            ConflictRow.withID(id, of: user, tenant: tenant),
-            IdentifierRow.owner(of: identity, tenant: tenant)
+            IdentifierRow.owners(kind: identity.kind, values: [identity.value], tenant: tenant),
+            ConflictRow.withID(id, of: user, tenant: tenant)
         )
         return (conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner)
     }
@@ -348,11 +349,11 @@ extension AccountStore {
     ) async throws(PostgresError) -> (
         conflict: ConflictRecord?, user: UserRecord?, identityOwner: UserID?, answer: [UInt8]?
     ) {
-        let (users, conflicts, answers, owners) = try await client.read(
+        let (users, owners, conflicts, answers) = try await client.read(
             UserRow.withID(user, tenant: tenant),
+            IdentifierRow.owners(kind: identity.kind, values: [identity.value], tenant: tenant),
             ConflictRow.withID(id, of: user, tenant: tenant),
-            KeptAnswerRow.withKey(key, at: now),
-            IdentifierRow.owner(of: identity, tenant: tenant)
+            KeptAnswerRow.withKey(key, at: now)
         )
         return (
             conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner,

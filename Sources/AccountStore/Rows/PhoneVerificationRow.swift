@@ -173,6 +173,8 @@ extension AccountStore {
 
     /// What a request for a code to `number` is judged by: the message that may be under way, and the counts of `limits` that
     /// are reached. One round trip.
+    ///
+    /// The counts are read first: whoever finds one reached by a message that went out meanwhile finds that message too.
     package func phoneFacts(
         of number: PhoneNumber,
         for purpose: PhoneVerificationRecord.Purpose,
@@ -180,9 +182,9 @@ extension AccountStore {
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> (current: PhoneVerificationRecord?, reached: [MessageLimit]) {
-        let (current, reached) = try await client.read(
-            PhoneVerificationRow.current(purpose, of: number, tenant: tenant),
-            MessageCountRow.reached(limits, tenant: tenant, at: now)
+        let (reached, current) = try await client.read(
+            MessageCountRow.reached(limits, tenant: tenant, at: now),
+            PhoneVerificationRow.current(purpose, of: number, tenant: tenant)
         )
         return (current.first?.record, limits.limits(named: reached))
     }
