@@ -255,12 +255,18 @@ struct Core: Service {
 
     /// Takes note of keys that other servers made, makes the next one when it is due, and lets it sign when it is time.
     private func maintainKeys(_ keys: SigningKeys, _ operations: AccountOperations) async {
+        var outage = Outage(
+            composition.logger,
+            failure: "signing keys not read again",
+            recovery: "signing keys read again"
+        )
         await periodically(every: Self.keysInterval) {
             do {
                 operations.tokens.replaceKeys(try await keys.load(.idToken))
                 operations.cookies.replaceKeys(try await keys.load(.sessionCookie))
+                outage.succeeded()
             } catch {
-                composition.logger.error("signing keys not read again", metadata: ["error": "\(error)"])
+                outage.failed(error)
             }
         }
     }

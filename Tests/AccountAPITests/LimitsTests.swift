@@ -40,7 +40,7 @@ struct LimitsTests {
             // Another program holds the tables for as long as the test wants.
             let holder = Task {
                 try await service.database.execute(
-                    "BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(60); COMMIT"
+                    "BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3600); COMMIT"
                 )
             }
             let held: Query<Int64?> = """
@@ -74,8 +74,8 @@ struct LimitsTests {
             #expect(try await service.database.count(held) == 1)
             let cancelled: [Bool?] = try await service.database.rows(
                 """
-                SELECT pg_cancel_backend(pid) FROM pg_locks
-                WHERE relation = 'sessions'::regclass AND mode = 'AccessExclusiveLock' AND granted
+                SELECT pg_cancel_backend(pid) FROM pg_locks JOIN pg_database AS d ON d.oid = database
+                WHERE d.datname = current_database() AND relation = 'sessions'::regclass AND mode = 'AccessExclusiveLock' AND granted
                 """
             )
             #expect(cancelled == [true])

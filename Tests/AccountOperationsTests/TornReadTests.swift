@@ -45,11 +45,11 @@ import Testing
         return output
     }
 
-    /// Waits for a lock on `table`; a minute at most, so that a mistake ends.
+    /// Waits for a lock on `table`; five minutes at most, so that a mistake ends.
     private static func untilSomebody(_ condition: String, _ table: String) -> String {
         """
         DO $$ BEGIN
-            FOR attempt IN 1..6000 LOOP
+            FOR attempt IN 1..30000 LOOP
                 EXIT WHEN EXISTS (
                     SELECT FROM pg_locks JOIN pg_database AS d ON d.oid = database
                     WHERE \(condition) AND relation = '\(table)'::regclass AND d.datname = current_database());

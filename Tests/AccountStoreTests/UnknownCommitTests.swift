@@ -13,7 +13,11 @@ struct UnknownCommitTests {
         let proxy = try SocketProxy(to: database.url)
         defer { proxy.close() }
         var configuration = try PostgresConfiguration(connectionString: proxy.connectionString)
+        // A test machine may be slow and shared; what a test waits for is never one of these.
         configuration.queueWait = .seconds(60)
+        configuration.readStatementTimeout = .seconds(300)
+        configuration.writeStatementTimeout = .seconds(300)
+        configuration.lockTimeout = .seconds(300)
         configuration.connectTimeout = .seconds(60)
         let client = PostgresClient(configuration: configuration)
         try await withThrowingTaskGroup { group in

@@ -130,11 +130,11 @@ private actor TestServer {
         var configuration = server.base.withDatabase(name)
         configuration.writeConnections = 4
         // A test machine may be slow and shared; what a test waits for is never one of these.
-        configuration.queueWait = .seconds(60)
-        configuration.readStatementTimeout = .seconds(60)
-        configuration.writeStatementTimeout = .seconds(60)
-        configuration.lockTimeout = .seconds(60)
-        configuration.connectTimeout = .seconds(60)
+        configuration.queueWait = .seconds(300)
+        configuration.readStatementTimeout = .seconds(300)
+        configuration.writeStatementTimeout = .seconds(300)
+        configuration.lockTimeout = .seconds(300)
+        configuration.connectTimeout = .seconds(300)
         return TestDatabase(configuration: configuration, url: server.url(name))
     }
 

@@ -127,6 +127,10 @@ package struct TestService: Sendable {
             algorithm: .es256,
             projectID: projectID
         )
+        // A test machine may be slow and shared; what a test waits for is never one of these.
+        let providerTimeout = Duration.seconds(300)
+        var keyLimits = JWKSCache.Limits()
+        keyLimits.refreshTimeout = providerTimeout
         let operations = AccountOperations(
             store: store,
             project: cache,
@@ -137,9 +141,13 @@ package struct TestService: Sendable {
             providers: ProviderRegistry(
                 keys: JWKSCache(
                     http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true)),
+                    limits: keyLimits,
                     logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 ),
-                network: ProviderNetwork(http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))),
+                network: ProviderNetwork(
+                    http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true)),
+                    timeout: providerTimeout
+                ),
                 fakes: FakeProvider()
             ),
             sealer: sealer,

@@ -72,7 +72,8 @@ import Testing
                 try await browser.press("Sign in")
             }
             try await browser.wait(until: "events.length === 2")
-            #expect(try await browser.windows() == [window], "the popup closes itself")
+            // The popup closes itself, once the app has what it brought.
+            try await browser.wait(forWindows: [window])
 
             let event = try await browser.value("events[1]")
             #expect(event["type"] == "signInViaPopup" && event["eventId"] == "event-1" && event["error"] == .null)

@@ -3,7 +3,7 @@ import Testing
 @testable import Postgres
 
 /// The connection that blocks its thread.
-@Suite(.timeLimit(.minutes(3))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(20))) struct ConnectionTests {
     private func withConnection<Output: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws -> Output
     ) async throws -> Output {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite(.timeLimit(.minutes(3))) struct MetricsTests {
+@Suite(.timeLimit(.minutes(20))) struct MetricsTests {
     @Test func `calls are measured by their names, and what has none together`() async throws {
         let recorded = TestMetrics()
         var configuration = try await TestCluster.shared.get().makeDatabase()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite(.timeLimit(.minutes(3))) struct SQLTests {
+@Suite(.timeLimit(.minutes(20))) struct SQLTests {
     @Test func `an interpolated value becomes a parameter`() {
         let statement: SQL = "SELECT id FROM users WHERE email = \("a'b") AND age > \(Int64(7))"
         #expect(statement.text == "SELECT id FROM users WHERE email = $1 AND age > $2")

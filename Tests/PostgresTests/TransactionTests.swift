@@ -3,7 +3,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite(.timeLimit(.minutes(3))) struct TransactionTests {
+@Suite(.timeLimit(.minutes(20))) struct TransactionTests {
     @Test func `a transaction commits what its body did`() async throws {
         try await withClient { client, configuration in
             try await execute("CREATE TABLE t (x int8)", on: configuration)

@@ -3,7 +3,7 @@ import Testing
 @testable import Postgres
 
 /// The mode for connection poolers that know neither prepared statements nor startup options.
-@Suite(.timeLimit(.minutes(3))) struct UnnamedModeTests {
+@Suite(.timeLimit(.minutes(20))) struct UnnamedModeTests {
     private func withUnnamedClient(
         _ adjustment: Adjustment = .none,
         _ body: @escaping @Sendable (PostgresClient, PostgresConfiguration) async throws -> Void

@@ -3,7 +3,7 @@ import Testing
 @testable import Postgres
 
 /// Values go out as parameters and come back as columns, both in binary.
-@Suite(.timeLimit(.minutes(3))) struct ValueTests {
+@Suite(.timeLimit(.minutes(20))) struct ValueTests {
     private func roundTrip<Value: PostgresValue & Equatable>(_ values: [Value]) async throws {
         let configuration = try TestCluster.shared.get().configuration()
         try await PostgresConnection.withConnection(configuration) { connection in

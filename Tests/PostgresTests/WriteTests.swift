@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite(.timeLimit(.minutes(3))) struct WriteTests {
+@Suite(.timeLimit(.minutes(20))) struct WriteTests {
     private let schema = """
         CREATE TABLE users (id int8 PRIMARY KEY, version int8 NOT NULL, name text UNIQUE);
         CREATE TABLE children (user_id int8 REFERENCES users, deferred int8 UNIQUE DEFERRABLE INITIALLY DEFERRED);

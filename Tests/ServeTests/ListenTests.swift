@@ -101,11 +101,11 @@ import Testing
     {
         try await TestDatabase.with { database in
             try await database.makeProject()
-            try await ServeProcess.run(database: database.url) { server in
+            try await ServeProcess.run(database: database.url, ["CONCORD_LIMITS_DRAIN_TIMEOUT": "5m"]) { server in
                 // Another program holds the tables for as long as the test wants.
                 let holder = Task {
                     try await database.execute(
-                        "BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(2); COMMIT"
+                        "BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3600); COMMIT"
                     )
                 }
                 // Of this database: the server has others, with tests of their own.
@@ -123,8 +123,16 @@ import Testing
                     """
                 while try await database.count(waits) == 0 { try await Task.sleep(for: .milliseconds(20)) }
                 #expect(kill(server.processID, SIGTERM) == 0)
+                let letGo: [Bool?] = try await database.rows(
+                    """
+                    SELECT pg_cancel_backend(pid) FROM pg_locks JOIN pg_database d ON d.oid = database
+                    WHERE datname = current_database() AND relation = 'sessions'::regclass
+                        AND mode = 'AccessExclusiveLock' AND granted
+                    """
+                )
+                #expect(letGo == [true])
                 #expect(try await answer.status == 200)
-                try await holder.value
+                _ = await holder.result
                 await #expect(throws: (any Error).self) { try await server.send(.GET, "/healthz", key: nil) }
                 #expect(try await database.rowCounts()["sessions"] == 1)
             }

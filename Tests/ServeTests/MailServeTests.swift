@@ -13,7 +13,7 @@ import Testing
             "CONCORD_MAIL_HOST": "127.0.0.1", "CONCORD_MAIL_PORT": "\(port)", "CONCORD_MAIL_SECURITY": "none",
             "CONCORD_MAIL_FROM": "Example <no-reply@example.com>",
             // A test machine may be slow and shared; what a test waits for is never one of these.
-            "CONCORD_MAIL_TIMEOUT": "60s",
+            "CONCORD_MAIL_TIMEOUT": "300s",
         ].merging(more) { $1 }
     }
 

@@ -148,9 +148,13 @@ struct ProvidersCommandTests {
         let result = try await Subprocess.run(
             .path(FilePath("\(try ProgramFolder.path)/concord")),
             arguments: Arguments(["providers"] + arguments),
-            environment: .custom([
-                "CONCORD_DATABASE_URL": database.url, "CONCORD_KEYS_ENCRYPTION": ServeProcess.keyEncryptionKey,
-            ]),
+            environment: .custom(
+                Dictionary(
+                    uniqueKeysWithValues: [
+                        "CONCORD_DATABASE_URL": database.url, "CONCORD_KEYS_ENCRYPTION": ServeProcess.keyEncryptionKey,
+                    ].merging(ServeProcess.patience) { $1 }.map { (Environment.Key(stringLiteral: $0.key), $0.value) }
+                )
+            ),
             input: .none,
             output: .string(limit: 1 << 16),
             error: .string(limit: 1 << 16)

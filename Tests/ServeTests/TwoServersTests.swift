@@ -184,7 +184,7 @@ import Testing
 
     @Test func `a conflict is asked about five times, proven, declined and settled once`() async throws {
         try await TwoServers.with { servers in
-            let ada = try await servers.signUp(Self.email)
+            _ = try await servers.signUp(Self.email)
             func handle(of subject: String) async throws -> String {
                 try await servers.second
                     .signInWithIdp(servers.credential(.one, subject: subject, email: Self.email))
@@ -232,7 +232,10 @@ import Testing
             let proof = try await servers.second.send(
                 .POST,
                 "/concord/v1/conflict/proof",
-                ["kind": "session", "idToken": .string(try ada.text("idToken"))],
+                [
+                    "kind": "session",
+                    "idToken": .string(try await servers.first.signIn(Self.email).success().text("idToken")),
+                ],
                 key: nil,
                 authorization: "Bearer " + settled
             )

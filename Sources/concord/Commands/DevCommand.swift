@@ -129,12 +129,23 @@ extension TokensConfiguration.SigningAlgorithm: ExpressibleByArgument {}
 
 /// Starts the private cluster, or takes the database that was named.
 private func prepareDatabase(_ cluster: PostgresCluster?, url: String?) async throws -> PostgresConfiguration {
-    if let url { return try PostgresConfiguration(connectionString: url) }
+    var configuration = try PostgresConfiguration(connectionString: try await databaseURL(cluster, url: url))
+    // Whoever tries something out on a busy machine would rather wait than be told to come back.
+    configuration.queueWait = .seconds(30)
+    configuration.readStatementTimeout = .seconds(30)
+    configuration.writeStatementTimeout = .seconds(30)
+    configuration.lockTimeout = .seconds(30)
+    configuration.connectTimeout = .seconds(30)
+    return configuration
+}
+
+private func databaseURL(_ cluster: PostgresCluster?, url: String?) async throws -> String {
+    if let url { return url }
     guard let cluster else { throw StartupFailure("neither a database nor a cluster to make one in", .bug) }
     let connection = try await cluster.start()
     if let notice = connection.notice { complain(notice) }
     _ = try await cluster.createDatabase("concord")
-    return try PostgresConfiguration(connectionString: connection.url(database: "concord"))
+    return connection.url(database: "concord")
 }
 
 /// Brings the schema to the newest version.

@@ -10,7 +10,7 @@ extension DatabaseConfiguration {
     static let entries: [ConfigurationEntry] = [
         urlKey.entry, readConnectionsKey.entry, writeConnectionsKey.entry, leasedConnectionsKey.entry,
         queueLengthMaxKey.entry, queueWaitTimeoutKey.entry, readStatementTimeoutKey.entry,
-        writeStatementTimeoutKey.entry, connectTimeoutKey.entry, statementModeKey.entry,
+        writeStatementTimeoutKey.entry, lockTimeoutKey.entry, connectTimeoutKey.entry, statementModeKey.entry,
     ]
 
     /// Whether statements are prepared under a name.
@@ -67,6 +67,12 @@ extension DatabaseConfiguration {
         default: .seconds(5),
         "How long a statement of a write may run"
     )
+    private static let lockTimeoutKey = ConfigurationKey(
+        "database.lock_timeout",
+        .duration(milliseconds: 100...300_000),
+        default: .seconds(2),
+        "How long a write may wait for what another holds"
+    )
     private static let connectTimeoutKey = ConfigurationKey(
         "database.connect_timeout",
         .duration(milliseconds: 1000...60_000),
@@ -98,6 +104,7 @@ extension DatabaseConfiguration {
         let queueWaitTimeout = reader.value(queueWaitTimeoutKey)
         let readStatementTimeout = reader.value(readStatementTimeoutKey)
         let writeStatementTimeout = reader.value(writeStatementTimeoutKey)
+        let lockTimeout = reader.value(lockTimeoutKey)
         let connectTimeout = reader.value(connectTimeoutKey)
         let statementMode = reader.value(statementModeKey)
         guard var postgres = url else { return nil }
@@ -108,6 +115,7 @@ extension DatabaseConfiguration {
         postgres.queueWait = queueWaitTimeout
         postgres.readStatementTimeout = readStatementTimeout
         postgres.writeStatementTimeout = writeStatementTimeout
+        postgres.lockTimeout = lockTimeout
         postgres.connectTimeout = connectTimeout
         switch statementMode {
         case .named: postgres.statementMode = .named

@@ -19,7 +19,7 @@ struct SimulatedScene: Sendable {
     /// Runs `body` beside a provider that is what `provider` is, changed by `change`.
     static func run(
         _ provider: ProviderID,
-        timeout: Duration = .seconds(60),
+        timeout: Duration = .seconds(300),
         _ change: @Sendable (inout OIDCSimulator.Character) -> Void = { _ in },
         _ body: (inout SimulatedScene) async throws -> Void
     ) async throws {

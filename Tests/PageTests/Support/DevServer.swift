@@ -130,7 +130,7 @@ enum HTTP {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(string: body.text))
         }
-        let response = try await client.execute(request, timeout: .minutes(2))
+        let response = try await client.execute(request, timeout: .minutes(10))
         let bytes = Array(try await response.body.collect(upTo: 32 << 20).readableBytesView)
         return (Int(response.status.code), response.headers, (try? JSONValue(parsing: bytes)) ?? .null)
     }
@@ -139,6 +139,8 @@ enum HTTP {
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.httpVersion = .http1Only
+        // Sooner than the server closes what nobody uses.
+        configuration.connectionPool.idleTimeout = .seconds(5)
         return HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)
     }()
 }

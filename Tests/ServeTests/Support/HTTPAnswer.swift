@@ -49,7 +49,7 @@ extension ServeProcess {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(string: body.text))
         }
-        let response = try await httpClient.execute(request, timeout: .minutes(2))
+        let response = try await httpClient.execute(request, timeout: .minutes(10))
         let bytes = Array(try await response.body.collect(upTo: 1 << 20).readableBytesView)
         return HTTPAnswer(
             status: Int(response.status.code),
@@ -64,6 +64,8 @@ extension ServeProcess {
 private let httpClient: HTTPClient = {
     var configuration = HTTPClient.Configuration()
     configuration.httpVersion = .http1Only
+    // Sooner than the server closes what nobody uses.
+    configuration.connectionPool.idleTimeout = .seconds(5)
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 128
     configuration.connectionPool.retryConnectionEstablishment = false
     return HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)

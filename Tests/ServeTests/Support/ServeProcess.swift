@@ -1,8 +1,6 @@
 import AccountTestSupport
 import Glibc
 import JSON
-import NIOCore
-import NIOPosix
 import Subprocess
 import SystemPackage
 import Testing
@@ -15,6 +13,14 @@ struct ServeProcess: Sendable {
 
     static let keyEncryptionKey = "1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
     static let keyEncryptionKeyBytes = Array("0123456789abcdef0123456789abcdef".utf8)
+
+    /// A test machine may be slow and shared; what a test waits for is never one of these.
+    static let patience = [
+        "CONCORD_DATABASE_QUEUE_WAIT_TIMEOUT": "60s", "CONCORD_DATABASE_READ_STATEMENT_TIMEOUT": "2m",
+        "CONCORD_DATABASE_WRITE_STATEMENT_TIMEOUT": "2m", "CONCORD_DATABASE_LOCK_TIMEOUT": "2m",
+        "CONCORD_DATABASE_CONNECT_TIMEOUT": "60s", "CONCORD_LIMITS_REQUEST_TIMEOUT": "5m",
+        "CONCORD_LIMITS_PROVIDER_CALL_TIMEOUT": "60s",
+    ]
 
     /// Starts the program, runs `body` once it has said that it is ready, and ends it by SIGTERM.
     ///
@@ -45,7 +51,7 @@ struct ServeProcess: Sendable {
             "CONCORD_LOG_FORMAT": "json",
         ]
         let environment = Dictionary(
-            uniqueKeysWithValues: defaults.merging(settings) { $1 }
+            uniqueKeysWithValues: defaults.merging(patience) { $1 }.merging(settings) { $1 }
                 .map { (Environment.Key(stringLiteral: $0.key), $0.value) }
         )
         let log = ProcessLog()
@@ -93,19 +99,6 @@ struct ServeProcess: Sendable {
             case .failure(let error): throw error
             }
         }
-    }
-}
-
-/// A port that nobody listens at, and that the system gives to nobody who leaves the choice to it, as other tests do.
-func freePort() async throws -> Int {
-    while true {
-        let port = Int.random(in: 20_000..<32_000)
-        guard
-            let channel = try? await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .bind(host: "127.0.0.1", port: port).get()
-        else { continue }
-        try await channel.close()
-        return port
     }
 }
 
