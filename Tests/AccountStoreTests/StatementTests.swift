@@ -102,7 +102,7 @@ private let statements: [Statement] = {
         expiresAt: origin
     )
     let perNumber = CountedLimit(
-        MessageLimit(.number, windowSeconds: 3600, countMax: 5),
+        MessageLimit(.recipient, windowSeconds: 3600, countMax: 5),
         digest: Array(repeating: 10, count: 32)
     )
     let flow = ProviderFlowRecord(

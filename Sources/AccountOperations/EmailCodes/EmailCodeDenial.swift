@@ -12,6 +12,10 @@ package enum EmailCodeDenial: Sendable, Hashable {
     // The request.
     case missingEmail
     case missingCode
+    /// The mailbox, or whoever calls, has had as many mails as there are. `forReset`: clients know another name for it.
+    case tooManyMails(forReset: Bool)
+    /// The project has.
+    case quotaExceeded
 
     // The code. An unknown, used or void one is `Refusal.invalidEmailCode`.
     case expired

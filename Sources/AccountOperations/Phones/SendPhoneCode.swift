@@ -1,6 +1,5 @@
 package import AccountLinking
 import AccountStore
-import Crypto
 import Postgres
 
 /// A request for a code to sign in or to link with (`accounts:sendVerificationCode`).
@@ -125,7 +124,11 @@ extension AccountOperations {
         let code = effects.newDigits(PhoneVerificationRecord.codeDigits)
         verification.sealedCode = try sealer.seal(Array(code.utf8), context: verification.codeContext)
         let message = try message(carrying: code, verification, session, locale: order.locale)
-        let limits = limits(of: order)
+        let limits = project.settings.messageLimits.counted(
+            .sms,
+            to: order.number.rawValue,
+            from: order.clientAddress
+        )
         return try await decideAndApply { [verification] in
             let facts = try await store.phoneFacts(
                 of: order.number,
@@ -190,21 +193,5 @@ extension AccountOperations {
             expiresAt: verification.expiresAt,
             sealer: sealer
         )
-    }
-
-    /// What a message counts against, always in the same order, so that two writers never wait for each other in a circle.
-    private func limits(of order: PhoneCodeOrder) -> [CountedLimit] {
-        project.settings.messageLimits.compactMap { limit in
-            let key: String
-            switch limit.scope {
-            case .number: key = order.number.rawValue
-            case .address:
-                guard let address = order.clientAddress else { return nil }
-                key = address
-            case .project: key = ""
-            }
-            let text = "\(limit.scope.rawValue) \(limit.windowSeconds) \(key)"
-            return CountedLimit(limit, digest: Array(SHA256.hash(data: Array(text.utf8))))
-        }
     }
 }

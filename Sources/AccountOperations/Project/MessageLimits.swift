@@ -1,17 +1,51 @@
 import AccountLinking
+import AccountStore
+import Crypto
 import JSON
 
 /// The limits on messages, by their names in the project's configuration: those that production publishes (`spec/05` B7),
 /// and for a number what a person needs.
 enum MessageLimits {
     static let all: [(name: String, limit: MessageLimit)] = [
-        ("perNumberPerHour", MessageLimit(.number, windowSeconds: 3600, countMax: 5)),
-        ("perNumberPerDay", MessageLimit(.number, windowSeconds: 86_400, countMax: 15)),
+        ("perNumberPerHour", MessageLimit(.recipient, windowSeconds: 3600, countMax: 5)),
+        ("perNumberPerDay", MessageLimit(.recipient, windowSeconds: 86_400, countMax: 15)),
         ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 50)),
         ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 150)),
         ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 1000)),
         ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
     ]
+
+    /// Those on mails that somebody asks for. What bounds the mails to one address also bounds the guesses at the short codes
+    /// in them: five at each.
+    static let ofMails: [(name: String, limit: MessageLimit)] = [
+        ("perMailboxPerHour", MessageLimit(.recipient, windowSeconds: 3600, countMax: 5)),
+        ("perMailboxPerDay", MessageLimit(.recipient, windowSeconds: 86_400, countMax: 20)),
+        ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 50)),
+        ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 150)),
+        ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 1000)),
+        ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
+    ]
+}
+
+extension [MessageLimit] {
+    /// What a message of `kind` counts against, always in the same order, so that two writers never wait for each other in a
+    /// circle.
+    ///
+    /// `clientAddress`: who asked for it, as far as it is known.
+    func counted(_ kind: OutboxMessage.Kind, to recipient: String, from clientAddress: String?) -> [CountedLimit] {
+        compactMap { limit -> CountedLimit? in
+            let key: String
+            switch limit.scope {
+            case .recipient: key = recipient
+            case .address:
+                guard let clientAddress else { return nil }
+                key = clientAddress
+            case .project: key = ""
+            }
+            let text = "\(kind.rawValue) \(limit.scope.rawValue) \(limit.windowSeconds) \(key)"
+            return CountedLimit(limit, digest: [UInt8](SHA256.hash(data: [UInt8](text.utf8))))
+        }
+    }
 }
 
 /// Where a project sends messages (`smsRegionConfig`).

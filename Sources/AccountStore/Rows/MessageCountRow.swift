@@ -1,5 +1,5 @@
 package import AccountLinking
-import Postgres
+package import Postgres
 
 /// A limit, and what exactly is counted against it.
 package struct CountedLimit: Sendable, Hashable {
@@ -49,5 +49,23 @@ enum MessageCountRow {
             ORDER BY ends_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
+    }
+}
+
+extension [CountedLimit] {
+    /// Those with one of `digests`.
+    func limits(named digests: [[UInt8]]) -> [MessageLimit] {
+        filter { digests.contains($0.digest) }.map(\.limit)
+    }
+}
+
+extension AccountStore {
+    /// Those of `limits` that are reached at `now`. One round trip.
+    package func reached(
+        _ limits: [CountedLimit],
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> [MessageLimit] {
+        limits.limits(named: try await client.read(MessageCountRow.reached(limits, tenant: tenant, at: now)))
     }
 }

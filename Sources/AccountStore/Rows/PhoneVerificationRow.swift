@@ -184,8 +184,7 @@ extension AccountStore {
             PhoneVerificationRow.current(purpose, of: number, tenant: tenant),
             MessageCountRow.reached(limits, tenant: tenant, at: now)
         )
-        let digests = Set(reached)
-        return (current.first?.record, limits.filter { digests.contains($0.digest) }.map(\.limit))
+        return (current.first?.record, limits.limits(named: reached))
     }
 
     /// Stores a verification with the message that carries its code, and counts it, in one transaction.
