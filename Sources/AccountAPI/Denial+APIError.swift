@@ -158,6 +158,7 @@ extension EmailCodeDenial {
         case .quotaExceeded: .code(.quotaExceeded)
         case .expired: .code(.expiredOobCode)
         case .wrongAddress: .code(.invalidEmail, "The email provided does not match the sign-in email address.")
+        case .wrongCode: .code(.invalidCode)
         case .tooManyAttempts: .code(.tooManyAttemptsTryLater)
         }
     }

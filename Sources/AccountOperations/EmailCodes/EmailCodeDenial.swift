@@ -21,6 +21,8 @@ package enum EmailCodeDenial: Sendable, Hashable {
     case expired
     /// Right code, wrong address. Counted.
     case wrongAddress
-    /// Too many wrong addresses: the code is dead, a new one may be asked for.
+    /// No short code of the newest mail, or there is no mail. Counted.
+    case wrongCode
+    /// Too many wrong addresses, or too many wrong short codes: it is dead, a new one may be asked for.
     case tooManyAttempts
 }

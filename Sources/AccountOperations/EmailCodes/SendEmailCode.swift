@@ -165,6 +165,16 @@ extension AccountOperations {
         )
         var mail = mail(carrying: code, record, settings: request.settings, locale: request.locale)
         mail.displayName = plan.displayName
+        let digits = ShortCode.new(effects)
+        mail.shortCode = digits
+        var shortCode = ShortCodeRecord(
+            tenant: request.tenant,
+            kind: plan.kind,
+            mailbox: plan.newEmail ?? plan.email,
+            linkHash: record.hash,
+            expiresAt: record.expiresAt
+        )
+        shortCode.sealedCode = try sealer.seal(Array(digits.utf8), context: shortCode.codeContext)
         let link = mail.link ?? ""
         // The newcomer gets nothing, and the owner hears of it (`spec/09` 15). A stranger's address hears nothing.
         let tellsOwner = plan.isWithheld && plan.kind == .verifyAndChangeEmail
@@ -193,10 +203,10 @@ extension AccountOperations {
             ? []
             : project.settings.mailLimits.counted(
                 .mail,
-                to: (plan.newEmail ?? plan.email).canonical,
+                to: shortCode.mailbox.canonical,
                 from: request.clientAddress
             )
-        return try await decideAndApply { [record] in
+        return try await decideAndApply { [shortCode] in
             if let reached = try await store.reached(limits, tenant: request.tenant, at: now).first {
                 let isForReset = plan.kind == .passwordReset
                 return .denied(
@@ -206,6 +216,7 @@ extension AccountOperations {
             let applied = try await store.issue(
                 record,
                 message: request.returnsLink ? nil : message,
+                shortCode: request.returnsLink ? nil : shortCode,
                 counting: limits
             )
             return applied == .applied ? .success(sent) : nil

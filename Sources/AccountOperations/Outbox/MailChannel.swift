@@ -86,7 +86,7 @@ extension Mail {
         text["LINK"] = link
         text["DISPLAY_NAME"] = displayName.flatMap(shownName)
         // The codes of links are for links.
-        if template == .conflictProof { text["CODE"] = code }
+        text["CODE"] = template == .conflictProof ? code : shortCode
         if let asking {
             text["PROVIDER"] = methodName(asking.provider, in: language)
             text["ASKING_NAME"] = asking.name.flatMap(shownName)
