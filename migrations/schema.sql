@@ -321,6 +321,22 @@ CREATE TABLE public.sessions (
     CONSTRAINT sessions_session_id_check CHECK ((length(session_id) = 16))
 );
 
+CREATE TABLE public.short_codes (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    email_key text NOT NULL COLLATE pg_catalog."C",
+    code_hash bytea,
+    sealed_code bytea,
+    attempts integer DEFAULT 0 NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT short_codes_attempts_check CHECK (((attempts >= 0) AND (attempts <= 5))),
+    CONSTRAINT short_codes_check CHECK (((code_hash IS NULL) = (sealed_code IS NULL))),
+    CONSTRAINT short_codes_code_hash_check CHECK ((length(code_hash) = 32)),
+    CONSTRAINT short_codes_email_key_check CHECK (((length(email_key) >= 3) AND (length(email_key) <= 255))),
+    CONSTRAINT short_codes_kind_check CHECK ((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text, 'VERIFY_EMAIL'::text, 'VERIFY_AND_CHANGE_EMAIL'::text]))),
+    CONSTRAINT short_codes_sealed_code_check CHECK ((length(sealed_code) <= 512))
+);
+
 CREATE TABLE public.sign_in_methods (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -499,6 +515,9 @@ ALTER TABLE ONLY public.service_accounts
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, user_id, session_id);
 
+ALTER TABLE ONLY public.short_codes
+    ADD CONSTRAINT short_codes_pkey PRIMARY KEY (tenant_id, kind, email_key);
+
 ALTER TABLE ONLY public.sign_in_methods
     ADD CONSTRAINT sign_in_methods_pkey PRIMARY KEY (tenant_id, user_id, method);
 
@@ -564,6 +583,8 @@ CREATE INDEX proof_mails_by_end ON public.proof_mails USING btree (free_at);
 CREATE INDEX provider_flows_by_expiry ON public.provider_flows USING btree (expires_at);
 
 CREATE INDEX quarantined_methods_by_expiry ON public.quarantined_methods USING btree (expires_at);
+
+CREATE INDEX short_codes_by_expiry ON public.short_codes USING btree (expires_at);
 
 CREATE INDEX users_by_initial_email ON public.users USING btree (tenant_id, lower((initial_email COLLATE "C"))) WHERE (initial_email IS NOT NULL);
 

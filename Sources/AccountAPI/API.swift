@@ -109,6 +109,7 @@ package struct API: Sendable {
             .completeConflictProof,
             .resolveConflict,
             .declineConflict,
+            .exchangeShortCode,
             .decision,
             .decisions,
             .policy,

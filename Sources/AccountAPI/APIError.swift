@@ -88,6 +88,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case phoneNumberExists = "PHONE_NUMBER_EXISTS"
     case projectNotFound = "PROJECT_NOT_FOUND"
     case quotaExceeded = "QUOTA_EXCEEDED"
+    case resetPasswordExceedLimit = "RESET_PASSWORD_EXCEED_LIMIT"
     case sessionExpired = "SESSION_EXPIRED"
     case tenantIDMismatch = "TENANT_ID_MISMATCH"
     case tenantNotFound = "TENANT_NOT_FOUND"
@@ -152,7 +153,7 @@ struct APIError: Error, Sendable {
     }
 
     /// Whether somebody tried too often.
-    var isThrottled: Bool { code == .tooManyAttemptsTryLater }
+    var isThrottled: Bool { code == .tooManyAttemptsTryLater || code == .resetPasswordExceedLimit }
 
     static func malformedJSON(_ explanation: String) -> APIError {
         APIError(

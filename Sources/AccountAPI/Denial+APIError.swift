@@ -153,8 +153,12 @@ extension EmailCodeDenial {
         case .invalidHostingLinkDomain: .code(.invalidHostingLinkDomain)
         case .missingEmail: .code(.missingEmail)
         case .missingCode: .code(.missingOobCode)
+        case .tooManyMails(let isForReset):
+            .code(isForReset ? .resetPasswordExceedLimit : .tooManyAttemptsTryLater)
+        case .quotaExceeded: .code(.quotaExceeded)
         case .expired: .code(.expiredOobCode)
         case .wrongAddress: .code(.invalidEmail, "The email provided does not match the sign-in email address.")
+        case .wrongCode: .code(.invalidCode)
         case .tooManyAttempts: .code(.tooManyAttemptsTryLater)
         }
     }

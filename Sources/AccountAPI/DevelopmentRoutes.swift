@@ -9,6 +9,8 @@ package struct DevelopmentRoutes: Sendable {
         .verificationCodesOfTenant,
         .conflictProofs,
         .notices,
+        .inboxMessages,
+        .inboxMail,
         .emulatorAction,
         .emulator,
         .emulatorConfig,

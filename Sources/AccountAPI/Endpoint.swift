@@ -52,6 +52,9 @@ struct Endpoint: Sendable {
         if let version = answer.version { response.headers.add(name: "ETag", value: "\"\(version)\"") }
         if let decision = answer.decision { response.headers.add(name: "Concord-Decision", value: decision.text) }
         if let location = answer.location { response.headers.add(name: "Location", value: location) }
+        if let policy = answer.contentSecurityPolicy {
+            response.headers.add(name: "Content-Security-Policy", value: policy)
+        }
         let caching = answer.maxAgeSeconds.map { "public, max-age=\($0)" } ?? "no-store"
         response.headers.add(name: "Cache-Control", value: caching)
         return response

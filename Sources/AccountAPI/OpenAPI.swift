@@ -126,6 +126,47 @@ enum OpenAPI {
                 }
               }
             },
+            "/concord/v1/shortCode:exchange": {
+              "post": {
+                "operationId": "exchangeShortCode",
+                "summary": "Takes the short code of a mail for a code that does what the link in it does.",
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": {
+                        "type": "object",
+                        "required": ["requestType", "email", "code"],
+                        "properties": {
+                          "requestType": {"$ref": "#/components/schemas/MailKind"},
+                          "email": {"type": "string", "description": "Where the mail went."},
+                          "code": {"type": "string", "description": "Eight digits; spaces and hyphens do not count."}
+                        }
+                      }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {
+                    "description": "Exchanged: the mailed link and code are worth nothing any more.",
+                    "content": {
+                      "application/json": {
+                        "schema": {
+                          "type": "object",
+                          "required": ["requestType", "oobCode", "oobLink"],
+                          "properties": {
+                            "requestType": {"$ref": "#/components/schemas/MailKind"},
+                            "oobCode": {"type": "string", "description": "For the compatible API, once."},
+                            "oobLink": {"type": "string", "description": "The page that uses it."}
+                          }
+                        }
+                      }
+                    }
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
             "/concord/v1/conflict:decline": {
               "post": {
                 "operationId": "declineConflict",
@@ -563,6 +604,10 @@ enum OpenAPI {
               }
             },
             "schemas": {
+              "MailKind": {
+                "type": "string",
+                "enum": ["PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL"]
+              },
               "Webhooks": {
                 "type": "object",
                 "required": ["webhooks"],

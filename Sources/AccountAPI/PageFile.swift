@@ -20,6 +20,8 @@ struct PageFile: Sendable {
         case popup
         /// Shown within an app's page, by a library of Google's.
         case frame
+        /// Shows mails in a frame of its own.
+        case inbox
         /// Opened by an app, with a challenge that is somebody else's; `nil` where there is none to show.
         case challenge(AppChallenge?)
     }
@@ -44,7 +46,7 @@ struct PageFile: Sendable {
             "ETag": entityTag,
         ]
         switch kind {
-        case .page: headers.add(name: "Cross-Origin-Opener-Policy", value: "same-origin")
+        case .page, .inbox: headers.add(name: "Cross-Origin-Opener-Policy", value: "same-origin")
         // With it the window would not know who opened it.
         case .popup, .frame, .challenge: break
         }
@@ -55,8 +57,13 @@ struct PageFile: Sendable {
     static let all =
         conflict + action + ["/__/auth", "/emulator/auth"].flatMap(handler)
 
-    /// What only development has: the page of providers that are made up.
+    /// What only development has: the page of providers that are made up, and the mails and messages that nobody sends.
     static let development = [
+        PageFile("/inbox", "text/html; charset=utf-8", PackageResources.inbox_html, .inbox),
+        PageFile("/inbox/icon.svg", "image/svg+xml", PackageResources.icon_svg, .inbox),
+        PageFile("/inbox/page.css", "text/css; charset=utf-8", PackageResources.page_css, .inbox),
+        PageFile("/inbox/inbox.css", "text/css; charset=utf-8", PackageResources.inbox_css, .inbox),
+        PageFile("/inbox/inbox.js", "text/javascript; charset=utf-8", PackageResources.inbox_js, .inbox),
         PageFile(FakeProvider.pagePath, "text/html; charset=utf-8", PackageResources.provider_html, .popup),
         PageFile("/emulator/auth/provider.js", "text/javascript; charset=utf-8", PackageResources.provider_js, .popup),
     ]
@@ -126,7 +133,7 @@ struct PageFile: Sendable {
         }
         let scripts =
             switch kind {
-            case .page, .popup, .challenge: "script-src 'self'"
+            case .page, .popup, .inbox, .challenge: "script-src 'self'"
             case .frame: "script-src 'self' https://apis.google.com"
             }
         let common = [
@@ -136,6 +143,7 @@ struct PageFile: Sendable {
         let alone: [String] =
             switch kind {
             case .page, .popup, .challenge: ["frame-ancestors 'none'", "require-trusted-types-for 'script'"]
+            case .inbox: ["frame-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"]
             case .frame: []
             }
         return (common + alone).joined(separator: "; ")

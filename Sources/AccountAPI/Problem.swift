@@ -159,7 +159,7 @@ extension Outcome {
         case .denied(.webhook(let denial)): throw denial.problem
         case .denied(.versionMismatch): throw Problem(.versionMismatch)
         case .denied(.refusal(.methodNotQuarantined)): throw Problem(.noSuchRoute, "No such method is suspended.")
-        case .denied(.refusal(.invalidPassword)): throw Problem(.wrongProof)
+        case .denied(.refusal(.invalidPassword)), .denied(.emailCode(.wrongCode)): throw Problem(.wrongProof)
         case .denied(let denial): throw Problem(denial.apiError)
         }
     }

@@ -188,6 +188,8 @@ struct APIResponse: Sendable {
     var location: String?
     /// Seconds a public answer may be cached; `nil` forbids caching.
     var maxAgeSeconds: Int?
+    /// What a page in the answer may do.
+    var contentSecurityPolicy: String?
 
     init(json body: [UInt8], maxAgeSeconds: Int? = nil) {
         self.body = body

@@ -2,18 +2,19 @@ extension AccountStore {
     /// What calls of the database are measured by: for a read the first table it names, for a write or transaction its own
     /// name. A call that is missing here counts as `PostgresMetrics.otherCall`.
     package static let callNames = [
-        "account-delete", "account-write", "activity", "code-attempt", "code-issue", "code-use", "conflict-change",
-        "conflict-count", "conflict-open", "delete-all-users", "event", "outbox-claim",
-        "outbox-enqueue", "outbox-finish", "outbox-release", "outbox-retry", "password-attempt", "phone-attempt",
-        "phone-issue", "phone-use",
-        "project-create", "project-settings", "provider-config-add", "provider-config-change", "provider-config-remove",
+        "account-delete", "account-write", "activity", "code-attempt", "code-exchange", "code-issue", "code-use",
+        "conflict-change", "conflict-count", "conflict-open", "delete-all-users", "event", "outbox-claim",
+        "outbox-enqueue", "outbox-finish", "outbox-release", "outbox-retry", "password-attempt", "phone-attempt", "phone-issue",
+        "phone-use", "project-create", "project-settings", "provider-config-add", "provider-config-change",
+        "provider-config-remove",
         "provider-configs-change", "provider-disable", "provider-flow", "purge", "purge-sessions",
         "read-account_events", "read-api_keys", "read-conflicts", "read-identifiers", "read-kept_answers",
         "read-linked_providers", "read-message_counts", "read-one_time_codes", "read-outbox", "read-password_attempts",
         "read-password_credentials", "read-phone_verifications", "read-project_config", "read-project_config_versions",
         "read-proof_mails", "read-provider_configs", "read-quarantined_methods", "read-service_accounts",
-        "read-sessions", "read-sign_in_methods", "read-signing_keys", "read-users", "read-webhook_endpoints",
-        "read-webhook_messages", "service-account-add", "service-account-remove", "signing-key-add", "webhook-claim",
+        "read-sessions", "read-short_codes", "read-sign_in_methods", "read-signing_keys", "read-users",
+        "read-webhook_endpoints", "read-webhook_messages", "service-account-add", "service-account-remove",
+        "signing-key-add", "webhook-claim",
         "webhook-endpoint", "webhook-finish",
     ]
 }

@@ -7,6 +7,8 @@ extension AccountStore {
         /// Past their lifetime, in whatever state.
         case conflicts
         case codes
+        /// Short codes beside them, and guesses at some that there are not.
+        case shortCodes
         /// Codes sent to numbers, in whatever state.
         case phoneVerifications
         /// Counts of messages whose window is over.
@@ -36,6 +38,7 @@ extension AccountStore {
             switch self {
             case .conflicts: ConflictRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .codes: EmailCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .shortCodes: ShortCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .phoneVerifications: PhoneVerificationRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .messageCounts: MessageCountRow.deleteOver(before: cutoff, rowsMax: rowsMax)
             case .messages: OutboxRow.deleteExpired(before: cutoff, rowsMax: rowsMax)

@@ -206,12 +206,12 @@ struct EmailCodeRaceTests {
                 )
             }
             let (used, void, locked, gone, fresh) = (code(1), code(2), code(3), code(4), code(5))
-            try await store.issue(void, message: nil)
+            _ = try await store.issue(void, message: nil)
             try await api.service.change(
                 "ada@example.com",
                 companions: [.voidEmailCodes(of: id, tenant: .project, includingRecovery: true, at: now)]
             ) { _ in }
-            for record in [used, locked, fresh] { try await store.issue(record, message: nil) }
+            for record in [used, locked, fresh] { _ = try await store.issue(record, message: nil) }
             let first = PostgresUUID(high: 1, low: 1)
             #expect(try await store.useUp(used, by: first, at: now) == .applied)
             for _ in 1...5 { #expect(try await store.countWrongAddress(locked)) }

@@ -25,6 +25,7 @@ import Testing
                 newEmail: "ada@example.org",
                 displayName: "Ada",
                 code: "12345678",
+                shortCode: "87654321",
                 link: "https://example.com/link",
                 locale: locale,
                 asking: .init(provider: "google.com", name: "Ada L.", from: "192.0.2.7"),
@@ -45,9 +46,11 @@ import Testing
             #expect(message.id == "01234567-89ab-cdef-8123-456789abcdef@example.com")
             #expect(message.text.contains("Ada"))
             switch template {
-            case .code:
+            case .code(let kind):
                 // The code of a link is for the link.
                 #expect(message.text.contains("https://example.com/link") && !message.text.contains("12345678"))
+                #expect(message.text.contains("\n\n87654321\n\n") == kind.hasShortCode)
+                #expect(message.html.contains("<p class=\"code\">87654321</p>") == kind.hasShortCode)
             case .conflictProof:
                 for said in ["Google", "Ada L.", "192.0.2.7", "12345678", "https://example.com/link"] {
                     #expect(message.text.contains(said) && message.html.contains(said))

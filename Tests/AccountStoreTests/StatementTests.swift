@@ -105,6 +105,14 @@ private let statements: [Statement] = {
         MessageLimit(.recipient, windowSeconds: 3600, countMax: 5),
         digest: Array(repeating: 10, count: 32)
     )
+    let shortCode = ShortCodeRecord(
+        tenant: tenant,
+        kind: .passwordReset,
+        mailbox: mailbox,
+        linkHash: [1],
+        sealedCode: [2],
+        expiresAt: later
+    )
     let flow = ProviderFlowRecord(
         tenant: tenant,
         stateDigest: Array(repeating: 1, count: 32),
@@ -472,6 +480,25 @@ private let statements: [Statement] = {
             sql: SessionRow.lookup(user.session().id, of: fixed, tenant: tenant).sql
         ),
         Statement(
+            name: "ShortCodeRow.assertExchanged",
+            sql: ShortCodeRow.assertExchanged(for: [3], tenant: tenant)
+        ),
+        Statement(
+            name: "ShortCodeRow.countGuess",
+            sql: ShortCodeRow.countGuess(shortCode, until: later, at: origin)
+        ),
+        Statement(
+            name: "ShortCodeRow.current",
+            sql: ShortCodeRow.current(.passwordReset, of: mailbox, tenant: tenant).sql
+        ),
+        Statement(
+            name: "ShortCodeRow.deleteExpired",
+            sql: ShortCodeRow.deleteExpired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(name: "ShortCodeRow.exchange", sql: ShortCodeRow.exchange(shortCode, for: [3], at: origin)),
+        Statement(name: "ShortCodeRow.replace", sql: ShortCodeRow.replace(shortCode)),
+        Statement(
             name: "SignInMethodRow.delete",
             sql: SignInMethodRow.delete(.password, of: fixed, tenant: tenant)
         ),
@@ -733,6 +760,9 @@ struct PlanTests {
                 created_at, expires_at)
             SELECT decode(md5(n::text), 'hex'), ARRAY[sha256(n::text::bytea)], 'sign-in', '+1650555' || (1000 + n), 'x',
                 true, now(), now() + interval '10 minutes' FROM generate_series(1, 1000) AS n;
+        INSERT INTO short_codes (kind, email_key, code_hash, sealed_code, expires_at)
+            SELECT 'PASSWORD_RESET', 'user' || n || '@example.com', sha256(n::text::bytea), 'x', now() + interval '1 hour'
+            FROM generate_series(1, 1000) AS n;
         INSERT INTO message_counts (count_digest, messages, ends_at)
             SELECT sha256(n::text::bytea), 1, now() + interval '1 hour' FROM generate_series(1, 1000) AS n;
         INSERT INTO proof_mails (user_id, place, free_at)

@@ -211,6 +211,98 @@ import Testing
         }
     }
 
+    // MARK: Short codes
+
+    /// The short code of the newest mail to `email`, as somebody reads it there.
+    private func shortCode(_ email: String) async throws -> String {
+        let messages = try await Self.server.send(.GET, "/inbox/messages").json["messages"]?.array ?? []
+        let text = messages.first { $0["to"]?.string == email }?["text"]?.string ?? ""
+        return String(try #require(text.firstMatch(of: /\n([0-9]{8})\n/)).output.1)
+    }
+
+    @Test func `a new password by the code in the mail, on another device, by the keyboard`() async throws {
+        let account = try await Account("code@example.com")
+        let link = try await account.link("PASSWORD_RESET")
+        let code = try await shortCode("code@example.com")
+        try await Browser.run { browser in
+            try await browser.open(account.server.url + "/__/auth/action")
+            try await browser.wait(for: "Type in your code")
+            try await browser.screenshot("action-4-code")
+            try await browser.run("document.getElementById('purpose-field').focus()")
+            try await browser.type(Browser.Key.tab + "code@example.com")
+            try await browser.type(Browser.Key.tab + "00000000" + Browser.Key.enter)
+            let problem = "document.getElementById('problem').textContent"
+            try await browser.wait(until: "\(problem).includes('not the code of the newest mail')")
+            let field = "document.getElementById('code-field')"
+            #expect(try await browser.value("\(field).getAttribute('aria-invalid')") == "true")
+            #expect(try await browser.value("document.activeElement === \(field)") == true)
+            try await browser.run("\(field).select()")
+            try await browser.type(code.prefix(4) + " " + code.suffix(4) + Browser.Key.enter)
+            try await browser.wait(for: "Choose a new password")
+            #expect(try await browser.text("main").contains("code@example.com"))
+            try await browser.type(Browser.Key.tab + "battery staple" + Browser.Key.enter)
+            try await browser.wait(for: "Your password has changed")
+            #expect(try await account.signIn(nil, "battery staple") == 200)
+
+            // Either uses both.
+            try await browser.open(link)
+            try await browser.wait(for: "This link does not work")
+        }
+    }
+
+    @Test func `a code that was guessed at too often is over, and the link beside it works`() async throws {
+        let account = try await Account("guessed@example.com")
+        let link = try await account.link("VERIFY_EMAIL")
+        try await Browser.run { browser in
+            try await browser.open(account.server.url + "/__/auth/action?mode=verifyEmail&lang=en")
+            try await browser.wait(for: "Type in your code")
+            #expect(try await browser.value("document.getElementById('purpose-field')") == .null)
+            try await browser.run("document.getElementById('email-field').value = 'guessed@example.com'")
+            for guess in 0...5 {
+                try await browser.run("document.getElementById('code-field').value = '0000000\(guess)'")
+                try await browser.press("Go on")
+                try await browser.wait(until: Browser.isIdle)
+            }
+            #expect(try await browser.text("#problem").hasPrefix("Too many wrong codes"))
+            let code = try await shortCode(account.email)
+            try await browser.run("document.getElementById('code-field').value = '\(code)'")
+            try await browser.press("Go on")
+            try await browser.wait(until: Browser.isIdle)
+            #expect(try await browser.text("#problem").hasPrefix("Too many wrong codes"))
+            try await browser.open(link)
+            try await browser.wait(for: "Confirm your address")
+            try await browser.press("Yes, confirm it")
+            try await browser.wait(for: "Your address is confirmed")
+        }
+    }
+
+    @Test func `a sign-in code goes on to the app, and is not used up where there is none`() async throws {
+        let account = try await Account("codelink@example.com")
+        let app = account.server.url + "/conflict?from=app"
+        _ = try await account.link("EMAIL_SIGNIN", ["continueUrl": .string(app), "canHandleCodeInApp": true])
+        let code = try await shortCode("codelink@example.com")
+        let page = account.server.url + "/__/auth/action?mode=signIn"
+        try await Browser.run { browser in
+            func type() async throws {
+                try await browser.wait(for: "Type in your code")
+                try await browser.run("document.getElementById('email-field').value = 'codelink@example.com'")
+                try await browser.run("document.getElementById('code-field').value = '\(code)'")
+                try await browser.press("Go on")
+            }
+            try await browser.open(page)
+            try await type()
+            try await browser.wait(for: "This link does not work")
+            try await browser.open(page + "&continueUrl=" + PercentEncoding.encode(app))
+            try await type()
+            try await browser.wait(until: "location.pathname === '/conflict'")
+            let parameters = try await browser.value("Object.fromEntries(new URLSearchParams(location.search))")
+            #expect(parameters["mode"] == "signIn" && parameters["from"] == "app", "\(parameters.text)")
+            let signIn: JSONValue = ["email": "codelink@example.com", "oobCode": parameters["oobCode"] ?? .null]
+            let path = "/v1/accounts:signInWithEmailLink?key=any"
+            #expect(try await account.server.send(.POST, path, signIn).status == 200)
+        }
+    }
+
     // MARK: What goes wrong
 
     @Test func `a link that is damaged, of another kind, expired or of a locked account says so`() async throws {
@@ -219,7 +311,7 @@ import Testing
         let page = account.server.url + "/__/auth/action"
         try await Browser.run { browser in
             for (address, word) in [
-                (page, "missing"), (page + "?mode=verifyEmail&apiKey=any", "missing"),
+                (page + "?mode=recoverEmail&apiKey=any", "missing"), (page + "?oobCode=x&apiKey=any", "missing"),
                 (page + "?mode=nothing&oobCode=x&apiKey=any", "missing"),
                 (link.replacing("mode=verifyEmail", with: "mode=recoverEmail"), "missing"),
                 (link.replacing("oobCode=", with: "oobCode=x"), "used already"),
@@ -278,6 +370,9 @@ import Testing
                     }
                 }
             }
+            try await browser.open(account.server.url + "/__/auth/action")
+            try await browser.wait(for: "Type in your code")
+            try await expectReadable("code")
             let reset = try await account.link("PASSWORD_RESET")
             try await browser.open(reset.replacing("lang=en", with: "lang=th"))
             try await browser.wait(for: "ตั้งรหัสผ่านใหม่")

@@ -2,7 +2,8 @@
 // there to open them. It talks to the compatible API, as an app of the project's would.
 //
 // Opening it changes nothing: a mail scanner may. What the link carries is kept in the state of this tab's history entry,
-// and leaves the address.
+// and leaves the address. Without a code in the link it asks for the short one that stands in the mail, and goes on with the
+// code that it is exchanged for.
 
 import { build, fill, isAuthorized, markBusy, offerLanguages, preferredLanguage } from "./common.js";
 
@@ -26,6 +27,19 @@ const stoppers = {
   PASSWORD_LOGIN_DISABLED: "not-allowed",
   USER_DISABLED: "user-disabled",
   USER_NOT_FOUND: "used",
+};
+// What Concord's own API says to a short code.
+const codeProblems = {
+  "malformed-request": "wrong-code",
+  "too-many-attempts": "code-over",
+  "wrong-proof": "wrong-code",
+};
+// What a short code can be for, by the `mode` of the link beside it.
+const codeTypes = {
+  resetPassword: "PASSWORD_RESET",
+  signIn: "EMAIL_SIGNIN",
+  verifyAndChangeEmail: "VERIFY_AND_CHANGE_EMAIL",
+  verifyEmail: "VERIFY_EMAIL",
 };
 const problems = {
   INVALID_PASSWORD: "weak",
@@ -71,7 +85,7 @@ function keep(changes) {
 
 async function call(method, path, body) {
   const url = new URL(`../../${path}`, import.meta.url);
-  url.searchParams.set("key", link.apiKey);
+  if (link.apiKey) url.searchParams.set("key", link.apiKey);
   let answer;
   try {
     const response = await fetch(url, {
@@ -86,6 +100,10 @@ async function call(method, path, body) {
   } catch (error) {
     throw new Problem(error instanceof SyntaxError ? "unavailable" : "offline");
   }
+  const problem = String(answer.type ?? "").split(":").at(-1);
+  if (codeProblems[problem]) throw new Problem(codeProblems[problem]);
+  if (problem === "refused") throw new Problem("used", true);
+  if (problem) throw new Problem("unavailable");
   if (!answer.error) return answer;
   const [name] = String(answer.error.message).split(" : ");
   if (stoppers[name]) throw new Problem(stoppers[name], true);
@@ -94,8 +112,15 @@ async function call(method, path, body) {
   throw new Problem("damaged", true);
 }
 
+const needsCode = () => !link.oobCode && (!link.mode || Boolean(codeTypes[link.mode]));
+
 // Says what the link is for, and uses nothing up.
 async function read() {
+  if (needsCode()) return;
+  if (link.mode === "signIn") {
+    await handOn();
+    return;
+  }
   if (!link.apiKey || !link.oobCode || !types[link.mode]) throw new Problem("damaged", true);
   domains = (await call("GET", "v1/projects")).authorizedDomains;
   if (link.mode === "resetPassword") policy = (await call("GET", "v2/passwordPolicy")).customStrengthOptions;
@@ -117,6 +142,19 @@ const actions = {
     }
     // A reload says that the link was used, which is so.
     isDone = true;
+  },
+
+  async exchange() {
+    // The app signs in by itself, where it is: a code used up here would be lost.
+    if (link.mode === "signIn" && !link.continueUrl) throw new Problem("no-app", true);
+    const mode = link.mode ?? byId("purpose-field").value;
+    const found = await call("POST", "concord/v1/shortCode:exchange", {
+      requestType: codeTypes[mode],
+      email: byId("email-field").value.trim(),
+      code: byId("code-field").value,
+    });
+    keep({ ...parameters(found.oobLink), lang: link.lang ?? language });
+    await read();
   },
 
   // Whoever changed the address may know the password.
@@ -142,7 +180,7 @@ async function act(name) {
   } catch (error) {
     if (!(error instanceof Problem)) console.error(error);
     const known = error instanceof Problem ? error : new Problem("unavailable");
-    if (known.isFinal || !code) reason = known.name;
+    if (known.isFinal || (!code && !needsCode())) reason = known.name;
     else problem = `problem.${known.name}`;
   }
   setBusy(false);
@@ -159,6 +197,7 @@ function setBusy(busy) {
 function step() {
   if (isDone) return "done";
   if (reason) return ["offline", "unavailable"].includes(reason) ? "away" : "stopped";
+  if (needsCode()) return "code";
   return link.mode === "resetPassword" ? "password" : "confirm";
 }
 
@@ -170,6 +209,7 @@ const conditions = {
   recovered: () => link.mode === "recoverEmail" && !isSecured,
   // Who takes an address back is not sent on to where the change was asked for.
   onward: () => onward() !== null && link.mode !== "recoverEmail",
+  purpose: () => !link.mode,
   final: () => onward() === null && link.mode !== "recoverEmail",
 };
 
@@ -189,6 +229,9 @@ function show() {
   const field = byId("password-field");
   field?.setAttribute("aria-invalid", problem === "problem.weak");
   if (problem === "problem.weak") field?.focus();
+  const codeField = byId("code-field");
+  codeField?.setAttribute("aria-invalid", problem === "problem.wrong-code");
+  if (problem === "problem.wrong-code") codeField?.focus();
 }
 
 function built(name) {
@@ -262,7 +305,8 @@ byId("host").textContent = location.host;
 if (location.search) {
   const address = location.pathname.endsWith("/links") ? unwrapped(location.href) : location.href;
   link = {};
-  keep(address ? parameters(address) : {});
+  // What stands in for an app is of no use without a link.
+  keep(address ? parameters(address) : { mode: "none" });
 }
 language = preferredLanguage([link.chosen, link.lang, ...navigator.languages], Object.keys(languages));
 offerLanguages(byId("languages"), languages, (tag) => {
@@ -270,5 +314,4 @@ offerLanguages(byId("languages"), languages, (tag) => {
   keep({ chosen: tag });
   if (shown) say();
 });
-if (link.mode === "signIn") actions.retry = handOn;
 await act("retry");

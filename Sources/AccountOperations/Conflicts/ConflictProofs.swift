@@ -14,12 +14,10 @@ struct ConflictProofSecrets: Sendable {
     let code: String
     let messageID: PostgresUUID
 
-    private static let codeDigits = 8
-
     init(effects: Effects) {
         link = Base64URL.encode(effects.randomBytes(32))
         messageID = effects.newEventID()
-        code = effects.newDigits(Self.codeDigits)
+        code = ShortCode.new(effects)
     }
 
     /// What the database knows of a secret with too much entropy to be guessed.
@@ -52,11 +50,12 @@ extension ConflictProofAnswer {
             guard let hash = proof.linkHash else { return false }
             return SHA256.hash(data: Array(secret.utf8)).equals(hash)
         case .code(let typed):
-            let digits = typed.filter { !" -".contains($0) }
-            guard let sealed = proof.sealedCode,
-                let code = try? sealer.open(sealed, context: ConflictProofSecrets.codeContext(conflict))
-            else { return false }
-            return SHA256.hash(data: Array(digits.utf8)).equals(Array(SHA256.hash(data: code)))
+            return ShortCode.isRight(
+                typed,
+                proof.sealedCode,
+                context: ConflictProofSecrets.codeContext(conflict),
+                sealer: sealer
+            )
         }
     }
 }

@@ -12,11 +12,17 @@ package enum EmailCodeDenial: Sendable, Hashable {
     // The request.
     case missingEmail
     case missingCode
+    /// The mailbox, or whoever calls, has had as many mails as there are. `forReset`: clients know another name for it.
+    case tooManyMails(forReset: Bool)
+    /// The project has.
+    case quotaExceeded
 
     // The code. An unknown, used or void one is `Refusal.invalidEmailCode`.
     case expired
     /// Right code, wrong address. Counted.
     case wrongAddress
-    /// Too many wrong addresses: the code is dead, a new one may be asked for.
+    /// No short code of the newest mail, or there is no mail. Counted.
+    case wrongCode
+    /// Too many wrong addresses, or too many wrong short codes: it is dead, a new one may be asked for.
     case tooManyAttempts
 }

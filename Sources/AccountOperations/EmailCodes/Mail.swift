@@ -61,6 +61,8 @@ package struct Mail: Sendable, Hashable {
     /// What the account's owner calls themselves, where that is known.
     package var displayName: String?
     package var code: String?
+    /// What can be typed in instead of opening the link.
+    package var shortCode: String?
     package var link: String?
     /// A BCP 47 tag.
     package var locale: String
@@ -75,6 +77,7 @@ package struct Mail: Sendable, Hashable {
             writer.field("newEmail", newEmail)
             writer.field("displayName", displayName)
             writer.field("oobCode", code)
+            writer.field("shortCode", shortCode)
             writer.field("link", link)
             writer.field("locale", locale)
             writer.field("askingProvider", asking?.provider)
@@ -95,6 +98,7 @@ package struct Mail: Sendable, Hashable {
         newEmail: String? = nil,
         displayName: String? = nil,
         code: String? = nil,
+        shortCode: String? = nil,
         link: String? = nil,
         locale: String,
         asking: Asking? = nil,
@@ -106,6 +110,7 @@ package struct Mail: Sendable, Hashable {
         self.newEmail = newEmail
         self.displayName = displayName
         self.code = code
+        self.shortCode = shortCode
         self.link = link
         self.locale = locale
         self.asking = asking
@@ -125,6 +130,7 @@ package struct Mail: Sendable, Hashable {
             newEmail: value["newEmail"]?.string,
             displayName: value["displayName"]?.string,
             code: value["oobCode"]?.string,
+            shortCode: value["shortCode"]?.string,
             link: value["link"]?.string,
             locale: locale,
             asking: value["askingProvider"]?.string.map {

@@ -22,10 +22,12 @@ package struct EmailCodeRequest: Sendable {
     package var settings: EmailCodeSettings
     /// The language asked for, as sent.
     package var locale: String?
-    /// Administrators are told whether accounts exist.
+    /// Administrators are told whether accounts exist, and their mails are neither limited nor counted.
     package var isAdministrator: Bool
     /// The link is answered and nothing is mailed. An administrator's right; the route checks it.
     package var returnsLink: Bool
+    /// The network address of the client, as far as it is known.
+    package var clientAddress: String?
     package var tenant: TenantID
 
     package init(
@@ -34,6 +36,7 @@ package struct EmailCodeRequest: Sendable {
         locale: String?,
         isAdministrator: Bool,
         returnsLink: Bool,
+        clientAddress: String? = nil,
         tenant: TenantID
     ) {
         self.action = action
@@ -41,6 +44,7 @@ package struct EmailCodeRequest: Sendable {
         self.locale = locale
         self.isAdministrator = isAdministrator
         self.returnsLink = returnsLink
+        self.clientAddress = clientAddress
         self.tenant = tenant
     }
 }
@@ -62,7 +66,7 @@ extension AccountOperations {
         if let denial = request.settings.denial(in: project.settings) { return .denied(denial) }
         switch try await plan(request) {
         case .denied(let denial): return .denied(denial)
-        case .success(let plan): return .success(try await send(plan, request))
+        case .success(let plan): return try await send(plan, request)
         }
     }
 
@@ -143,7 +147,8 @@ extension AccountOperations {
         return try await plan(user, email.address, isRecent)
     }
 
-    private func send(_ plan: Plan, _ request: EmailCodeRequest) async throws -> SentEmailCode {
+    /// Writes the code and its mail, within the limits: what is withheld counts as what is sent.
+    private func send(_ plan: Plan, _ request: EmailCodeRequest) async throws -> Outcome<SentEmailCode> {
         let now = effects.now()
         let code = NewEmailCode(effects: effects)
         let record = EmailCodeRecord(
@@ -160,6 +165,16 @@ extension AccountOperations {
         )
         var mail = mail(carrying: code, record, settings: request.settings, locale: request.locale)
         mail.displayName = plan.displayName
+        let digits = ShortCode.new(effects)
+        mail.shortCode = digits
+        var shortCode = ShortCodeRecord(
+            tenant: request.tenant,
+            kind: plan.kind,
+            mailbox: plan.newEmail ?? plan.email,
+            linkHash: record.hash,
+            expiresAt: record.expiresAt
+        )
+        shortCode.sealedCode = try sealer.seal(Array(digits.utf8), context: shortCode.codeContext)
         let link = mail.link ?? ""
         // The newcomer gets nothing, and the owner hears of it (`spec/09` 15). A stranger's address hears nothing.
         let tellsOwner = plan.isWithheld && plan.kind == .verifyAndChangeEmail
@@ -179,11 +194,33 @@ extension AccountOperations {
             isWithheld: plan.isWithheld && !tellsOwner,
             sealer: sealer
         )
-        try await store.issue(record, message: request.returnsLink ? nil : message)
-        return SentEmailCode(
+        let sent = SentEmailCode(
             email: plan.email.lowercased,
             returned: request.returnsLink ? (code.text, link) : nil
         )
+        let limits =
+            request.isAdministrator
+            ? []
+            : project.settings.mailLimits.counted(
+                .mail,
+                to: shortCode.mailbox.canonical,
+                from: request.clientAddress
+            )
+        return try await decideAndApply { [shortCode] in
+            if let reached = try await store.reached(limits, tenant: request.tenant, at: now).first {
+                let isForReset = plan.kind == .passwordReset
+                return .denied(
+                    .emailCode(reached.scope == .project ? .quotaExceeded : .tooManyMails(forReset: isForReset))
+                )
+            }
+            let applied = try await store.issue(
+                record,
+                message: request.returnsLink ? nil : message,
+                shortCode: request.returnsLink ? nil : shortCode,
+                counting: limits
+            )
+            return applied == .applied ? .success(sent) : nil
+        }
     }
 
     /// The mail that carries `code`.

@@ -49,16 +49,13 @@ package struct MailChannel: OutboxChannel {
     /// `nil` for a mail that nothing can be made of.
     func message(_ mail: Mail, id: PostgresUUID, createdAt: Timestamp) -> MailMessage? {
         let settings = project.settings
-        guard let to = EmailAddress(mail.to) else { return nil }
-        let wanted = [mail.locale, settings.defaultLocale]
-        let language = templates.language(for: wanted)
-        let name = settings.displayName ?? sender.from.name
-        let values = mail.values(appName: name ?? settings.projectID, language: language)
-        guard let said = templates.render(mail.template.name, in: wanted, values) else { return nil }
+        guard let to = EmailAddress(mail.to),
+            let said = mail.said(by: templates, in: settings, senderName: sender.from.name)
+        else { return nil }
         return MailMessage(
             id: "\(id.text)@\(sender.idDomain)",
             createdAt: createdAt,
-            from: Mailbox(name: sender.from.name ?? name, address: sender.from.address),
+            from: Mailbox(name: sender.from.name ?? settings.displayName, address: sender.from.address),
             replyTo: sender.replyTo,
             to: to,
             subject: said.subject,
@@ -70,6 +67,18 @@ package struct MailChannel: OutboxChannel {
 }
 
 extension Mail {
+    /// Its words, in the language that was asked for; `nil` for a mail that has none.
+    func said(
+        by templates: MailTemplates,
+        in settings: ProjectSettings,
+        senderName: String?
+    ) -> MailTemplates.Rendered? {
+        let wanted = [locale, settings.defaultLocale]
+        let appName = settings.displayName ?? senderName ?? settings.projectID
+        let values = values(appName: appName, language: templates.language(for: wanted))
+        return templates.render(template.name, in: wanted, values)
+    }
+
     /// What its template may name. `language`: what names are said in.
     fileprivate func values(appName: String, language: String) -> MailTemplates.Values {
         var text = ["EMAIL": email, "APP_NAME": appName]
@@ -77,7 +86,7 @@ extension Mail {
         text["LINK"] = link
         text["DISPLAY_NAME"] = displayName.flatMap(shownName)
         // The codes of links are for links.
-        if template == .conflictProof { text["CODE"] = code }
+        text["CODE"] = template == .conflictProof ? code : shortCode
         if let asking {
             text["PROVIDER"] = methodName(asking.provider, in: language)
             text["ASKING_NAME"] = asking.name.flatMap(shownName)

@@ -41,6 +41,21 @@ package struct SMS: Sendable, Hashable {
     }
 }
 
+extension SMS {
+    /// - Returns: `nil` for a message that does not open, or is no text message.
+    init?(opening message: WaitingMessage, tenant: TenantID, sealer: Sealer) {
+        guard
+            let plaintext = OutboxMessage.plaintext(
+                of: message.sealedPayload,
+                id: message.id,
+                tenant: tenant,
+                sealer: sealer
+            )
+        else { return nil }
+        self.init(plaintext: plaintext)
+    }
+}
+
 /// What messages say, by language: as short as can be, so that a message is one segment, of 160 characters where the
 /// alphabet of GSM has them all and of 70 where not (3GPP TS 23.040 §9.2.3.24.1).
 enum SMSText {
@@ -81,10 +96,7 @@ extension AccountOperations {
     /// The messages whose codes can still be used, the oldest first. For development: it opens what is sealed.
     package func messagesWithUsableCodes(tenant: TenantID) async throws -> [SMS] {
         let waiting = try await store.waitingMessages(.sms, countMax: Self.inspectedMessagesMax, tenant: tenant)
-        let messages = waiting.compactMap { message in
-            OutboxMessage.plaintext(of: message.sealedPayload, id: message.id, tenant: tenant, sealer: sealer)
-                .flatMap(SMS.init(plaintext:))
-        }
+        let messages = waiting.compactMap { SMS(opening: $0, tenant: tenant, sealer: sealer) }
         let ids = messages.compactMap { PhoneSession($0.sessionInfo)?.id }
         let usable = try await store.usablePhoneVerifications(among: ids, tenant: tenant, at: effects.now())
         return messages.filter { message in PhoneSession(message.sessionInfo).map { usable.contains($0.id) } ?? false }

@@ -14,6 +14,17 @@ enum MessageLimits {
         ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 1000)),
         ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
     ]
+
+    /// Those on mails that somebody asks for. What bounds the mails to one address also bounds the guesses at the short codes
+    /// in them: five at each.
+    static let ofMails: [(name: String, limit: MessageLimit)] = [
+        ("perMailboxPerHour", MessageLimit(.recipient, windowSeconds: 3600, countMax: 5)),
+        ("perMailboxPerDay", MessageLimit(.recipient, windowSeconds: 86_400, countMax: 20)),
+        ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 50)),
+        ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 150)),
+        ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 1000)),
+        ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
+    ]
 }
 
 extension [MessageLimit] {

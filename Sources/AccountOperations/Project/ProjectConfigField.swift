@@ -346,19 +346,30 @@ package struct ProjectConfigField: Sendable, Hashable {
             codeLifetime(.recoverEmail),
         ]
 
-    private static let messageLimits = MessageLimits.all.map { name, limit in
-        let whom =
-            switch limit.scope {
-            case .recipient: "one number"
-            case .address: "one network address"
-            case .project: "the whole project"
-            }
-        return ProjectConfigField(
-            "concord.sms.\(name)",
-            .integer(0...1_000_000_000),
-            .integer(limit.countMax),
-            "Messages with codes for \(whom) in \(limit.windowSeconds) seconds; 0: as many as are asked for."
-        )
+    private static let messageLimits =
+        limits(MessageLimits.all, "concord.sms", "Messages with codes", recipient: "number")
+        + limits(MessageLimits.ofMails, "concord.mail", "Mails that were asked for", recipient: "mailbox")
+
+    private static func limits(
+        _ all: [(name: String, limit: MessageLimit)],
+        _ path: String,
+        _ what: String,
+        recipient: String
+    ) -> [ProjectConfigField] {
+        all.map { name, limit in
+            let whom =
+                switch limit.scope {
+                case .recipient: "one \(recipient)"
+                case .address: "one network address"
+                case .project: "the whole project"
+                }
+            return ProjectConfigField(
+                "\(path).\(name)",
+                .integer(0...1_000_000_000),
+                .integer(limit.countMax),
+                "\(what) for \(whom) in \(limit.windowSeconds) seconds; 0: as many as are asked for."
+            )
+        }
     }
 
     private static func codeLifetime(_ kind: EmailCodeRecord.Kind) -> ProjectConfigField {

@@ -28,6 +28,8 @@ package struct ProjectSettings: Sendable, Hashable {
     /// For how long a number is sent no second message.
     let messageWindowSeconds: Int64
     let messageLimits: [MessageLimit]
+    /// On mails that somebody asks for.
+    let mailLimits: [MessageLimit]
     /// What messages say instead of the text in the language asked for.
     let messageTemplate: String?
     private let codeSeconds: [EmailCodeRecord.Kind: Int64]
@@ -90,11 +92,15 @@ package struct ProjectSettings: Sendable, Hashable {
         self.phoneCodeSeconds = value(["concord", "sms", "codeSeconds"])?.integer ?? Lifetimes.phoneCodeSeconds
         self.messageWindowSeconds =
             value(["concord", "sms", "windowSeconds"])?.integer ?? Lifetimes.messageWindowSeconds
-        self.messageLimits = MessageLimits.all.compactMap { name, limit in
-            var limit = limit
-            limit.countMax = value(["concord", "sms", name])?.integer ?? limit.countMax
-            return limit.countMax > 0 ? limit : nil
+        func limits(_ all: [(name: String, limit: MessageLimit)], _ group: String) -> [MessageLimit] {
+            all.compactMap { name, limit in
+                var limit = limit
+                limit.countMax = value(["concord", group, name])?.integer ?? limit.countMax
+                return limit.countMax > 0 ? limit : nil
+            }
         }
+        self.messageLimits = limits(MessageLimits.all, "sms")
+        self.mailLimits = limits(MessageLimits.ofMails, "mail")
         self.messageTemplate = stored["notification"]?["sendSms"]?["smsTemplate"]?["content"]?.string
         self.codeSeconds = Dictionary(
             uniqueKeysWithValues: EmailCodeRecord.Kind.allCases.map { kind in
@@ -128,12 +134,14 @@ package struct ProjectSettings: Sendable, Hashable {
             "allowDuplicateEmails": .bool(false),
         ]),
         "emailPrivacyConfig": .object(["enableImprovedEmailPrivacy": .bool(false)]),
-        // Each request sends a message of its own, as many as a test suite asks for.
+        // Each request sends a message or a mail of its own, as many as a test suite asks for.
         "concord": .object([
-            "sms": .object(
-                Dictionary(uniqueKeysWithValues: MessageLimits.all.map { ($0.name, JSONValue.integer(0)) })
-                    .merging(["windowSeconds": .integer(0)]) { first, _ in first }
-            )
+            "sms": .object(unlimited(MessageLimits.all).merging(["windowSeconds": .integer(0)]) { first, _ in first }),
+            "mail": .object(unlimited(MessageLimits.ofMails)),
         ]),
     ])
+
+    private static func unlimited(_ limits: [(name: String, limit: MessageLimit)]) -> [String: JSONValue] {
+        Dictionary(uniqueKeysWithValues: limits.map { ($0.name, JSONValue.integer(0)) })
+    }
 }

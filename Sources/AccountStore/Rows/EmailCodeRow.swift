@@ -187,17 +187,28 @@ extension AccountStore {
         Set(try await client.read(EmailCodeRow.usable(among: hashes, tenant: tenant, at: now)))
     }
 
-    /// Stores a code and the message that carries it, in one transaction.
-    package func issue(_ code: EmailCodeRecord, message: OutboxMessage?) async throws(PostgresError) {
+    /// Stores a code with the message that carries it and the short code beside it, and counts it, in one transaction.
+    /// - Returns: `.factsMoved` when a limit was reached.
+    package func issue(
+        _ code: EmailCodeRecord,
+        message: OutboxMessage?,
+        shortCode: ShortCodeRecord? = nil,
+        counting limits: [CountedLimit] = []
+    ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("code-issue")
         batch.append(EmailCodeRow.insert(code))
         if let message { batch.append(OutboxRow.insert(message)) }
+        if let shortCode { batch.append(ShortCodeRow.replace(shortCode)) }
+        for limit in limits { batch.append(MessageCountRow.count(limit, tenant: code.tenant, at: code.createdAt)) }
         do {
             _ = try await client.write(batch)
+            return .applied
         } catch {
-            // Both went in together, so the code's presence answers for the message.
+            if error.saysFactsMoved { return .factsMoved }
+            // All went in together, so the code's presence answers for the rest.
             guard error.code == .commitOutcomeUnknown, try await emailCode(code.hash, tenant: code.tenant) != nil
             else { throw error }
+            return .applied
         }
     }
 

@@ -127,21 +127,28 @@ extension WaitingMessages: RowDecodable {
     }
 }
 
-/// A message that waits to be sent.
-struct OutboxRow: RowDecodable {
-    let id: PostgresUUID
-    let sealedPayload: [UInt8]
+/// A message that waits to be sent, still sealed.
+package struct WaitingMessage: Sendable, Hashable {
+    package let id: PostgresUUID
+    package let sealedPayload: [UInt8]
+    package let createdAt: Timestamp
+}
 
-    init(row: inout RowDecoder) throws(PostgresError) {
+extension WaitingMessage: RowDecodable {
+    package init(row: inout RowDecoder) throws(PostgresError) {
         id = try row.next(PostgresUUID.self)
         sealedPayload = try row.next(Bytes.self)
+        createdAt = try row.timestamp()
     }
+}
 
+/// The messages on their way out.
+enum OutboxRow {
     /// The newest `countMax` messages that wait, the newest first.
-    static func newest(_ kind: OutboxMessage.Kind, countMax: Int64, tenant: TenantID) -> Query<OutboxRow> {
+    static func newest(_ kind: OutboxMessage.Kind, countMax: Int64, tenant: TenantID) -> Query<WaitingMessage> {
         Query(
             """
-            SELECT message_id, sealed_payload FROM outbox
+            SELECT message_id, sealed_payload, created_at FROM outbox
             WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind.rawValue) AND state = 'pending'
             ORDER BY created_at DESC, message_id DESC LIMIT \(countMax)
             """
@@ -309,9 +316,8 @@ extension AccountStore {
         _ kind: OutboxMessage.Kind,
         countMax: Int64,
         tenant: TenantID
-    ) async throws(PostgresError) -> [(id: PostgresUUID, sealedPayload: [UInt8])] {
+    ) async throws(PostgresError) -> [WaitingMessage] {
         try await client.read(OutboxRow.newest(kind, countMax: countMax, tenant: tenant)).reversed()
-            .map { ($0.id, $0.sealedPayload) }
     }
 
     /// Takes messages that are due, the longest due first, and keeps other workers' hands off them until `until`.

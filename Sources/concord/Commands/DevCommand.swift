@@ -182,6 +182,7 @@ private struct Banner {
               URL        \(url)
               Project    \(project)  (any API key is accepted)
               Data       \(database)
+              Inbox      \(url)/inbox  (mails and messages; nothing is sent)
               Codes      \(url)/emulator/v1/projects/\(project)/oobCodes
               SDKs       FIREBASE_AUTH_EMULATOR_HOST=127.0.0.1:\(address?.port ?? 0)
 

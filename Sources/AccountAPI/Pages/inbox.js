@@ -1,0 +1,124 @@
+// The inbox of `concord dev`: what would have gone out, as it would have. It asks once a second, while somebody looks.
+//
+// The address names the message that is open, behind the `#`.
+
+const pause = 1000;
+const byId = (id) => document.getElementById(id);
+const kinds = { mail: "Mail", sms: "SMS" };
+
+let messages = [];
+let isAway = false;
+let hasRead = false;
+// The id of the message that is open, and how it is shown.
+let opened = location.hash.slice(1) || null;
+let view = "html";
+
+async function read() {
+  try {
+    const answer = await fetch(new URL("messages", import.meta.url), {
+      cache: "no-store",
+      signal: AbortSignal.timeout(15_000),
+    });
+    if (!answer.ok) throw new Error(`${answer.status}`);
+    const found = (await answer.json()).messages;
+    const known = new Set(messages.map((message) => message.id));
+    const news = found.filter((message) => !known.has(message.id));
+    const isChanged = news.length > 0 || found.length !== messages.length || !hasRead || isAway;
+    const isFirst = !hasRead;
+    isAway = false;
+    hasRead = true;
+    messages = found;
+    if (isChanged) show(isFirst ? 0 : news.length);
+  } catch {
+    if (isAway) return;
+    isAway = true;
+    show(0);
+  }
+}
+
+function time(message) {
+  return new Date(message.createTime).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" });
+}
+
+function entry(message) {
+  const item = document.createElement("li");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.dataset.id = message.id;
+  for (const line of [message.subject ?? message.text, message.to, `${kinds[message.kind]}, ${time(message)}`]) {
+    const part = document.createElement("span");
+    part.textContent = line;
+    button.append(part);
+  }
+  button.addEventListener("click", () => {
+    open(message.id);
+    byId("subject").focus();
+  });
+  item.append(button);
+  return item;
+}
+
+// The list is added to and taken from, not built anew: whoever is in it with the keyboard stays where they are.
+function list() {
+  const ids = new Set(messages.map((message) => message.id));
+  for (const item of [...byId("messages").children]) {
+    if (!ids.has(item.firstChild.dataset.id)) item.remove();
+  }
+  messages.forEach((message, index) => {
+    const there = byId("messages").children[index];
+    if (there?.firstChild.dataset.id !== message.id) byId("messages").insertBefore(entry(message), there ?? null);
+  });
+}
+
+function show(newCount) {
+  document.querySelector("main").setAttribute("aria-busy", !hasRead);
+  byId("problem").textContent = isAway ? "The server does not answer. It is asked again and again." : "";
+  if (!hasRead) return;
+  const isEmpty = messages.length === 0;
+  byId("inbox").hidden = isEmpty;
+  byId("status").textContent = isEmpty
+    ? "Nothing yet. Mails and text messages appear here as soon as something asks for them."
+    : newCount > 0 ? `${newCount} new ${newCount === 1 ? "message" : "messages"}` : "";
+  list();
+  if (isEmpty) return;
+  if (!messages.some((message) => message.id === opened)) open(messages[0].id);
+  else open(opened);
+}
+
+function open(id) {
+  const message = messages.find((one) => one.id === id);
+  opened = id;
+  history.replaceState(null, "", `#${id}`);
+  for (const button of byId("messages").querySelectorAll("button")) {
+    button.setAttribute("aria-current", button.dataset.id === id);
+  }
+  const isMail = message.kind === "mail";
+  byId("message").lang = message.language;
+  byId("subject").textContent = message.subject ?? "Text message";
+  byId("kind").textContent = kinds[message.kind];
+  byId("to").textContent = message.to;
+  byId("time").textContent = time(message);
+  byId("text").textContent = message.text;
+  byId("views").hidden = !isMail;
+  byId("html").hidden = !isMail || view !== "html";
+  byId("text").hidden = isMail && view !== "text";
+  for (const button of byId("views").children) button.setAttribute("aria-pressed", button.dataset.view === view);
+  const address = new URL(`messages/${id}`, import.meta.url).href;
+  if (isMail && byId("html").src !== address) byId("html").src = address;
+}
+
+for (const button of byId("views").children) {
+  button.addEventListener("click", () => {
+    view = button.dataset.view;
+    open(opened);
+  });
+}
+addEventListener("hashchange", () => {
+  const id = location.hash.slice(1);
+  if (messages.some((message) => message.id === id)) open(id);
+});
+
+while (true) {
+  if (document.visibilityState === "visible") await read();
+  await new Promise((resolve) => setTimeout(resolve, pause));
+}

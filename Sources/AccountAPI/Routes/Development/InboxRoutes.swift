@@ -1,0 +1,43 @@
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// The mails and messages that nobody sends, as they would have gone out, the newest first: what `/inbox` shows.
+    /// Development only.
+    static let inboxMessages = Route(.get, "/inbox/messages", service: .none, access: .anyone) { request in
+        let messages = try await request.operations.inbox(tenant: request.tenant)
+        return .object { writer in
+            writer.field(
+                "messages",
+                array: messages,
+                { writer, message in
+                    writer.object { writer in
+                        writer.field("id", message.id)
+                        writer.field("kind", message.kind)
+                        writer.field("createTime", RFC3339.text(message.createdAt))
+                        writer.field("to", message.to)
+                        writer.field("subject", message.subject)
+                        writer.field("language", message.language)
+                        writer.field("text", message.text)
+                    }
+                }
+            )
+        }
+    }
+
+    /// The HTML of a mail, which runs no scripts and loads nothing, wherever it is shown. Development only.
+    static let inboxMail = Route(.get, "/inbox/messages/{message}", service: .none, access: .anyone) { request in
+        let message = try await request.operations.inbox(tenant: request.tenant)
+            .first { $0.id == request.captures["message"] }
+        guard let html = message?.html else { throw APIError.notFound }
+        // Its links open beside the inbox, as a mail program's do.
+        let page = html.replacing("<head>", with: "<head><base target=\"_blank\">", maxReplacements: 1)
+        var response = APIResponse(json: Array(page.utf8))
+        response.contentType = "text/html; charset=utf-8"
+        response.contentSecurityPolicy =
+            "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'self'; "
+            + "sandbox allow-popups allow-popups-to-escape-sandbox"
+        return response
+    }
+}

@@ -1,0 +1,35 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// `POST /concord/v1/shortCode:exchange`: the short code of a mail for a code that does what its link does.
+    ///
+    /// Asks for no API key: the code is the secret, and the page on which it is typed in is anybody's.
+    static let exchangeShortCode = Route(
+        .post,
+        "/concord/v1/shortCode:exchange",
+        service: .concord,
+        access: .anyone
+    ) { request in
+        let body = request.body
+        guard let kind = try body.nonEmptyString("requestType").flatMap(EmailCodeRecord.Kind.init(rawValue:)),
+            kind.hasShortCode
+        else { throw Problem(.malformedRequest, "requestType names no kind of mail with a code.") }
+        guard let email = try body.nonEmptyString("email").flatMap(EmailAddress.init) else {
+            throw Problem(.malformedRequest, "email must be an address.")
+        }
+        guard let code = try body.nonEmptyString("code") else {
+            throw Problem(.malformedRequest, "code is missing.")
+        }
+        let exchanged = try await request.operations
+            .exchangeShortCode(code, of: kind, mailedTo: email, tenant: request.tenant, locale: request.locale)
+            .valueOrProblem()
+        return .object { writer in
+            writer.field("requestType", kind.rawValue)
+            writer.field("oobCode", exchanged.code)
+            writer.field("oobLink", exchanged.link)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+package import AccountLinking
+import AccountStore
+import Delivery
+
+/// A message as its recipient would see it.
+package struct InboxMessage: Sendable, Hashable {
+    package let id: String
+    /// The name of its way out: `mail` or `sms`.
+    package let kind: String
+    package let createdAt: Timestamp
+    /// An address or a number.
+    package let to: String
+    /// Of a mail.
+    package let subject: String?
+    /// The language it is in: a BCP 47 tag.
+    package let language: String
+    package let text: String
+    /// Of a mail.
+    package let html: String?
+}
+
+extension AccountOperations {
+    /// How many of each kind are shown.
+    private static let inboxMessagesMax: Int64 = 100
+
+    /// The program's own words.
+    private static let inboxTemplates = Result { try MailTemplates() }
+
+    /// The newest mails and messages that wait, the newest first, as they would go out. For development: it opens what is
+    /// sealed.
+    package func inbox(tenant: TenantID) async throws -> [InboxMessage] {
+        let templates = try Self.inboxTemplates.get()
+        let settings = project.settings
+        let mails = try await store.waitingMessages(.mail, countMax: Self.inboxMessagesMax, tenant: tenant)
+        let texts = try await store.waitingMessages(.sms, countMax: Self.inboxMessagesMax, tenant: tenant)
+        let shown =
+            mails.compactMap { message -> InboxMessage? in
+                guard let mail = Mail(opening: message.sealedPayload, id: message.id, tenant: tenant, sealer: sealer),
+                    let said = mail.said(by: templates, in: settings, senderName: nil)
+                else { return nil }
+                return InboxMessage(
+                    id: message.id.text,
+                    kind: OutboxMessage.Kind.mail.rawValue,
+                    createdAt: message.createdAt,
+                    to: mail.to,
+                    subject: said.subject,
+                    language: said.language,
+                    text: said.text,
+                    html: said.html
+                )
+            }
+            + texts.compactMap { message -> InboxMessage? in
+                guard let sms = SMS(opening: message, tenant: tenant, sealer: sealer) else { return nil }
+                return InboxMessage(
+                    id: message.id.text,
+                    kind: OutboxMessage.Kind.sms.rawValue,
+                    createdAt: message.createdAt,
+                    to: sms.to.rawValue,
+                    subject: nil,
+                    language: sms.locale,
+                    text: sms.text,
+                    html: nil
+                )
+            }
+        return shown.sorted { ($1.createdAt, $1.id) < ($0.createdAt, $0.id) }
+    }
+}

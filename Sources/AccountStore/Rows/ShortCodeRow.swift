@@ -1,0 +1,144 @@
+package import AccountLinking
+package import Postgres
+
+struct ShortCodeRow: RowDecodable {
+    let linkHash: [UInt8]?
+    let sealedCode: [UInt8]?
+    let attempts: Int32
+    let expiresAt: Timestamp
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        linkHash = try row.next([UInt8]?.self)
+        sealedCode = try row.next([UInt8]?.self)
+        attempts = try row.next(Int32.self)
+        expiresAt = try row.timestamp()
+    }
+
+    static func current(
+        _ kind: EmailCodeRecord.Kind,
+        of mailbox: EmailAddress,
+        tenant: TenantID
+    ) -> Query<ShortCodeRow> {
+        Query(
+            """
+            SELECT code_hash, sealed_code, attempts, expires_at FROM short_codes
+            WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind.rawValue) AND email_key = \(mailbox.canonical)
+            """
+        )
+    }
+
+    /// Takes the place of what was there, its guesses too.
+    static func replace(_ code: ShortCodeRecord) -> SQL {
+        """
+        INSERT INTO short_codes (tenant_id, kind, email_key, code_hash, sealed_code, attempts, expires_at)
+        VALUES (\(code.tenant.rawValue), \(code.kind.rawValue), \(code.mailbox.canonical), \(code.linkHash),
+            \(code.sealedCode), \(code.attempts), \(code.expiresAt.stored))
+        ON CONFLICT (tenant_id, kind, email_key) DO UPDATE SET code_hash = excluded.code_hash,
+            sealed_code = excluded.sealed_code, attempts = excluded.attempts, expires_at = excluded.expires_at
+        """
+    }
+
+    /// Counts a wrong guess. Changes nothing where there are as many as there may be, or another code than `code` by now.
+    ///
+    /// `code`: what was guessed at, as it was read; what is over counts as nothing.
+    static func countGuess(_ code: ShortCodeRecord, until expiresAt: Timestamp, at now: Timestamp) -> SQL {
+        """
+        INSERT INTO short_codes AS known (tenant_id, kind, email_key, attempts, expires_at)
+        VALUES (\(code.tenant.rawValue), \(code.kind.rawValue), \(code.mailbox.canonical), 1, \(expiresAt.stored))
+        ON CONFLICT (tenant_id, kind, email_key) DO UPDATE SET
+            attempts = CASE WHEN known.expires_at > \(now.stored) THEN known.attempts + 1 ELSE 1 END,
+            code_hash = CASE WHEN known.expires_at > \(now.stored) THEN known.code_hash END,
+            sealed_code = CASE WHEN known.expires_at > \(now.stored) THEN known.sealed_code END,
+            expires_at = CASE WHEN known.expires_at > \(now.stored) THEN known.expires_at ELSE excluded.expires_at END
+        WHERE known.expires_at <= \(now.stored)
+            OR (known.attempts < \(ShortCodeRecord.attemptsMax) AND known.code_hash IS NOT DISTINCT FROM \(code.linkHash))
+        """
+    }
+
+    /// Gives the link of the same mail another code, unless the link was used, or the short code guessed at too often: then
+    /// nothing changes, and `assertExchanged` must follow.
+    static func exchange(_ code: ShortCodeRecord, for hash: [UInt8], at now: Timestamp) -> SQL {
+        """
+        WITH guessed AS (
+            SELECT tenant_id, code_hash FROM short_codes
+            WHERE tenant_id = \(code.tenant.rawValue) AND kind = \(code.kind.rawValue)
+                AND email_key = \(code.mailbox.canonical) AND code_hash = \(code.linkHash)
+                AND attempts < \(ShortCodeRecord.attemptsMax) AND expires_at > \(now.stored)
+            FOR UPDATE
+        )
+        UPDATE one_time_codes AS link SET code_hash = \(hash) FROM guessed
+        WHERE link.tenant_id = guessed.tenant_id AND link.code_hash = guessed.code_hash AND link.consumed_at IS NULL
+            AND link.attempts < \(EmailCodeRecord.attemptsMax) AND link.expires_at > \(now.stored)
+        """
+    }
+
+    /// Raises 22012 (division by zero) unless a link has this code.
+    static func assertExchanged(for hash: [UInt8], tenant: TenantID) -> SQL {
+        "SELECT 1 / count(*) FROM one_time_codes WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash)"
+    }
+
+    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM short_codes WHERE (tenant_id, kind, email_key) IN (
+            SELECT tenant_id, kind, email_key FROM short_codes WHERE expires_at <= \(cutoff.stored)
+            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}
+
+extension AccountStore {
+    /// The short code of the newest mail of a kind to a mailbox, with the guesses at it; or the guesses alone. Both may be
+    /// over. One round trip.
+    package func shortCode(
+        _ kind: EmailCodeRecord.Kind,
+        of mailbox: EmailAddress,
+        tenant: TenantID
+    ) async throws(PostgresError) -> ShortCodeRecord? {
+        try await client.read(ShortCodeRow.current(kind, of: mailbox, tenant: tenant)).first.map { row in
+            ShortCodeRecord(
+                tenant: tenant,
+                kind: kind,
+                mailbox: mailbox,
+                linkHash: row.linkHash,
+                sealedCode: row.sealedCode,
+                attempts: row.attempts,
+                expiresAt: row.expiresAt
+            )
+        }
+    }
+
+    /// Counts a wrong guess, until `expiresAt` where there is nothing to guess at.
+    /// - Returns: whether it was counted; not where there were as many as there may be, or another mail was sent since.
+    package func countWrongGuess(
+        _ code: ShortCodeRecord,
+        until expiresAt: Timestamp,
+        at now: Timestamp
+    ) async throws(PostgresError) -> Bool {
+        var batch = WriteBatch("code-attempt")
+        batch.append(ShortCodeRow.countGuess(code, until: expiresAt, at: now))
+        return try await client.write(batch).affectedRows(0) == 1
+    }
+
+    /// Gives the link of the same mail another code: the mailed one is worth nothing any more, nor is the short code.
+    ///
+    /// `hash`: fresh for each request, the same on each of its attempts.
+    /// - Returns: `.factsMoved` when the link was used, the short code guessed at too often, or another mail sent since.
+    package func exchange(
+        _ code: ShortCodeRecord,
+        for hash: [UInt8],
+        at now: Timestamp
+    ) async throws(PostgresError) -> Applied {
+        var batch = WriteBatch("code-exchange")
+        batch.append(ShortCodeRow.exchange(code, for: hash, at: now))
+        batch.append(ShortCodeRow.assertExchanged(for: hash, tenant: code.tenant))
+        do {
+            _ = try await client.write(batch)
+            return .applied
+        } catch {
+            if error.saysFactsMoved { return .factsMoved }
+            guard error.code == .commitOutcomeUnknown else { throw error }
+            return try await emailCode(hash, tenant: code.tenant) == nil ? .factsMoved : .applied
+        }
+    }
+}

@@ -1,0 +1,215 @@
+import AccountLinking
+import AccountStore
+import AccountTestSupport
+import JSON
+import Postgres
+import Testing
+
+@testable import AccountOperations
+
+/// The short codes in mails beside the link, over two processes, checked in the tables.
+struct ShortCodeTests {
+    private static let email = "ada@example.com"
+
+    /// Two processes, and an account that asked for a new password.
+    private static func withRequest(
+        settings: JSONValue = ProjectSettings.developmentDefaults,
+        _ body: (_ first: TestService, _ second: TestService, _ mail: Mail) async throws -> Void
+    ) async throws {
+        try await TestService.withTwo(settings: settings) { first, second async throws in
+            _ = try await first.signUp(email)
+            #expect(try await first.askForReset(email).denial == nil)
+            try await body(first, second, try await first.newestMail())
+        }
+    }
+
+    private static let protected: JSONValue = {
+        guard case .object(var members) = ProjectSettings.developmentDefaults else { return .null }
+        members["emailPrivacyConfig"] = ["enableImprovedEmailPrivacy": true]
+        return .object(members)
+    }()
+
+    @Test func `a short code does what its link does, and either uses both`() async throws {
+        try await Self.withRequest { first, second, mail in
+            let code = try #require(mail.shortCode)
+            #expect(code.wholeMatch(of: /[0-9]{8}/) != nil)
+            // As people type it.
+            let typed = "\(code.prefix(4)) -\(code.suffix(4)) "
+            let exchanged = try await second.exchange(typed, "ADA@example.com").success()
+            #expect(exchanged.link.contains("mode=resetPassword&oobCode=\(exchanged.code)&"))
+            let used = Denial.refusal(.invalidEmailCode)
+            #expect(try await first.exchange(code).denial == used)
+            #expect(
+                try await first.operations.inspectEmailCode(try #require(mail.code), tenant: .project).denial == used
+            )
+            let reset = try await first.operations
+                .resetPassword(exchanged.code, newPassword: "battery staple", tenant: .project)
+            #expect(reset.denial == nil)
+            #expect(try await first.signIn(Self.email, "battery staple").denial == nil)
+
+            first.clock.advance(seconds: 1)
+            #expect(try await first.askForReset(Self.email).denial == nil)
+            let next = try await first.newestMail()
+            let byLink = try await second.operations
+                .resetPassword(try #require(next.code), newPassword: "correct horse", tenant: .project)
+            #expect(byLink.denial == nil)
+            #expect(try await first.exchange(try #require(next.shortCode)).denial == used)
+        }
+    }
+
+    @Test func `a code is for its address and purpose, for the newest mail, and as long as the link`() async throws {
+        try await Self.withRequest { first, second, mail in
+            let code = try #require(mail.shortCode)
+            let wrong = Denial.emailCode(.wrongCode)
+            #expect(try await first.exchange(code, "bob@example.com").denial == wrong)
+            #expect(try await first.exchange(code, of: .emailSignIn).denial == wrong)
+            #expect(try await first.exchange(code, of: .verifyEmail).denial == wrong)
+            first.clock.advance(seconds: 1)
+            #expect(try await second.askForReset(Self.email).denial == nil)
+            let newest = try #require(try await first.newestMail().shortCode)
+            #expect(try await first.exchange(code).denial == wrong)
+            first.clock.advance(seconds: Lifetimes.codeSeconds(.passwordReset))
+            #expect(try await first.exchange(newest).denial == wrong)
+            // The link of the first mail is another one's business, until its own time is over.
+            let link = try await first.operations.inspectEmailCode(try #require(mail.code), tenant: .project)
+            #expect(link.denial == .emailCode(.expired))
+        }
+    }
+
+    @Test func `after five wrong guesses the right code is refused, the link works, and the next mail's code too`()
+        async throws
+    {
+        try await Self.withRequest { first, second, mail in
+            let code = try #require(mail.shortCode)
+            for (number, service) in [first, second, first, second, first].enumerated() {
+                let guess = Self.another(than: code, number)
+                #expect(try await service.exchange(guess).denial == .emailCode(.wrongCode))
+            }
+            for service in [first, second] {
+                #expect(try await service.exchange(code).denial == .emailCode(.tooManyAttempts))
+            }
+            #expect(
+                try await first.operations.inspectEmailCode(try #require(mail.code), tenant: .project).denial == nil
+            )
+            first.clock.advance(seconds: 1)
+            #expect(try await second.askForReset(Self.email).denial == nil)
+            let next = try #require(try await first.newestMail().shortCode)
+            #expect(try await first.exchange(next).denial == nil)
+        }
+    }
+
+    @Test func `a stranger is told the same of an address with an account and of one without`() async throws {
+        try await Self.withRequest(settings: Self.protected) { first, second, mail in
+            let code = try #require(mail.shortCode)
+            #expect(try await second.askForReset("nobody@example.com").denial == nil)
+            for kind in EmailCodeRecord.Kind.allCases.filter(\.hasShortCode) {
+                for number in 0...6 {
+                    let guess = Self.another(than: code, number)
+                    let known = try await first.exchange(guess, of: kind).denial
+                    let unknown = try await second.exchange(guess, "nobody@example.com", of: kind).denial
+                    #expect(known == unknown)
+                    #expect(known == .emailCode(number < 5 ? .wrongCode : .tooManyAttempts))
+                }
+            }
+            let rows: Query<String> = "SELECT kind || ' ' || attempts FROM short_codes ORDER BY email_key, kind"
+            let counted = try await first.database.rows(rows)
+            #expect(counted.count == 8 && counted.prefix(4) == counted.suffix(4))
+        }
+    }
+
+    // MARK: Races
+
+    @Test func `of 64 callers with the right code one succeeds`() async throws {
+        try await Self.withRequest { first, second, mail in
+            let code = try #require(mail.shortCode)
+            let outcomes = try await first.race(with: second) { service, _ in try await service.exchange(code) }
+            #expect(outcomes.count { $0.denial == nil } == 1)
+            #expect(outcomes.count { $0.denial == .refusal(.invalidEmailCode) } == 63)
+            let exchanged = try #require(outcomes.first { $0.denial == nil }).success()
+            let hashes: Query<[UInt8]> = "SELECT code_hash FROM one_time_codes"
+            #expect(try await first.database.rows(hashes) == [NewEmailCode.hash(of: exchanged.code)])
+            #expect(try await first.database.rows("SELECT attempts FROM short_codes" as Query<Int32>) == [0])
+        }
+    }
+
+    @Test func `of 1000 wrong guesses five are answered, and the owner's next request works`() async throws {
+        try await Self.withRequest { first, second, mail in
+            let code = try #require(mail.shortCode)
+            let denials = try await first.race(with: second, count: 1000) { service, number in
+                try await service.exchange(Self.another(than: code, number)).denial
+            }
+            #expect(denials.count { $0 == .emailCode(.wrongCode) } == 5)
+            #expect(denials.count { $0 == .emailCode(.tooManyAttempts) } == 995)
+            #expect(try await first.database.rows("SELECT attempts FROM short_codes" as Query<Int32>) == [5])
+            first.clock.advance(seconds: 1)
+            #expect(try await second.askForReset(Self.email).denial == nil)
+            let next = try #require(try await first.newestMail().shortCode)
+            #expect(try await second.exchange(next).denial == nil)
+        }
+    }
+
+    @Test func `guesses at once with the link and the code use them once`() async throws {
+        try await Self.withRequest { first, second, mail in
+            let (code, link) = (try #require(mail.shortCode), try #require(mail.code))
+            let successes = try await first.race(with: second, count: 32) { service, caller in
+                if caller.isMultiple(of: 4) {
+                    return try await service.operations
+                        .resetPassword(link, newPassword: "battery \(caller)", tenant: .project).denial == nil
+                }
+                return try await service.exchange(code).denial == nil
+            }
+            #expect(successes.count { $0 } == 1)
+        }
+    }
+
+    /// What is kept, for whoever reads the tables: neither the code nor what it could be found by.
+    @Test func `a code is sealed, and bound to its address and purpose`() async throws {
+        try await Self.withRequest { first, _, mail in
+            let code = try #require(mail.shortCode)
+            let sealed: Query<[UInt8]> = "SELECT sealed_code FROM short_codes"
+            let kept = try #require(try await first.database.rows(sealed).first)
+            #expect(!String(decoding: kept, as: UTF8.self).contains(code))
+            try await first.database.execute(
+                """
+                INSERT INTO short_codes (kind, email_key, code_hash, sealed_code, expires_at)
+                SELECT kind, 'mallory@example.com', code_hash, sealed_code, expires_at FROM short_codes
+                """
+            )
+            #expect(try await first.exchange(code, "mallory@example.com").denial == .emailCode(.wrongCode))
+        }
+    }
+
+    @Test func `what is over is deleted`() async throws {
+        try await Self.withRequest { first, _, _ in
+            _ = try await first.exchange("0", "nobody@example.com")
+            #expect(try await first.database.rows("SELECT count(*) FROM short_codes" as Query<Int64>) == [2])
+            let cutoff = first.clock.now.adding(seconds: Lifetimes.codeSeconds(.passwordReset))
+            #expect(try await first.operations.store.purge(.shortCodes, endedBefore: cutoff, rowsMax: 10) == 2)
+        }
+    }
+
+    private static func another(than code: String, _ number: Int) -> String {
+        let guess = String(10_000_000 + number)
+        return guess == code ? "99999999" : guess
+    }
+}
+
+extension TestService {
+    fileprivate func exchange(
+        _ code: String,
+        _ email: String = "ada@example.com",
+        of kind: EmailCodeRecord.Kind = .passwordReset
+    ) async throws -> Outcome<ExchangedShortCode> {
+        guard let mailbox = EmailAddress(email) else { throw UnexpectedEnding("not an address") }
+        return
+            try await operations
+            .exchangeShortCode(code, of: kind, mailedTo: mailbox, tenant: .project, locale: nil)
+    }
+
+    fileprivate func newestMail() async throws -> Mail {
+        guard let mail = try await operations.mailsWithUsableCodes(tenant: .project).last else {
+            throw UnexpectedEnding("no mail")
+        }
+        return mail
+    }
+}

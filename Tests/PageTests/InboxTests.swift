@@ -1,0 +1,126 @@
+import AccountTestSupport
+import JSON
+import NIOHTTP1
+import Testing
+
+/// `/inbox` of `concord dev`: the real program, a real browser.
+@Suite(.serialized, .page) struct InboxTests {
+    private static var server: DevServer {
+        get throws { try #require(PageTrait.current?.server) }
+    }
+
+    private func askForMail(to email: String) async throws {
+        let server = try Self.server
+        let body: JSONValue = ["email": .string(email), "password": "correct horse"]
+        _ = try await server.send(.POST, "/v1/accounts:signUp?key=any", body)
+        let request: JSONValue = ["requestType": "PASSWORD_RESET", "email": .string(email)]
+        #expect(try await server.send(.POST, "/v1/accounts:sendOobCode?key=any", request).status == 200)
+    }
+
+    private func askForMessage(to number: String) async throws {
+        let body: JSONValue = ["phoneNumber": .string(number), "recaptchaToken": "any"]
+        let answer = try await Self.server.send(.POST, "/v1/accounts:sendVerificationCode?key=any", body)
+        #expect(answer.status == 200, "\(answer.json.text)")
+    }
+
+    private static let subject = "document.getElementById('subject').textContent"
+    private static let entries = "document.querySelectorAll('#messages button').length"
+
+    @Test func `what is asked for appears by itself and is read as it would have been sent, by the keyboard`()
+        async throws
+    {
+        let server = try Self.server
+        try await Browser.run { browser in
+            try await browser.open(server.url + "/inbox")
+            try await browser.wait(for: "Inbox")
+            let before = try await browser.value(Self.entries).integer ?? 0
+            if before == 0 {
+                #expect(try await browser.text("#status").hasPrefix("Nothing yet."))
+                try await browser.screenshot("inbox-1-empty")
+            }
+
+            try await askForMail(to: "inbox@example.com")
+            try await browser.wait(until: "\(Self.entries) === \(before + 1)")
+            #expect(try await browser.text("#messages li:first-child").contains("inbox@example.com"))
+            try await askForMessage(to: "+16505550188")
+            try await browser.wait(until: "\(Self.entries) === \(before + 2)")
+            try await browser.wait(until: "document.getElementById('status').textContent === '1 new message'")
+            #expect(try await browser.text("#messages li:first-child").contains("+16505550188"))
+
+            // By the keyboard: the newest, a text message; then the mail.
+            try await browser.run("document.querySelector('#messages button').focus()")
+            try await browser.type(Browser.Key.enter)
+            try await browser.wait(until: "\(Self.subject) === 'Text message'")
+            #expect(try await browser.focused == "Text message")
+            #expect(try await browser.text("#text").contains("verification code"))
+            #expect(try await browser.value("document.getElementById('html').checkVisibility()") == false)
+            try await browser.run("document.querySelectorAll('#messages button')[1].focus()")
+            try await browser.type(Browser.Key.enter)
+            try await browser.wait(until: "\(Self.subject).startsWith('Choose a new password')")
+            #expect(try await browser.value("document.getElementById('html').checkVisibility()") == true)
+            let hash = try await browser.value("location.hash").string ?? ""
+            try await browser.press("Plain text")
+            let text = try await browser.text("#text")
+            #expect(text.contains("/emulator/action?mode=resetPassword") && text.contains("inbox@example.com"))
+            try await browser.press("HTML")
+
+            try await browser.reload()
+            try await browser.wait(until: "\(Self.subject).startsWith('Choose a new password')")
+            #expect(try await browser.value("location.hash").string == hash)
+            #expect(try await browser.complaints().allSatisfy { $0.hasPrefix("network: ") })
+        }
+    }
+
+    @Test func `the HTML of a mail runs nothing and loads nothing, in its frame and alone`() async throws {
+        let server = try Self.server
+        try await askForMail(to: "frame@example.com")
+        let messages = try await server.send(.GET, "/inbox/messages").json["messages"]?.array ?? []
+        let mail = try #require(messages.first { $0["to"]?.string == "frame@example.com" }?["id"]?.string)
+        let address = "/inbox/messages/\(mail)"
+        let policy = try await server.send(.GET, address).headers.first(name: "Content-Security-Policy") ?? ""
+        #expect(policy.hasPrefix("default-src 'none';") && policy.contains("sandbox allow-popups"))
+        #expect(!policy.contains("allow-scripts") && !policy.contains("allow-same-origin"))
+        for unknown in ["/inbox/messages/x", "/inbox/messages/00000000-0000-4000-8000-000000000000"] {
+            #expect(try await server.send(.GET, unknown).status == 404)
+        }
+        try await Browser.run { browser in
+            try await browser.open(server.url + "/inbox#" + mail)
+            try await browser.wait(until: "\(Self.subject).startsWith('Choose a new password')")
+            let frame = "document.getElementById('html')"
+            #expect(
+                try await browser.value("[\(frame).sandbox.value, \(frame).contentDocument]") == [
+                    "allow-popups allow-popups-to-escape-sandbox", .null,
+                ]
+            )
+            let source = try await browser.value("\(frame).src").string
+            #expect(source == server.url + address)
+        }
+    }
+
+    @Test func `it can be read and used everywhere`() async throws {
+        let server = try Self.server
+        try await askForMail(to: "a-very-long-address.of.somebody@subdomain.example.com")
+        try await askForMessage(to: "+16505550199")
+        try await Browser.run { browser in
+            try await browser.open(server.url + "/inbox")
+            try await browser.wait(for: "Inbox")
+            let mail = "[...document.querySelectorAll('#messages button')].find(b => b.innerText.includes('long'))"
+            try await browser.wait(until: mail)
+            for (name, script) in [
+                ("mail", "\(mail).click()"), ("text", "document.querySelector('[data-view=text]').click()"),
+                ("sms", "document.querySelector('#messages button').click()"),
+            ] {
+                try await browser.run(script)
+                for isDark in [false, true] {
+                    try await browser.darken(isDark)
+                    for width in [320, 1280] {
+                        try await browser.resize(width, 800)
+                        #expect(try await browser.defects() == [], "\(name) \(isDark) \(width)")
+                        guard name != "text" else { continue }
+                        try await browser.screenshot("inbox-\(name)-\(isDark ? "dark" : "light")-\(width)")
+                    }
+                }
+            }
+        }
+    }
+}
