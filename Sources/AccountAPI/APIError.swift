@@ -78,6 +78,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case missingPhoneNumber = "MISSING_PHONE_NUMBER"
     case missingProviderID = "MISSING_PROVIDER_ID"
     case missingRawID = "MISSING_RAW_ID"
+    case missingRecaptchaToken = "MISSING_RECAPTCHA_TOKEN"
     case missingRefreshToken = "MISSING_REFRESH_TOKEN"
     case missingRequestURI = "MISSING_REQUEST_URI"
     case missingRequestType = "MISSING_REQ_TYPE"

@@ -119,6 +119,7 @@ extension PhoneDenial {
         case .invalidAppCredential: .code(.invalidAppCredential)
         case .captchaCheckFailed: .code(.captchaCheckFailed)
         case .invalidRecaptchaToken: .code(.invalidRecaptchaToken)
+        case .missingRecaptchaToken: .code(.missingRecaptchaToken)
         case .appNotVerified: .code(.appNotVerified)
         case .tooManyMessages, .tooManyAttempts: .code(.tooManyAttemptsTryLater)
         case .quotaExceeded: .code(.quotaExceeded)

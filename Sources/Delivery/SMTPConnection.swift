@@ -87,6 +87,9 @@ private struct EasyHandle: ~Copyable {
     }
 
     deinit {
+        // libcurl says good-bye and waits for the answer, for minutes where none comes: nothing is listened to any more.
+        var socket = curl_socket_t(-1)
+        if ccurl_get_socket(handle, &socket) == CURLE_OK, socket != -1 { shutdown(socket, Int32(SHUT_RD)) }
         curl_easy_cleanup(handle)
         exchange.deinitialize(count: 1)
         exchange.deallocate()

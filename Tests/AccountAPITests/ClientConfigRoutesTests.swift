@@ -81,6 +81,54 @@ import Testing
         }
     }
 
+    /// With a challenge beside them, assessments are tried first; without one there is nothing else.
+    @Test(arguments: [(true, "AUDIT", "MISSING_APP_CREDENTIAL"), (false, "ENFORCE", "MISSING_RECAPTCHA_TOKEN")])
+    func `apps are told the site key of their kind, and what is asked with it`(
+        hasChallenge: Bool,
+        state: String,
+        bare: String
+    ) async throws {
+        try await TestService.with { service in
+            var operations = service.operations
+            let judge = DevelopmentAppVerifier()
+            operations.apps = AppVerifiers(
+                recaptcha: hasChallenge ? judge : nil,
+                assessments: judge,
+                assessmentKeys: AssessmentKeys(project: "p-1", web: "web", iOS: nil, android: "android")
+            )
+            let handle = ServiceHandle()
+            handle.state = .ready(operations, checkDatabase: { nil })
+            try await Wire.with(service: handle, development: DevelopmentRoutes()) { wire in
+                let api = TestAPI(service: service, wire: wire, log: RecordedLog())
+                func config(_ query: String) async throws -> Wire.Answer {
+                    try await api.send(.get, "/v2/recaptchaConfig?version=RECAPTCHA_ENTERPRISE" + query)
+                }
+                let web = try await config("&clientType=CLIENT_TYPE_WEB")
+                #expect(
+                    web.json == [
+                        "recaptchaKey": "projects/p-1/keys/web",
+                        "recaptchaEnforcementState": [
+                            ["provider": "EMAIL_PASSWORD_PROVIDER", "enforcementState": "OFF"],
+                            ["provider": "PHONE_PROVIDER", "enforcementState": .string(state)],
+                        ],
+                    ]
+                )
+                #expect(try await config("").json["recaptchaKey"] == "projects/p-1/keys/android")
+                for other in ["&clientType=CLIENT_TYPE_IOS", "&clientType=x"] {
+                    #expect(try await config(other).text == "{}")
+                }
+                let path = "/v1/accounts:sendVerificationCode"
+                let number: JSONValue = ["phoneNumber": "+16505553434"]
+                #expect(try await api.post(path, number).errorMessage == bare)
+                let assessed: JSONValue = [
+                    "phoneNumber": "+16505553434", "captchaResponse": "t", "clientType": "CLIENT_TYPE_WEB",
+                    "recaptchaVersion": "RECAPTCHA_ENTERPRISE",
+                ]
+                #expect(try await api.post(path, assessed).status == 200)
+            }
+        }
+    }
+
     @Test func `the password policy is told in the form that web clients insist on`() async throws {
         try await TestAPI.with { api in
             let policy = try await api.send(.get, "/v2/passwordPolicy").json

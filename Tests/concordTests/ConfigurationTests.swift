@@ -454,6 +454,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         _ = ProvidersConfiguration(reading: &reader)
         _ = MessagesConfiguration(reading: &reader)
         _ = RecaptchaConfiguration.read(&reader)
+        _ = AssessmentConfiguration.read(&reader)
         _ = ApplePushConfiguration(reading: &reader)
         _ = MailConfiguration.read(&reader)
         _ = LogConfiguration(reading: &reader)

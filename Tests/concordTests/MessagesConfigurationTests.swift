@@ -96,4 +96,40 @@ struct MessagesConfigurationTests {
         }
         #expect(!mistakes(settings).isEmpty)
     }
+
+    private func assessments(_ given: [String: String]) throws -> AssessmentConfiguration? {
+        let required = [
+            "CONCORD_DATABASE_URL": "postgresql:///concord",
+            "CONCORD_KEYS_ENCRYPTION": "1:" + Data(repeating: 1, count: 32).base64EncodedString(),
+        ]
+        let named = Dictionary(uniqueKeysWithValues: given.map { ("CONCORD_RECAPTCHA_ENTERPRISE_" + $0, $1) })
+        return try ServeConfiguration(configurationSources(nil, required.merging(named) { $1 })).assessments
+    }
+
+    @Test func `assessments need a project, its key and a site key`() throws {
+        #expect(try assessments([:]) == nil)
+        let whole = ["PROJECT": "my-project", "API_KEY": "secret-key", "IOS_KEY": "6Lc_-1", "SCORE_MIN": "0.7"]
+        let read = try #require(try assessments(whole))
+        #expect(read.keys.iOS == "6Lc_-1" && read.keys.web == nil && read.scoreMin == 0.7)
+        #expect(read.url == "https://recaptchaenterprise.googleapis.com")
+        let mistaken: [([String: String], String)] = [
+            (["API_KEY": "secret-key"], "recaptcha.enterprise_project: required"),
+            (["WEB_KEY": "k"], "recaptcha.enterprise_project: required"),
+            (["PROJECT": "p"], "recaptcha.enterprise_api_key: required"),
+            (["PROJECT": "p", "API_KEY": "secret-key"], "recaptcha.enterprise_web_key: required"),
+            (whole.merging(["SCORE_MIN": "1.1"]) { $1 }, "recaptcha.enterprise_score_min"),
+            (whole.merging(["SCORE_MIN": "half"]) { $1 }, "recaptcha.enterprise_score_min"),
+            (whole.merging(["IOS_KEY": "a/b"]) { $1 }, "recaptcha.enterprise_ios_key"),
+            (whole.merging(["PROJECT": "../x"]) { $1 }, "recaptcha.enterprise_project"),
+            (whole.merging(["URL": "http://example.com"]) { $1 }, "recaptcha.enterprise_url"),
+        ]
+        for (given, mistake) in mistaken {
+            do {
+                _ = try assessments(given)
+                Issue.record("\(given) is taken")
+            } catch {
+                #expect("\(error)".contains(mistake) && !"\(error)".contains("secret-key"), "\(error)")
+            }
+        }
+    }
 }

@@ -46,10 +46,26 @@ extension Route {
         }
     }
 
-    /// The newer proof of being human (`spec/01` §3.9): an empty answer says that it is off everywhere.
+    /// The newer proof of being human (`spec/01` §3.9), asked for with codes to phones only: an empty answer says that it is
+    /// off everywhere. Where there is a challenge too, SDKs fall back on it.
     static let recaptchaConfig = Route(.get, "/v2/recaptchaConfig", access: .client) { request in
         try request.refuseTenantInQuery(.tenantNotFound)
-        return .object { _ in }
+        let apps = request.operations.apps
+        guard let keys = apps.assessmentKeys, let siteKey = keys.siteKey(for: request.query["clientType"]) else {
+            return .object { _ in }
+        }
+        let states = [
+            ("EMAIL_PASSWORD_PROVIDER", "OFF"), ("PHONE_PROVIDER", apps.needsAssessments ? "ENFORCE" : "AUDIT"),
+        ]
+        return .object { writer in
+            writer.field("recaptchaKey", "projects/\(keys.project)/keys/\(siteKey)")
+            writer.field("recaptchaEnforcementState", array: states) { writer, state in
+                writer.object { writer in
+                    writer.field("provider", state.0)
+                    writer.field("enforcementState", state.1)
+                }
+            }
+        }
     }
 
     /// What a new password needs (`spec/01` §3.10), so that an app can say so while it is typed.

@@ -53,6 +53,8 @@ package struct AppVerifiers: Sendable {
     /// What people are shown for it; `nil` where there is nothing to be shown.
     package var challenge: AppChallenge?
     package var assessments: (any AppVerifying)?
+    /// What apps get tokens for assessments with; `nil` where there are none.
+    package var assessmentKeys: AssessmentKeys?
     package var pushes: (any AppVerifying)?
     /// The apps for iOS that can be pushed to: bundle identifiers.
     package var pushTopics: Set<String>
@@ -64,6 +66,7 @@ package struct AppVerifiers: Sendable {
         recaptcha: (any AppVerifying)? = nil,
         challenge: AppChallenge? = nil,
         assessments: (any AppVerifying)? = nil,
+        assessmentKeys: AssessmentKeys? = nil,
         pushes: (any AppVerifying)? = nil,
         pushTopics: Set<String> = [],
         playIntegrity: (any AppVerifying)? = nil,
@@ -72,16 +75,21 @@ package struct AppVerifiers: Sendable {
         self.recaptcha = recaptcha
         self.challenge = challenge
         self.assessments = assessments
+        self.assessmentKeys = assessmentKeys
         self.pushes = pushes
         self.pushTopics = pushTopics
         self.playIntegrity = playIntegrity
         self.acceptsUnverified = acceptsUnverified
     }
 
+    /// Whether an assessment is all that a browser can show: there is no challenge to fall back on.
+    package var needsAssessments: Bool { assessmentKeys != nil && recaptcha == nil }
+
     /// Why `request` is not believed; `nil` when it is.
     func denial(of request: AppRequest) async throws -> PhoneDenial? {
         if acceptsUnverified { return nil }
         switch request.credential {
+        case .none where needsAssessments: return .missingRecaptchaToken
         case .none: return request.iOSBundleID == nil ? .missingAppCredential : .missingClientIdentifier
         case .recaptcha: return try await judged(request, by: recaptcha, otherwise: .captchaCheckFailed)
         case .assessment: return try await judged(request, by: assessments, otherwise: .invalidRecaptchaToken)

@@ -9,6 +9,7 @@ package enum PhoneDenial: Sendable, Hashable {
     case invalidAppCredential
     case captchaCheckFailed
     case invalidRecaptchaToken
+    case missingRecaptchaToken
     case appNotVerified
 
     // The messages.

@@ -134,6 +134,17 @@ extension AppVerifiers {
                 )
             },
             challenge: configuration.recaptcha?.challenge,
+            assessments: configuration.assessments.map { assessments in
+                AssessmentVerifier(
+                    keys: assessments.keys,
+                    apiKey: assessments.apiKey,
+                    base: assessments.url,
+                    scoreMin: assessments.scoreMin,
+                    http: IssuerHTTPClient(configuration.providers),
+                    timeout: configuration.limits.providerCallTimeout
+                )
+            },
+            assessmentKeys: configuration.assessments?.keys,
             pushes: AppReceiptVerifier(sealer: sealer),
             pushTopics: Set(configuration.applePush.apps.keys),
             acceptsUnverified: configuration.messages.allowsUnverifiedApps

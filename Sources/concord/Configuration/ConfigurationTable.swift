@@ -11,6 +11,7 @@ enum ConfigurationTable {
         + ProvidersConfiguration.entries
         + MessagesConfiguration.entries
         + RecaptchaConfiguration.entries
+        + AssessmentConfiguration.entries
         + ApplePushConfiguration.entries
         + MailConfiguration.entries
         + LogConfiguration.entries

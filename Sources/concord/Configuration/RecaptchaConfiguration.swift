@@ -89,3 +89,114 @@ extension RecaptchaConfiguration {
         text.wholeMatch(of: #/(https:\/\/[A-Za-z0-9.*-]+|http:\/\/(127\.0\.0\.1|localhost))(:\d{1,5})?/#) != nil
     }
 }
+
+/// Assessments by reCAPTCHA Enterprise, which people see nothing of.
+struct AssessmentConfiguration: Sendable {
+    let keys: AssessmentKeys
+    let apiKey: String
+    let url: String
+    let scoreMin: Double
+}
+
+extension AssessmentConfiguration {
+    static let entries: [ConfigurationEntry] = [
+        projectKey.entry, apiKeyKey.entry, webKey.entry, iOSKey.entry, androidKey.entry, scoreKey.entry, urlKey.entry,
+    ]
+
+    private static let projectKey = ConfigurationKey(
+        optional: "recaptcha.enterprise_project",
+        .projectID,
+        "The project whose reCAPTCHA Enterprise assesses who asks for codes; needs recaptcha.enterprise_api_key and a site key"
+    )
+    private static let apiKeyKey = ConfigurationKey(
+        optional: "recaptcha.enterprise_api_key",
+        .text("an API key of that project"),
+        secrecy: .hidden,
+        "What assessments are asked for with"
+    )
+    private static let webKey = ConfigurationKey(
+        optional: "recaptcha.enterprise_web_key",
+        .siteKey,
+        "Site key of web apps"
+    )
+    private static let iOSKey = ConfigurationKey(
+        optional: "recaptcha.enterprise_ios_key",
+        .siteKey,
+        "Site key of apps for iOS"
+    )
+    private static let androidKey = ConfigurationKey(
+        optional: "recaptcha.enterprise_android_key",
+        .siteKey,
+        "Site key of apps for Android"
+    )
+    private static let scoreKey = ConfigurationKey(
+        "recaptcha.enterprise_score_min",
+        .score,
+        default: 0.5,
+        "What a request has to score: from 0.0, surely a robot, to 1.0, surely a person"
+    )
+    private static let urlKey = ConfigurationKey(
+        "recaptcha.enterprise_url",
+        .gatewayURL,
+        default: "https://recaptchaenterprise.googleapis.com",
+        "Where assessments are asked for"
+    )
+
+    /// Reads the keys; `nil` when nothing is configured, or when there is a mistake, which is left with the reader.
+    static func read(_ reader: inout ConfigurationReader) -> Self? {
+        let project = reader.value(projectKey)
+        let apiKey = reader.value(apiKeyKey)
+        let keys = AssessmentKeys(
+            project: project ?? "",
+            web: reader.value(webKey),
+            iOS: reader.value(iOSKey),
+            android: reader.value(androidKey)
+        )
+        let scoreMin = reader.value(scoreKey)
+        let url = reader.value(urlKey)
+        let hasSiteKey = keys.web != nil || keys.iOS != nil || keys.android != nil
+        guard project != nil else {
+            if apiKey != nil || hasSiteKey {
+                reader.refuse(projectKey, "required beside recaptcha.enterprise_api_key and site keys")
+            }
+            return nil
+        }
+        guard let apiKey else {
+            reader.refuse(apiKeyKey, "required beside recaptcha.enterprise_project")
+            return nil
+        }
+        guard hasSiteKey else {
+            reader.refuse(
+                webKey,
+                "required beside recaptcha.enterprise_project, unless there is one for iOS or Android"
+            )
+            return nil
+        }
+        return Self(keys: keys, apiKey: apiKey, url: url, scoreMin: scoreMin)
+    }
+}
+
+extension ConfigurationForm where Value == String {
+    /// What may stand in a path.
+    fileprivate static let siteKey = Self(
+        allowed: "a site key: letters, digits, - and _",
+        parse: { $0.wholeMatch(of: #/[A-Za-z0-9_-]{1,128}/#) != nil ? $0 : nil },
+        format: { $0 }
+    )
+
+    fileprivate static let projectID = Self(
+        allowed: "the ID of a Google Cloud project",
+        parse: { $0.wholeMatch(of: #/[a-z0-9-]{1,64}/#) != nil ? $0 : nil },
+        format: { $0 }
+    )
+}
+
+extension ConfigurationForm where Value == Double {
+    fileprivate static let score = Self(
+        allowed: "a number from 0.0 to 1.0",
+        parse: { text in
+            text.wholeMatch(of: #/[01]\.[0-9]{1,3}/#).flatMap { Double($0.output) }.flatMap { $0 <= 1 ? $0 : nil }
+        },
+        format: { "\($0)" }
+    )
+}

@@ -9,6 +9,7 @@ struct ServeConfiguration: Sendable {
     let providers: ProvidersConfiguration
     let messages: MessagesConfiguration
     let recaptcha: RecaptchaConfiguration?
+    let assessments: AssessmentConfiguration?
     let applePush: ApplePushConfiguration
     /// `nil` where there is no relay.
     let mail: MailConfiguration?
@@ -32,6 +33,7 @@ extension ServeConfiguration {
             providers: reading.providers,
             messages: reading.messages,
             recaptcha: reading.recaptcha,
+            assessments: reading.assessments,
             applePush: reading.applePush,
             mail: reading.mail,
             log: reading.log
@@ -79,6 +81,7 @@ private struct Reading {
     let providers: ProvidersConfiguration
     let messages: MessagesConfiguration
     let recaptcha: RecaptchaConfiguration?
+    let assessments: AssessmentConfiguration?
     let applePush: ApplePushConfiguration
     let mail: MailConfiguration?
     let log: LogConfiguration
@@ -94,6 +97,7 @@ private struct Reading {
         providers = ProvidersConfiguration(reading: &reader)
         messages = MessagesConfiguration(reading: &reader)
         recaptcha = RecaptchaConfiguration.read(&reader)
+        assessments = AssessmentConfiguration.read(&reader)
         applePush = ApplePushConfiguration(reading: &reader)
         mail = MailConfiguration.read(&reader)
         log = LogConfiguration(reading: &reader)
