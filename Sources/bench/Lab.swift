@@ -141,6 +141,16 @@ struct Lab: Sendable {
         try psql("expired-conflicts", ["conflicts": String(plan.expiredConflicts), "users": String(plan.users)])
     }
 
+    /// Deletes what other benchmarks have left in the outbox.
+    func emptyOutbox() throws {
+        try psql("outbox-empty")
+    }
+
+    /// Makes everything in the outbox due that was tried in vain.
+    func endPauses() throws {
+        try psql("outbox-due")
+    }
+
     /// Transactions a second of a script, as `pgbench -M prepared` does them with as many clients.
     func pgbench(_ script: String) throws -> Double {
         let output = try ChildProcess.run(
@@ -162,8 +172,8 @@ struct Lab: Sendable {
 
     // MARK: Servers
 
-    /// `concord serve` with default settings.
-    func serve() async throws -> Server {
+    /// `concord serve` with default settings, but for those in `environment`.
+    func serve(_ environment: [String: String] = [:]) async throws -> Server {
         try psql("forget-keys")
         let id = "1"
         let process = try ChildProcess(
@@ -173,7 +183,7 @@ struct Lab: Sendable {
                 "CONCORD_DATABASE_URL": databaseURL,
                 "CONCORD_KEYS_ENCRYPTION": "\(id):\(Data(Self.key).base64EncodedString())",
                 "CONCORD_LISTEN_PORT": "0",
-            ],
+            ].merging(environment) { _, given in given },
             output: "\(directory)/serve.out"
         )
         let port = try await process.await("concord serve") { output in

@@ -121,22 +121,27 @@ func warmLookUps(_ lab: Lab, _ server: Server) async throws -> [[UInt8]] {
 
 /// `accounts:lookup` with a new ID token for each account.
 private func lookUps(of numbers: [Int], _ tokens: TokenAuthority, _ server: Server) throws -> [[UInt8]] {
-    let now = Effects.system.now()
-    return try numbers.map { number in
-        let user = try Accounts.record(number, now: now)
-        let session = SessionRecord(
-            tenant: .project,
-            user: user.id,
-            id: [],
-            secretHash: [],
-            epoch: user.sessionEpoch,
-            authTime: now,
-            signInProvider: "password"
-        )
-        let token = try tokens.mintIDToken(for: user, session: session, at: now)
+    try numbers.map { number in
+        let token = try idToken(of: number, tokens)
         let body = JSONWriter.object { writer in writer.field("idToken", token) }
         return request("/v1/accounts:lookup?key=\(Lab.apiKey)", body, port: server.port)
     }
+}
+
+/// An ID token of an account's session that has just begun.
+func idToken(of number: Int, _ tokens: TokenAuthority) throws -> String {
+    let now = Effects.system.now()
+    let user = try Accounts.record(number, now: now)
+    let session = SessionRecord(
+        tenant: .project,
+        user: user.id,
+        id: [],
+        secretHash: [],
+        epoch: user.sessionEpoch,
+        authTime: now,
+        signInProvider: "password"
+    )
+    return try tokens.mintIDToken(for: user, session: session, at: now)
 }
 
 /// Whose identity a provider's sign-in brings.

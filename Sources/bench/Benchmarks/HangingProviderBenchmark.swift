@@ -90,9 +90,9 @@ extension Benchmark {
 }
 
 /// A port of this machine at which the system takes connections that nobody ever looks at.
-private final class SilentListener {
+final class SilentListener {
     let port: UInt16
-    private let socket: Int32
+    let socket: Int32
 
     init() throws {
         socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
