@@ -141,6 +141,11 @@ struct Lab: Sendable {
         try psql("expired-conflicts", ["conflicts": String(plan.expiredConflicts), "users": String(plan.users)])
     }
 
+    /// Deletes what other benchmarks have left in the outbox.
+    func emptyOutbox() throws {
+        try psql("outbox-empty")
+    }
+
     /// Makes everything in the outbox due that was tried in vain.
     func endPauses() throws {
         try psql("outbox-due")

@@ -9,6 +9,7 @@ extension Benchmark {
         summary: "10,000 mails in the outbox and a relay that fails each third attempt; how many are lost or come twice"
     ) { lab in
         lab.note("outbox-drain: \(mails) mails, and a relay that fails each third attempt")
+        try lab.emptyOutbox()
         let writer = try await lab.serve()
         do {
             defer { writer.process.stop() }
@@ -39,6 +40,8 @@ extension Benchmark {
             // Whatever waits is put off, and the pauses between attempts grow to hours.
             try lab.endPauses()
         }
+        // A server that ends says good-bye, and waits for an answer.
+        relay.hangUp()
         let sample = Sample(count: relay.taken.count, seconds: Double(relay.lastAttempt - start) / 1e9)
         let lost = (0..<mails).count { relay.taken[recipient($0)] == nil }
         let twice = relay.taken.values.reduce(0) { $0 + $1 - 1 }
@@ -85,7 +88,11 @@ private final class FlakyRelay {
     }
 
     deinit {
-        for connection in connections { close(connection.socket) }
+        hangUp()
+    }
+
+    func hangUp() {
+        while let connection = connections.popLast() { close(connection.socket) }
     }
 
     /// Answers until nothing has come for so long.
