@@ -9,6 +9,8 @@ extension AccountStore {
         case codes
         /// Codes sent to numbers, in whatever state.
         case phoneVerifications
+        /// Sign-ins that wait for a second factor, and factors being set up, in whatever state.
+        case factorChallenges
         /// Counts of messages whose window is over.
         case messageCounts
         /// Not worth sending any more, sent or not.
@@ -37,6 +39,7 @@ extension AccountStore {
             case .conflicts: ConflictRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .codes: EmailCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .phoneVerifications: PhoneVerificationRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .factorChallenges: FactorChallengeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .messageCounts: MessageCountRow.deleteOver(before: cutoff, rowsMax: rowsMax)
             case .messages: OutboxRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .finishedMessages: OutboxRow.deleteFinished(before: cutoff, rowsMax: rowsMax)

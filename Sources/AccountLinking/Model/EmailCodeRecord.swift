@@ -33,6 +33,8 @@ package struct EmailCodeRecord: Sendable, Hashable {
     /// The account's address at the time: where the code went, unless there is a new one.
     package var email: EmailAddress
     package var newEmail: EmailAddress?
+    /// What a code of that kind takes off the account.
+    package var secondFactor: SecondFactorID?
     package var createdAt: Timestamp
     package var expiresAt: Timestamp
     package var consumedAt: Timestamp?
@@ -46,6 +48,7 @@ package struct EmailCodeRecord: Sendable, Hashable {
         sessionEpoch: Int64? = nil,
         email: EmailAddress,
         newEmail: EmailAddress? = nil,
+        secondFactor: SecondFactorID? = nil,
         createdAt: Timestamp,
         expiresAt: Timestamp,
         consumedAt: Timestamp? = nil
@@ -57,6 +60,7 @@ package struct EmailCodeRecord: Sendable, Hashable {
         self.sessionEpoch = sessionEpoch
         self.email = email
         self.newEmail = newEmail
+        self.secondFactor = secondFactor
         self.createdAt = createdAt
         self.expiresAt = expiresAt
         self.consumedAt = consumedAt

@@ -41,6 +41,12 @@ package enum Lifetimes {
     /// How long a number that was another account's need not be shown again (`spec/05` B6).
     static let temporaryProofSeconds: Int64 = 3600
 
+    /// How long a sign-in waits for its second factor.
+    static let pendingSignInSeconds: Int64 = 900
+
+    /// How long the secret of a second factor that is being set up waits for its first code.
+    static let factorEnrollmentSeconds: Int64 = 900
+
     /// How long the answer to a request that may be repeated is kept.
     static let keptAnswerSeconds: Int64 = 86_400
 
