@@ -73,16 +73,17 @@ extension JSONWriter {
 
     /// Second factors (`spec/02` §7); which key an item has tells its kind.
     mutating func secondFactors(_ factors: [SecondFactor], masksNumbers: Bool = false) {
-        array(factors) { writer, factor in
-            writer.object { writer in
-                writer.field("mfaEnrollmentId", factor.id.rawValue)
-                writer.field("displayName", factor.displayName)
-                writer.field("enrolledAt", RFC3339.text(factor.enrolledAt))
-                switch factor.method {
-                case .phone(let number):
-                    writer.field("phoneInfo", masksNumbers ? number.masked : number.rawValue)
-                case .totp: writer.field("totpInfo", object: { _ in })
-                }
+        array(factors) { writer, factor in writer.secondFactor(factor, masksNumber: masksNumbers) }
+    }
+
+    mutating func secondFactor(_ factor: SecondFactor, masksNumber: Bool) {
+        object { writer in
+            writer.field("mfaEnrollmentId", factor.id.rawValue)
+            writer.field("displayName", factor.displayName)
+            writer.field("enrolledAt", RFC3339.text(factor.enrolledAt))
+            switch factor.method {
+            case .phone(let number): writer.field("phoneInfo", masksNumber ? number.masked : number.rawValue)
+            case .totp: writer.field("totpInfo", object: { _ in })
             }
         }
     }

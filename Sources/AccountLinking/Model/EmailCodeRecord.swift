@@ -7,6 +7,7 @@ package struct EmailCodeRecord: Sendable, Hashable {
         case verifyEmail = "VERIFY_EMAIL"
         case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
         case recoverEmail = "RECOVER_EMAIL"
+        case revertSecondFactorAddition = "REVERT_SECOND_FACTOR_ADDITION"
     }
 
     /// What a code is good for at an instant.

@@ -66,6 +66,8 @@ package struct Mail: Sendable, Hashable {
     package var locale: String
     package var asking: Asking?
     package var suspended: Suspended?
+    /// The last digits of a number that became a second factor.
+    package var numberEnding: String?
 
     var plaintext: [UInt8] {
         JSONWriter.object { writer in
@@ -80,6 +82,7 @@ package struct Mail: Sendable, Hashable {
             writer.field("askingProvider", asking?.provider)
             writer.field("askingName", asking?.name)
             writer.field("askingFrom", asking?.from)
+            writer.field("numberEnding", numberEnding)
             if let suspended {
                 writer.field("suspendedMethods", suspended.methods)
                 writer.field("suspendedReason", suspended.reason)
@@ -98,7 +101,8 @@ package struct Mail: Sendable, Hashable {
         link: String? = nil,
         locale: String,
         asking: Asking? = nil,
-        suspended: Suspended? = nil
+        suspended: Suspended? = nil,
+        numberEnding: String? = nil
     ) {
         self.template = template
         self.to = to
@@ -110,6 +114,7 @@ package struct Mail: Sendable, Hashable {
         self.locale = locale
         self.asking = asking
         self.suspended = suspended
+        self.numberEnding = numberEnding
     }
 
     /// `nil` for what `plaintext` did not make.
@@ -135,7 +140,8 @@ package struct Mail: Sendable, Hashable {
                     return nil
                 }
                 return Suspended(methods: methods.compactMap(\.string), reason: reason, until: until)
-            }
+            },
+            numberEnding: value["numberEnding"]?.string
         )
     }
 }

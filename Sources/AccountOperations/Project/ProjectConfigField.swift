@@ -344,6 +344,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             codeLifetime(.verifyEmail),
             codeLifetime(.verifyAndChangeEmail),
             codeLifetime(.recoverEmail),
+            codeLifetime(.revertSecondFactorAddition),
         ]
 
     private static let messageLimits = MessageLimits.all.map { name, limit in

@@ -92,7 +92,10 @@ extension AccountOperations {
         )
     }
 
-    /// Enrols what the code shows to be the user's own: rows G. Every other session ends; the answer's one has shown both.
+    /// Enrols what the code shows to be the user's own: rows G. Every other session ends; the answer's one has shown both. The
+    /// account's address is told, and can take the factor off again: the session may be stolen.
+    ///
+    /// `locale`: the language of that mail, as sent.
     package func finishEnrollment(
         _ request: FinishEnrollment,
         idToken: String,
@@ -117,6 +120,7 @@ extension AccountOperations {
         }
         guard let id = SecondFactorID(effects.newLocalID()) else { throw UnexpectedDecision(.g9) }
         let use = effects.newEventID()
+        let revert = EmailRecovery(effects: effects, locale: locale)
         let attempt = UpdateAttempt(
             effects: effects,
             methodProof: .session,
@@ -166,7 +170,8 @@ extension AccountOperations {
                 new: factor,
                 session: caller.asFactorSession(for: .enrollSecondFactor, policy: policy, now: attempt.now)
             )
-            let updated = try await apply(verdict, to: user, attempt, companions: new.companions)
+            let mail = try revertMail(revert, of: factor, to: user, at: attempt.now)
+            let updated = try await apply(verdict, to: user, attempt, companions: new.companions + mail)
             switch updated {
             case nil: return nil
             case .denied(let denial): return .denied(denial)

@@ -57,6 +57,8 @@ package enum Lifetimes {
         case .emailSignIn: 6 * 3600
         case .verifyEmail, .verifyAndChangeEmail: 3 * 86_400
         case .recoverEmail: 30 * 86_400
+        // Long enough to be read, and no longer: as long as it lives, the mailbox alone gets past the new factor.
+        case .revertSecondFactorAddition: 7 * 86_400
         }
     }
     static let codeSecondsBounds: ClosedRange<Int64> = 60...366 * 86_400

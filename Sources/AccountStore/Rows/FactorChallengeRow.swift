@@ -138,8 +138,11 @@ extension AccountStore {
         var batch = WriteBatch("factor-attempt")
         let (user, tenant) = (challenge.user, challenge.tenant)
         batch.append(FactorChallengeRow.countAttempt(challenge.id, of: user, tenant: tenant))
-        if guessing { batch.append(PasswordAttemptRow.count(.totpCode(of: user), tenant: tenant, at: now)) }
-        let results = try await client.write(batch)
-        return results.affectedRows(0) == 1 && (!guessing || results.affectedRows(1) == 1)
+        guard try await client.write(batch).affectedRows(0) == 1 else { return false }
+        guard guessing else { return true }
+        // Only what was compared counts against the user.
+        var guess = WriteBatch("password-attempt")
+        guess.append(PasswordAttemptRow.count(.totpCode(of: user), tenant: tenant, at: now))
+        return try await client.write(guess).affectedRows(0) == 1
     }
 }
