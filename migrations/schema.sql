@@ -61,6 +61,25 @@ CREATE TABLE public.conflicts (
     CONSTRAINT conflicts_state_check CHECK ((state = ANY (ARRAY['open'::text, 'proven'::text, 'resolved'::text, 'declined'::text, 'superseded'::text])))
 );
 
+CREATE TABLE public.factor_challenges (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    challenge_id bytea NOT NULL,
+    purpose text NOT NULL COLLATE pg_catalog."C",
+    session_epoch bigint NOT NULL,
+    sealed_content bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    consumed_at timestamp with time zone,
+    consumed_by uuid,
+    attempts integer DEFAULT 0 NOT NULL,
+    CONSTRAINT factor_challenges_attempts_check CHECK (((attempts >= 0) AND (attempts <= 5))),
+    CONSTRAINT factor_challenges_challenge_id_check CHECK ((length(challenge_id) = 16)),
+    CONSTRAINT factor_challenges_check CHECK ((expires_at > created_at)),
+    CONSTRAINT factor_challenges_check1 CHECK (((consumed_by IS NULL) = (consumed_at IS NULL))),
+    CONSTRAINT factor_challenges_purpose_check CHECK ((purpose = ANY (ARRAY['sign-in'::text, 'enrollment'::text])))
+);
+
 CREATE TABLE public.identifiers (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL COLLATE pg_catalog."C",
@@ -125,6 +144,7 @@ CREATE TABLE public.one_time_codes (
     consumed_at timestamp with time zone,
     consumed_by uuid,
     attempts integer DEFAULT 0 NOT NULL,
+    second_factor_id text COLLATE pg_catalog."C",
     CONSTRAINT one_time_codes_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT one_time_codes_check CHECK (((consumed_by IS NULL) OR (consumed_at IS NOT NULL))),
     CONSTRAINT one_time_codes_check1 CHECK (((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text])) OR (user_id IS NOT NULL))),
@@ -132,8 +152,9 @@ CREATE TABLE public.one_time_codes (
     CONSTRAINT one_time_codes_code_hash_check CHECK ((length(code_hash) = 32)),
     CONSTRAINT one_time_codes_email_check CHECK (((length(email) >= 3) AND (length(email) <= 255))),
     CONSTRAINT one_time_codes_email_key_check CHECK (((length(email_key) >= 3) AND (length(email_key) <= 255))),
-    CONSTRAINT one_time_codes_kind_check CHECK ((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text, 'VERIFY_EMAIL'::text, 'VERIFY_AND_CHANGE_EMAIL'::text, 'RECOVER_EMAIL'::text]))),
-    CONSTRAINT one_time_codes_new_email_check CHECK (((length(new_email) >= 3) AND (length(new_email) <= 255)))
+    CONSTRAINT one_time_codes_kind_check CHECK ((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text, 'VERIFY_EMAIL'::text, 'VERIFY_AND_CHANGE_EMAIL'::text, 'RECOVER_EMAIL'::text, 'REVERT_SECOND_FACTOR_ADDITION'::text]))),
+    CONSTRAINT one_time_codes_new_email_check CHECK (((length(new_email) >= 3) AND (length(new_email) <= 255))),
+    CONSTRAINT one_time_codes_second_factor_check CHECK (((kind = 'REVERT_SECOND_FACTOR_ADDITION'::text) = (second_factor_id IS NOT NULL)))
 );
 
 CREATE TABLE public.outbox (
@@ -293,6 +314,28 @@ CREATE TABLE public.schema_migrations (
     CONSTRAINT schema_migrations_check CHECK (((applied_at IS NULL) = (duration_ms IS NULL))),
     CONSTRAINT schema_migrations_checksum_check CHECK ((checksum ~ '^[0-9a-f]{64}$'::text)),
     CONSTRAINT schema_migrations_version_check CHECK (((version >= 1) AND (version <= 9999)))
+);
+
+CREATE TABLE public.second_factors (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    enrollment_id text NOT NULL COLLATE pg_catalog."C",
+    slot integer NOT NULL,
+    number text COLLATE pg_catalog."C",
+    sealed_secret bytea,
+    last_step bigint,
+    accepted_by uuid,
+    display_name text,
+    enrolled_at timestamp with time zone NOT NULL,
+    CONSTRAINT second_factors_check CHECK (((number IS NULL) = (sealed_secret IS NOT NULL))),
+    CONSTRAINT second_factors_check1 CHECK (((sealed_secret IS NULL) = (last_step IS NULL))),
+    CONSTRAINT second_factors_check2 CHECK (((accepted_by IS NULL) OR (last_step IS NOT NULL))),
+    CONSTRAINT second_factors_display_name_check CHECK (((length(display_name) >= 1) AND (length(display_name) <= 256))),
+    CONSTRAINT second_factors_enrollment_id_check CHECK (((length(enrollment_id) >= 1) AND (length(enrollment_id) <= 128))),
+    CONSTRAINT second_factors_last_step_check CHECK ((last_step >= 0)),
+    CONSTRAINT second_factors_number_check CHECK ((number ~ '^\+[1-9][0-9]{6,14}$'::text)),
+    CONSTRAINT second_factors_sealed_secret_check CHECK ((length(sealed_secret) <= 512)),
+    CONSTRAINT second_factors_slot_check CHECK (((slot >= 1) AND (slot <= 5)))
 );
 
 CREATE TABLE public.service_accounts (
@@ -461,6 +504,9 @@ ALTER TABLE ONLY public.api_keys
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_pkey PRIMARY KEY (tenant_id, user_id, conflict_id);
 
+ALTER TABLE ONLY public.factor_challenges
+    ADD CONSTRAINT factor_challenges_pkey PRIMARY KEY (tenant_id, user_id, challenge_id);
+
 ALTER TABLE ONLY public.identifiers
     ADD CONSTRAINT identifiers_pkey PRIMARY KEY (tenant_id, kind, value);
 
@@ -509,6 +555,15 @@ ALTER TABLE ONLY public.quarantined_methods
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY public.second_factors
+    ADD CONSTRAINT second_factors_number_key UNIQUE (tenant_id, user_id, number) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.second_factors
+    ADD CONSTRAINT second_factors_pkey PRIMARY KEY (tenant_id, user_id, enrollment_id);
+
+ALTER TABLE ONLY public.second_factors
+    ADD CONSTRAINT second_factors_slot_key UNIQUE (tenant_id, user_id, slot) DEFERRABLE INITIALLY DEFERRED;
+
 ALTER TABLE ONLY public.service_accounts
     ADD CONSTRAINT service_accounts_pkey PRIMARY KEY (key_id);
 
@@ -551,6 +606,8 @@ CREATE UNIQUE INDEX conflicts_live ON public.conflicts USING btree (tenant_id, u
 CREATE INDEX conflicts_proven ON public.conflicts USING btree (tenant_id, user_id) WHERE (state = 'proven'::text);
 
 CREATE INDEX conflicts_uncounted ON public.conflicts USING btree (COALESCE(closed_at, expires_at)) WHERE (NOT is_counted);
+
+CREATE INDEX factor_challenges_by_expiry ON public.factor_challenges USING btree (expires_at);
 
 CREATE INDEX kept_answers_by_expiry ON public.kept_answers USING btree (expires_at);
 
@@ -599,6 +656,9 @@ CREATE INDEX webhook_messages_waiting ON public.webhook_messages USING btree (en
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.factor_challenges
+    ADD CONSTRAINT factor_challenges_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.linked_providers
     ADD CONSTRAINT linked_providers_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
 
@@ -610,6 +670,9 @@ ALTER TABLE ONLY public.proof_mails
 
 ALTER TABLE ONLY public.quarantined_methods
     ADD CONSTRAINT quarantined_methods_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.second_factors
+    ADD CONSTRAINT second_factors_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;

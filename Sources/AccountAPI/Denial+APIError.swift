@@ -35,7 +35,7 @@ extension Denial {
         case .tenantMismatch: .code(.tenantIDMismatch)
         case .invalidEmail: .code(.invalidEmail)
         case .invalidPhoneNumber: .code(.invalidPhoneNumber, "Invalid format.")
-        case .secondFactorsUnavailable: .code(.unsupportedSecondFactor, "Second factors cannot be enrolled yet.")
+        case .secondFactor(let denial): denial.apiError
         case .claimsTooLarge: .code(.claimsTooLarge)
         case .invalidClaims: .code(.invalidClaims)
         case .forbiddenClaim(let name): .code(.forbiddenClaim, name)
@@ -88,6 +88,16 @@ extension Refusal {
                 .unsupportedFirstFactor,
                 "A phone number cannot be set as a first factor on an SMS based MFA user."
             )
+        case .firstFactorNotEligible:
+            .code(.unsupportedFirstFactor, "MFA is not available for the given first factor.")
+        case .unverifiedEmail: .code(.unverifiedEmail, "Need to verify email first before enrolling second factors.")
+        case .secondFactorExists:
+            .code(.secondFactorExists, "Phone number already enrolled as second factor for this account.")
+        case .secondFactorLimitExceeded: .code(.secondFactorLimitExceeded)
+        case .secondFactorNotFound: .code(.mfaEnrollmentNotFound)
+        case .messageFactorsDisabled: .code(.operationNotAllowed, "SMS based MFA not enabled.")
+        case .totpFactorsDisabled: .code(.operationNotAllowed, "TOTP based MFA not enabled.")
+        case .invalidPendingSignIn: .code(.invalidMFAPendingCredential)
         case .messageRegionNotAllowed:
             .code(.operationNotAllowed, "SMS unable to be sent until this region enabled by the app developer.")
         case .federatedIdentityAlreadyLinked: .code(.federatedUserIDAlreadyLinked)
@@ -127,6 +137,20 @@ extension PhoneDenial {
         case .sessionExpired: .code(.sessionExpired)
         case .invalidCode: .code(.invalidCode)
         case .invalidTemporaryProof: .code(.invalidTemporaryProof)
+        }
+    }
+}
+
+extension SecondFactorDenial {
+    var apiError: APIError {
+        switch self {
+        case .invalidPendingCredential: .code(.invalidMFAPendingCredential)
+        case .tooManyAttempts: .code(.tooManyAttemptsTryLater)
+        case .unsupportedKind: .invalidArgument("MFA provider not supported!")
+        case .invalidPhoneNumber: .code(.invalidMFAPhoneNumber, "Invalid format.")
+        case .duplicateID: .code(.duplicateMFAEnrollmentID)
+        case .notForAdministrators:
+            .code(.unsupportedSecondFactor, "An app can be enrolled by its user only.")
         }
     }
 }

@@ -39,6 +39,10 @@ extension JSONWriter {
                 writer.name("providerUserInfo")
                 writer.providerUserInfo(of: user)
             }
+            if !user.secondFactors.isEmpty {
+                writer.name("mfaInfo")
+                writer.secondFactors(user.secondFactors)
+            }
             writer.field("validSince", decimalString: user.validSince.secondsSinceEpoch)
             writer.field("disabled", user.isDisabled)
             writer.field("lastLoginAt", decimalString: user.lastLoginAt?.millisecondsSinceEpoch)
@@ -49,6 +53,38 @@ extension JSONWriter {
             writer.field("initialEmail", user.initialEmail)
             if user.tenant != .project { writer.field("tenantId", user.tenant.rawValue) }
             writer.field("lastRefreshAt", user.lastRefreshAt.map { RFC3339.text($0) })
+        }
+    }
+
+    /// The tokens, or what stands in their place.
+    mutating func ending(_ ending: SignInEnding) {
+        switch ending {
+        case .signedIn(let signedIn): tokens(signedIn.tokens)
+        case .secondFactorRequired(let signIn): pending(signIn)
+        }
+    }
+
+    /// What a client goes on with in place of tokens (`spec/05` C2). Whoever has shown one factor alone is told no number.
+    mutating func pending(_ signIn: PendingSignIn) {
+        field("mfaPendingCredential", signIn.credential)
+        name("mfaInfo")
+        secondFactors(signIn.user.secondFactors, masksNumbers: true)
+    }
+
+    /// Second factors (`spec/02` §7); which key an item has tells its kind.
+    mutating func secondFactors(_ factors: [SecondFactor], masksNumbers: Bool = false) {
+        array(factors) { writer, factor in writer.secondFactor(factor, masksNumber: masksNumbers) }
+    }
+
+    mutating func secondFactor(_ factor: SecondFactor, masksNumber: Bool) {
+        object { writer in
+            writer.field("mfaEnrollmentId", factor.id.rawValue)
+            writer.field("displayName", factor.displayName)
+            writer.field("enrolledAt", RFC3339.text(factor.enrolledAt))
+            switch factor.method {
+            case .phone(let number): writer.field("phoneInfo", masksNumber ? number.masked : number.rawValue)
+            case .totp: writer.field("totpInfo", object: { _ in })
+            }
         }
     }
 
@@ -107,5 +143,13 @@ private struct ProviderRow {
 extension Account {
     fileprivate var hasProviderRows: Bool {
         (email != nil && (hasPassword || hasEmailLink)) || phoneNumber != nil || !linkedProviders.isEmpty
+    }
+}
+
+extension PhoneNumber {
+    /// All digits but the last four as asterisks.
+    fileprivate var masked: String {
+        let shown = rawValue.suffix(4)
+        return String(rawValue.dropLast(4).map { $0.isNumber ? "*" : $0 }) + shown
     }
 }

@@ -12,11 +12,6 @@ struct UnimplementedPath: Sendable {
     static let all = [
         UnimplementedPath(path: "/v1/accounts:signInWithGameCenter", what: "Sign-in with Game Center"),
         UnimplementedPath(path: "/v1/accounts:issueSamlResponse", what: "SAML"),
-        UnimplementedPath(path: "/v2/accounts/mfaEnrollment:start", what: "A second factor"),
-        UnimplementedPath(path: "/v2/accounts/mfaEnrollment:finalize", what: "A second factor"),
-        UnimplementedPath(path: "/v2/accounts/mfaEnrollment:withdraw", what: "A second factor"),
-        UnimplementedPath(path: "/v2/accounts/mfaSignIn:start", what: "A second factor"),
-        UnimplementedPath(path: "/v2/accounts/mfaSignIn:finalize", what: "A second factor"),
         UnimplementedPath(path: "/v2/accounts/passkeyEnrollment:start", what: "A passkey"),
         UnimplementedPath(path: "/v2/accounts/passkeyEnrollment:finalize", what: "A passkey"),
         UnimplementedPath(path: "/v2/accounts/passkeySignIn:start", what: "A passkey"),

@@ -13,7 +13,13 @@ extension AccountEvent.Kind {
     init(updateWith change: AccountChange) {
         var ending = AccountChange()
         ending.endsSessions = true
-        self = change.isTakeover ? .accountTakenOver : change == ending ? .sessionsRevoked : .userUpdated
+        if change.isTakeover {
+            self = .accountTakenOver
+        } else if change.secondFactors != nil {
+            self = .secondFactorsChanged
+        } else {
+            self = change == ending ? .sessionsRevoked : .userUpdated
+        }
     }
 }
 

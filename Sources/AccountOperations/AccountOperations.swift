@@ -97,8 +97,7 @@ package enum Denial: Error, Sendable, Hashable {
     case tenantMismatch
     case invalidEmail
     case invalidPhoneNumber
-    /// Second factors cannot be enrolled yet, by an administrator either.
-    case secondFactorsUnavailable
+    case secondFactor(SecondFactorDenial)
     case claimsTooLarge
     case invalidClaims
     /// A claim has a name that only the service itself may set.

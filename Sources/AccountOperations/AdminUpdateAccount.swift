@@ -32,8 +32,8 @@ package struct AdminUpdateAccount: Sendable {
     package var lastLoginAt: Timestamp?
     package var link: Link?
     package var removal = Removal()
-    /// Whether second factors are to be enrolled, which is refused for now.
-    package var enrollsSecondFactors = false
+    /// What the account is to have instead of its second factors; `nil`: they stay.
+    package var secondFactors: [FactorDescription]?
 
     package init() {}
 }
@@ -58,7 +58,13 @@ extension AccountOperations {
             email = address
         }
         if let password = request.password, let objection = objection(toNew: password) { return .denied(objection) }
-        if request.enrollsSecondFactors { return .denied(.secondFactorsUnavailable) }
+        var factors: WantedFactors?
+        if let described = request.secondFactors {
+            switch wanted(described) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let wanted): factors = wanted
+            }
+        }
         var phoneNumber: PhoneNumber?
         if let raw = request.phoneNumber {
             guard let number = PhoneNumber(raw) else { return .denied(.invalidPhoneNumber) }
@@ -85,14 +91,15 @@ extension AccountOperations {
             identity: request.link?.identity,
             revokesSessions: request.validSince != nil
         )
-        return try await decideAndApply { [attempt] in
-            try await attemptUpdate(request, update, of: id, tenant: tenant, attempt)
+        return try await decideAndApply { [attempt, factors] in
+            try await attemptUpdate(request, update, factors, of: id, tenant: tenant, attempt)
         }
     }
 
     private func attemptUpdate(
         _ request: AdminUpdateAccount,
         _ update: AdminUpdate,
+        _ factors: WantedFactors?,
         of id: UserID,
         tenant: TenantID,
         _ attempt: UpdateAttempt
@@ -117,6 +124,14 @@ extension AccountOperations {
             request: .administrator
         )
         plan.ask(removal, policy)
+        if let factors {
+            guard let wanted = factors.replacing(user.secondFactors, at: attempt.now) else {
+                return .denied(.secondFactor(.notForAdministrators))
+            }
+            plan.add(
+                decideReplaceSecondFactors(account: plan.account, enrolled: user.secondFactors, wanted: wanted)
+            )
+        }
         if let refusal = plan.refusal {
             try await keepRefusal(plan, of: user)
             return refused(.refusal(refusal.decision), by: refusal.rule)

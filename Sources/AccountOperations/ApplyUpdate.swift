@@ -75,6 +75,8 @@ struct UpdateAttempt: Sendable {
     let context: ChangeContext
     /// The hash of the password the update sets.
     var passwordHash: String?
+    /// The secret of the factor the update enrols.
+    var totpSecret: NewTOTPSecret?
     /// The session that replaces the one the update ends; `nil` for an administrator.
     var session: NewSession?
     /// What tells the owner of a replaced address; `nil` for an administrator.
@@ -145,6 +147,7 @@ extension AccountOperations {
             previous: previous,
             user: user,
             passwordHash: plan.change.password == .set ? attempt.passwordHash : nil,
+            totpSecret: attempt.totpSecret,
             session: session?.record(for: user, at: attempt.now),
             event: attempt.event(plan, otherwise: rule),
             companions: try self.companions(

@@ -14,8 +14,7 @@ package struct CreateAccount: Sendable {
     package var displayName: String?
     package var photoURL: String?
     package var isDisabled = false
-    /// Whether second factors are to be enrolled, which is refused for now.
-    package var enrollsSecondFactors = false
+    package var secondFactors: [FactorDescription] = []
 
     package init() {}
 }
@@ -46,7 +45,11 @@ extension AccountOperations {
             email = address
         }
         if let password = request.password, let objection = objection(toNew: password) { return .denied(objection) }
-        if request.enrollsSecondFactors { return .denied(.secondFactorsUnavailable) }
+        let factors: WantedFactors
+        switch wanted(request.secondFactors) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let wanted): factors = wanted
+        }
 
         var hash: String?
         if let password = request.password { hash = try await passwords.hash(password) }
@@ -74,6 +77,18 @@ extension AccountOperations {
                 var user = blank.applying(change, ChangeContext(now: now, methodProof: .administrator))
                 user.profile.displayName = request.displayName
                 user.profile.photoURL = request.photoURL
+                guard let secondFactors = factors.replacing([], at: now) else {
+                    return .denied(.secondFactor(.notForAdministrators))
+                }
+                let enrollment = decideReplaceSecondFactors(
+                    account: user.account,
+                    enrolled: [],
+                    wanted: secondFactors
+                )
+                if case .refuse(let refusal) = enrollment.decision {
+                    return refused(.refusal(refusal), by: enrollment.rule)
+                }
+                user.secondFactors = secondFactors
                 let write = AccountWrite(
                     previous: nil,
                     user: user,

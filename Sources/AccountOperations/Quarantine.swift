@@ -130,7 +130,11 @@ extension AccountOperations {
             attempt.passwordHash = found.hash
             let changed = user.applying(plan.change, attempt.context)
             let methods = methods(of: changed, version: user.version + 1)
-            let unlocked = AccountWrite.Companion.requireUnlocked(address, tenant: tenant, at: effects.now())
+            let unlocked = AccountWrite.Companion.requireUnlocked(
+                .password(of: address),
+                tenant: tenant,
+                at: effects.now()
+            )
             let applied = try await apply(
                 changed,
                 previous: user,

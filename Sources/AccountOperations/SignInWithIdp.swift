@@ -35,6 +35,7 @@ package struct SignInWithIdp: Sendable {
 
     package enum Ending: Sendable {
         case signedIn(SignedIn)
+        case secondFactorRequired(PendingSignIn)
         /// I11: the address belongs to an account that nothing presented shows to be the same person's.
         case needsConfirmation(account: UserID, verifiedProviders: [ProviderID], pendingToken: String)
         /// A "no" that the client can act on; with a handle when the credential was kept (`spec/09` 5).
@@ -156,14 +157,29 @@ extension AccountOperations {
             if caller == nil, pending == nil, case .signIn = verdict.decision {
                 verdict = try await adding(nil, to: verdict, of: found.identityOwner, &attempt)
             }
-            guard
-                let ending = try await end(verdict, credential, found: found, attempt: attempt, tenant: tenant)
-            else { return nil }
+            let kept = (pending?.conflict).map { FirstFactor.KeptConflict(id: $0.id, user: $0.user) }
+            var firstFactor = FirstFactor(.idp(credential, conflict: kept))
+            firstFactor.links = caller != nil
+            firstFactor.createsUsers = request.createsUsers
+            let ended = try await end(
+                verdict,
+                credential,
+                after: firstFactor,
+                found: found,
+                attempt: attempt,
+                tenant: tenant
+            )
+            guard let ending = ended else { return nil }
             switch ending {
             case .denied(let denial): return .denied(denial)
             case .success(let ending):
                 var decision: DecisionID? = attempt.decision
-                if case .refused(_, pendingToken: nil) = ending, caller == nil { decision = nil }
+                switch ending {
+                case .refused(_, pendingToken: nil) where caller == nil: decision = nil
+                // Not taken before the second factor is shown.
+                case .secondFactorRequired: decision = nil
+                case .signedIn, .needsConfirmation, .refused: break
+                }
                 return .success(SignInWithIdp.Result(credential: credential, ending: ending, decision: decision))
             }
         }
@@ -173,6 +189,7 @@ extension AccountOperations {
     private func end(
         _ verdict: Verdict<SignInDecision>,
         _ credential: VerifiedCredential,
+        after firstFactor: FirstFactor,
         found: FoundAccounts,
         attempt: SignInAttempt,
         tenant: TenantID
@@ -201,10 +218,11 @@ extension AccountOperations {
             guard case .denied = try await complete(verdict, loaded: found.loaded, attempt) else { return nil }
             return .success(.refused(refusal, pendingToken: nil))
         case .refuse, .createUser, .signIn, .secondFactorRequired:
-            switch try await complete(verdict, loaded: found.loaded, attempt) {
+            switch try await completeOrAsk(verdict, after: firstFactor, loaded: found.loaded, attempt) {
             case nil: return nil
             case .denied(let denial): return .denied(denial)
-            case .success(let signedIn): return .success(.signedIn(signedIn))
+            case .success(.signedIn(let signedIn)): return .success(.signedIn(signedIn))
+            case .success(.secondFactorRequired(let pending)): return .success(.secondFactorRequired(pending))
             }
         }
     }

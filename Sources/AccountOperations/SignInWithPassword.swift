@@ -12,12 +12,12 @@ extension AccountOperations {
         password: String,
         pendingToken: String? = nil,
         tenant: TenantID
-    ) async throws -> Outcome<SignedIn> {
+    ) async throws -> Outcome<SignInEnding> {
         guard policy.allowsPasswordSignIn else { return refused(.refusal(.operationNotAllowed), by: .s1) }
         return try await decideAndApply {
             guard let judged = try await judge(password, of: email, tenant: tenant) else { return nil }
             // Only somebody who knows the password learns that it is not good enough any more.
-            if case .signIn = judged.verdict.decision, let objection = objection(toSignInWith: password) {
+            if judged.verdict.decision.letsIn, let objection = objection(toSignInWith: password) {
                 let isLocked = try await store.passwordAttempts(for: email, tenant: tenant, at: effects.now()).isLocked
                 return isLocked ? nil : .denied(objection)
             }
@@ -31,7 +31,19 @@ extension AccountOperations {
             attempt.companions = judged.companions
             attempt.decisions = [judged.decision]
             let verdict = try await adding(pendingToken, to: judged.verdict, of: judged.user, &attempt)
-            return try await complete(verdict, loaded: [judged.user], attempt)
+            var firstFactor = FirstFactor(.password)
+            firstFactor.pendingToken = pendingToken
+            return try await completeOrAsk(verdict, after: firstFactor, loaded: [judged.user], attempt)
+        }
+    }
+}
+
+extension SignInDecision {
+    /// Whether the first factor was right.
+    fileprivate var letsIn: Bool {
+        switch self {
+        case .createUser, .signIn, .secondFactorRequired: true
+        case .conflict, .refuse: false
         }
     }
 }

@@ -11,6 +11,8 @@ extension AccountStore {
         case shortCodes
         /// Codes sent to numbers, in whatever state.
         case phoneVerifications
+        /// Sign-ins that wait for a second factor, and factors being set up, in whatever state.
+        case factorChallenges
         /// Counts of messages whose window is over.
         case messageCounts
         /// Not worth sending any more, sent or not.
@@ -40,6 +42,7 @@ extension AccountStore {
             case .codes: EmailCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .shortCodes: ShortCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .phoneVerifications: PhoneVerificationRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .factorChallenges: FactorChallengeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .messageCounts: MessageCountRow.deleteOver(before: cutoff, rowsMax: rowsMax)
             case .messages: OutboxRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .finishedMessages: OutboxRow.deleteFinished(before: cutoff, rowsMax: rowsMax)

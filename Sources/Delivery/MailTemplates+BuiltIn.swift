@@ -50,6 +50,12 @@ extension MailTemplates {
         ("METHODS_QUARANTINED.zh-TW.html", PackageResources.METHODS_QUARANTINED_zh_TW_html),
         ("METHODS_QUARANTINED.th.txt", PackageResources.METHODS_QUARANTINED_th_txt),
         ("METHODS_QUARANTINED.th.html", PackageResources.METHODS_QUARANTINED_th_html),
+        ("REVERT_SECOND_FACTOR_ADDITION.en.txt", PackageResources.REVERT_SECOND_FACTOR_ADDITION_en_txt),
+        ("REVERT_SECOND_FACTOR_ADDITION.en.html", PackageResources.REVERT_SECOND_FACTOR_ADDITION_en_html),
+        ("REVERT_SECOND_FACTOR_ADDITION.zh-TW.txt", PackageResources.REVERT_SECOND_FACTOR_ADDITION_zh_TW_txt),
+        ("REVERT_SECOND_FACTOR_ADDITION.zh-TW.html", PackageResources.REVERT_SECOND_FACTOR_ADDITION_zh_TW_html),
+        ("REVERT_SECOND_FACTOR_ADDITION.th.txt", PackageResources.REVERT_SECOND_FACTOR_ADDITION_th_txt),
+        ("REVERT_SECOND_FACTOR_ADDITION.th.html", PackageResources.REVERT_SECOND_FACTOR_ADDITION_th_html),
         // The next one goes here.
     ]
 }

@@ -8,7 +8,7 @@ package struct MailTemplates: Sendable {
     /// Names of types, as on the wire where they are known there.
     package static let types = [
         "PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL", "RECOVER_EMAIL", "ADDRESS_IN_USE",
-        "CONFLICT_PROOF", "METHODS_QUARANTINED",
+        "CONFLICT_PROOF", "METHODS_QUARANTINED", "REVERT_SECOND_FACTOR_ADDITION",
         // The next one goes here.
     ]
 
@@ -19,8 +19,7 @@ package struct MailTemplates: Sendable {
     /// What a template may name. The last three are put in here.
     private static let names: Set<String> = [
         "LINK", "EMAIL", "NEW_EMAIL", "APP_NAME", "DISPLAY_NAME", "CODE", "PROVIDER", "ASKING_NAME", "ASKING_FROM",
-        "METHODS",
-        "UNTIL", "AFTER_RESET", "LANGUAGE", "SUBJECT", ".",
+        "METHODS", "NUMBER", "UNTIL", "AFTER_RESET", "LANGUAGE", "SUBJECT", ".",
     ]
 
     /// What a mail is of no use without.

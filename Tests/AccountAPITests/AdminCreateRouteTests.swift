@@ -57,7 +57,7 @@ struct AdminCreateRouteTests {
                 ),
                 (
                     ["mfaInfo": [["phoneInfo": "+15550001111"]]],
-                    "UNSUPPORTED_SECOND_FACTOR : Second factors cannot be enrolled yet."
+                    "UNVERIFIED_EMAIL : Need to verify email first before enrolling second factors."
                 ),
             ]
             for (body, error) in cases {

@@ -105,8 +105,8 @@ struct AdminUpdateRouteTests {
                     "CLAIMS_TOO_LARGE"
                 ),
                 (
-                    ["mfa": ["enrollments": [["phoneInfo": "+15550003333"]]]],
-                    "UNSUPPORTED_SECOND_FACTOR : Second factors cannot be enrolled yet."
+                    ["mfa": ["enrollments": [["phoneInfo": "+15550003333"]]], "emailVerified": false],
+                    "UNVERIFIED_EMAIL : Need to verify email first before enrolling second factors."
                 ),
             ]
             for (fields, error) in cases {

@@ -18,7 +18,7 @@ struct BadInputTests {
         "localId": "nobody", "sessionInfo": "nonsense", "code": "123456", "phoneNumber": "+16505550100",
         "requestUri": "http://localhost", "postBody": "id_token=nonsense&providerId=google.com",
         "mfaPendingCredential": "nonsense", "requestType": "nonsense", "identifier": "nobody@example.com",
-        "continueUri": "nonsense", "limit": -1,
+        "continueUri": "nonsense", "limit": -1, "mfaEnrollmentId": "nonsense",
     ]
 
     private static func request(_ changes: [String: JSONValue]) -> [UInt8] {
@@ -74,8 +74,9 @@ struct BadInputTests {
         "allowPasswordUser", "canHandleCodeInApp", "continueUrl", "createdAt", "customAttributes", "deleteAttribute",
         "deleteProvider", "disableUser", "disabled", "displayName", "emailVerified", "expression",
         "federatedUserId", "force", "initialEmail", "lastLoginAt", "linkProviderUserInfo", "mfa", "mfaInfo",
-        "newEmail", "newPassword", "offset", "oldPassword", "order", "photoUrl", "returnOobLink", "returnUserInfo",
-        "sortBy", "validDuration", "validSince",
+        "newEmail", "newPassword", "offset", "oldPassword", "order", "phoneEnrollmentInfo", "phoneSignInInfo",
+        "phoneVerificationInfo", "photoUrl", "returnOobLink", "returnUserInfo", "sortBy", "totpEnrollmentInfo",
+        "totpVerificationInfo", "validDuration", "validSince",
     ]
 
     /// Everything that is sent to every route, by name.

@@ -41,6 +41,16 @@ struct ApplyingTests {
         #expect(applied(bare) { $0.rememberedInitialEmail = ann }.hasInitialEmail)
     }
 
+    @Test func `second factors come, go and are replaced`() {
+        #expect(applied(bare) { $0.secondFactors = [.app("a")] }.hasSecondFactor)
+        let guarded = Account.fixture("a", secondFactor: true)
+        #expect(applied(guarded) { $0.password = .set }.hasSecondFactor)
+        #expect(!applied(guarded) { $0.secondFactors = [] }.hasSecondFactor)
+        let both = AccountChange.only { $0.secondFactors = [.app("a")] }
+            .followed(by: .only { $0.secondFactors = [.app("b")] })
+        #expect(both.secondFactors == [.app("b")] && both.followed(by: .nothing) == both)
+    }
+
     @Test func `methods come and go`() {
         #expect(applied(bare) { $0.password = .set }.hasPassword)
         #expect(!applied(full) { $0.password = .remove }.hasPassword)

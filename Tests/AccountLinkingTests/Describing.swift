@@ -58,6 +58,9 @@ extension AccountChange {
         case .replace: words.append("replace profile")
         case .rename: words.append("rename")
         }
+        if let secondFactors {
+            words.append("second factors := [\(secondFactors.map(\.id.rawValue).joined(separator: " "))]")
+        }
         if let isDisabled { words.append(isDisabled ? "disable" : "enable") }
         if usesCustomTokens == true { words.append("mark custom") }
         if endsSessions { words.append("end sessions") }

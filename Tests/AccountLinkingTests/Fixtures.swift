@@ -122,3 +122,21 @@ extension IncomingCredential: CustomTestStringConvertible {
 extension Account: CustomTestStringConvertible {
     package var testDescription: String { id.rawValue }
 }
+
+extension SecondFactor {
+    static func app(_ name: String) -> SecondFactor { factor(name, .totp) }
+
+    static func number(_ name: String, _ number: PhoneNumber = annsNumber) -> SecondFactor {
+        factor(name, .phone(number))
+    }
+
+    private static func factor(_ name: String, _ method: Method) -> SecondFactor {
+        guard let id = SecondFactorID(name) else { preconditionFailure("not an enrolment's id") }
+        return SecondFactor(
+            id: id,
+            method: method,
+            displayName: nil,
+            enrolledAt: Timestamp(secondsSinceEpoch: 1)
+        )
+    }
+}

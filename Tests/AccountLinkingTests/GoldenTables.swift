@@ -85,6 +85,14 @@ struct GoldenTables {
         try golden.expect(table.text(combinations: PasswordCase.all.count), matches: "password.txt")
     }
 
+    @Test func `second factors`() throws {
+        var table = DecisionTable()
+        for point in SecondFactorCase.all {
+            table.add(point.verdict.rule, point.verdict.decision.described, writesTo: point.account)
+        }
+        try golden.expect(table.text(combinations: SecondFactorCase.all.count), matches: "second-factors.txt")
+    }
+
     @Test func `changes of one account`() throws {
         var table = DecisionTable()
         for point in UpdateCase.all {

@@ -70,6 +70,15 @@ struct OutcomeCoverage {
         all += ConflictCase.rules.map { ($0, nil) }
         let given = decideDiscardQuarantined(.phone, account: account, isQuarantined: true, isSessionRecent: true)
         all.append((given.rule, given.decision))
+        all += SecondFactorCase.all.map { ($0.verdict.rule, $0.verdict.decision.refusal) }
+        for isRegionAllowed in [true, false] {
+            let verdict = decideSendFactorCode(isRegionAllowed: isRegionAllowed)
+            all.append((verdict.rule, verdict.decision))
+        }
+        for existing in [nil, account, disabled] {
+            let verdict = decideContinueSignIn(account: existing, sessionEpoch: 7)
+            all.append((verdict.rule, verdict.decision))
+        }
         for taken in 0..<4 {
             let verdict = decideCreateByAdmin(
                 request: NewAccount(),

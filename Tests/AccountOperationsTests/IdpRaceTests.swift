@@ -109,6 +109,7 @@ import Testing
                     // Read the open handle before, and the linked identity after the winner's commit.
                     case .refused(let refusal, _): #expect(refusal == .federatedIdentityAlreadyLinked)
                     case .needsConfirmation: Issue.record("a conflict with one's own account")
+                    case .secondFactorRequired: Issue.record("there is no second factor")
                     }
                 }
             }

@@ -33,7 +33,8 @@ import Testing
                     methods: ["password", "oidc.corp"],
                     reason: "password-reset",
                     until: "2026-12-22T05:04:05Z"
-                )
+                ),
+                numberEnding: "3434"
             )
             let message = try #require(
                 try service.channel(NoRelay()).message(
@@ -46,6 +47,10 @@ import Testing
             #expect(message.id == "01234567-89ab-cdef-8123-456789abcdef@example.com")
             #expect(message.text.contains("Ada"))
             switch template {
+            case .code(.revertSecondFactorAddition):
+                for said in ["3434", "https://example.com/link"] {
+                    #expect(message.text.contains(said) && message.html.contains(said))
+                }
             case .code(let kind):
                 // The code of a link is for the link.
                 #expect(message.text.contains("https://example.com/link") && !message.text.contains("12345678"))

@@ -164,7 +164,7 @@ struct PhoneRaceTests {
                     now: service.clock.now,
                     id: operations.effects.newEventID()
                 )
-                let usable = try await operations.usableVerification(use, for: purpose, code: code)
+                let usable = try await operations.usableVerification(use, for: purpose, of: ada, code: code)
                 #expect(try usable?.success().user == ada, "nor was it used up")
                 _ = try await ask(ada)
                 #expect(try await operations.messagesWithUsableCodes(tenant: .project).count == sent.count)

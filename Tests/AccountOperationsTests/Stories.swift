@@ -26,7 +26,7 @@ extension TestService {
     }
 
     func signIn(_ email: EmailAddress, password: String = TestService.password) async throws -> Outcome<SignedIn> {
-        try await operations.signInWithPassword(email: email, password: password, tenant: .project)
+        try await operations.signInWithPassword(email: email, password: password, tenant: .project).signedIn()
     }
 
     func lookUp(_ idToken: String) async throws -> Outcome<UserRecord> {
@@ -74,4 +74,14 @@ func claims(_ idToken: String) throws -> JSONValue {
     let parts = idToken.split(separator: ".", omittingEmptySubsequences: false)
     try #require(parts.count == 3)
     return try JSONValue(parsing: try #require(Base64URL.decode(parts[1])))
+}
+
+extension Outcome where Value == SignInEnding {
+    /// The sign-in that ended in tokens.
+    func signedIn() throws -> Outcome<SignedIn> {
+        switch self {
+        case .denied(let denial): .denied(denial)
+        case .success(let ending): .success(try #require(ending.signedIn, "a second factor is asked for"))
+        }
+    }
 }

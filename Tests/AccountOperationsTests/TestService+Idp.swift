@@ -90,7 +90,7 @@ extension TestService {
             password: password,
             pendingToken: pendingToken,
             tenant: .project
-        )
+        ).signedIn()
     }
 }
 

@@ -101,6 +101,22 @@ private let statements: [Statement] = {
         createdAt: origin,
         expiresAt: origin
     )
+    let challenge = FactorChallenge(
+        tenant: tenant,
+        user: fixed,
+        id: Array(repeating: 11, count: 16),
+        purpose: .signIn,
+        sessionEpoch: 7,
+        sealedContent: [12],
+        createdAt: origin,
+        expiresAt: later
+    )
+    let factor = SecondFactor(
+        id: factorID("factor"),
+        method: .phone(number("+16505553434")),
+        displayName: "mine",
+        enrolledAt: origin
+    )
     let perNumber = CountedLimit(
         MessageLimit(.recipient, windowSeconds: 3600, countMax: 5),
         digest: Array(repeating: 10, count: 32)
@@ -181,6 +197,28 @@ private let statements: [Statement] = {
         ),
         Statement(name: "ConflictRow.update", sql: ConflictRow.update(conflict, at: origin)),
         Statement(name: "ConflictRow.withID", sql: ConflictRow.withID(conflict.id, of: fixed, tenant: tenant).sql),
+        Statement(
+            name: "FactorChallengeRow.assertUsed",
+            sql: FactorChallengeRow.assertUsed([1], of: fixed, tenant: tenant, by: use)
+        ),
+        Statement(
+            name: "FactorChallengeRow.countAttempt",
+            sql: FactorChallengeRow.countAttempt([1], of: fixed, tenant: tenant)
+        ),
+        Statement(
+            name: "FactorChallengeRow.deleteExpired",
+            sql: FactorChallengeRow.deleteExpired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(name: "FactorChallengeRow.insert", sql: FactorChallengeRow.insert(challenge)),
+        Statement(
+            name: "FactorChallengeRow.use",
+            sql: FactorChallengeRow.use([1], of: fixed, tenant: tenant, by: use, at: origin)
+        ),
+        Statement(
+            name: "FactorChallengeRow.withID",
+            sql: FactorChallengeRow.withID([1], of: fixed, tenant: tenant).sql
+        ),
         Statement(
             name: "IdentifierRow.anyFederated",
             sql: IdentifierRow.anyFederated(of: .google, tenant: tenant).sql,
@@ -315,16 +353,25 @@ private let statements: [Statement] = {
         Statement(name: "OutboxRow.waiting", sql: OutboxRow.waiting(.mail, countMax: 10).sql, isHot: false),
         Statement(
             name: "PasswordAttemptRow.assertUnlocked",
-            sql: PasswordAttemptRow.assertUnlocked(mailbox, tenant: tenant, at: origin)
+            sql: PasswordAttemptRow.assertUnlocked(.password(of: mailbox), tenant: tenant, at: origin)
         ),
-        Statement(name: "PasswordAttemptRow.clear", sql: PasswordAttemptRow.clear(mailbox, tenant: tenant)),
-        Statement(name: "PasswordAttemptRow.count", sql: PasswordAttemptRow.count(mailbox, tenant: tenant, at: origin)),
+        Statement(
+            name: "PasswordAttemptRow.clear",
+            sql: PasswordAttemptRow.clear(.password(of: mailbox), tenant: tenant)
+        ),
+        Statement(
+            name: "PasswordAttemptRow.count",
+            sql: PasswordAttemptRow.count(.password(of: mailbox), tenant: tenant, at: origin)
+        ),
         Statement(
             name: "PasswordAttemptRow.deleteForgotten",
             sql: PasswordAttemptRow.deleteForgotten(before: origin, rowsMax: 10),
             isHot: false
         ),
-        Statement(name: "PasswordAttemptRow.of", sql: PasswordAttemptRow.of(mailbox, tenant: tenant, at: origin).sql),
+        Statement(
+            name: "PasswordAttemptRow.of",
+            sql: PasswordAttemptRow.of(.password(of: mailbox), tenant: tenant, at: origin).sql
+        ),
         Statement(name: "PasswordCredentialRow.delete", sql: PasswordCredentialRow.delete(of: fixed, tenant: tenant)),
         Statement(name: "PasswordCredentialRow.of", sql: PasswordCredentialRow.of(fixed, tenant: tenant).sql),
         Statement(
@@ -455,6 +502,33 @@ private let statements: [Statement] = {
         Statement(
             name: "QuarantinedMethodRow.password",
             sql: QuarantinedMethodRow.password(of: fixed, tenant: tenant, at: origin).sql
+        ),
+        Statement(
+            name: "SecondFactorRow.accept",
+            sql: SecondFactorRow.accept(7, of: factor.id, of: fixed, tenant: tenant, by: use)
+        ),
+        Statement(
+            name: "SecondFactorRow.assertAccepted",
+            sql: SecondFactorRow.assertAccepted(7, of: factor.id, of: fixed, tenant: tenant, by: use)
+        ),
+        Statement(name: "SecondFactorRow.delete", sql: SecondFactorRow.delete(factor.id, of: fixed, tenant: tenant)),
+        Statement(
+            name: "SecondFactorRow.insert",
+            sql: SecondFactorRow.insert(
+                factor,
+                slot: 1,
+                secret: NewTOTPSecret(sealed: [13], acceptedStep: 7),
+                for: fixed,
+                tenant: tenant
+            )
+        ),
+        Statement(
+            name: "SecondFactorRow.secret",
+            sql: SecondFactorRow.secret(of: factor.id, of: fixed, tenant: tenant).sql
+        ),
+        Statement(
+            name: "SecondFactorRow.update",
+            sql: SecondFactorRow.update(factor, slot: 1, of: fixed, tenant: tenant)
         ),
         Statement(name: "ServiceAccountRow.all", sql: ServiceAccountRow.all.sql, isHot: false),
         Statement(name: "ServiceAccountRow.delete", sql: ServiceAccountRow.delete("key"), isHot: false),
@@ -765,6 +839,12 @@ struct PlanTests {
             FROM generate_series(1, 1000) AS n;
         INSERT INTO message_counts (count_digest, messages, ends_at)
             SELECT sha256(n::text::bytea), 1, now() + interval '1 hour' FROM generate_series(1, 1000) AS n;
+        INSERT INTO second_factors (user_id, enrollment_id, slot, number, enrolled_at)
+            SELECT 'user-' || n, 'factor', 1, '+1650555' || (1000 + n), now() FROM generate_series(1, 1000) AS n;
+        INSERT INTO factor_challenges (user_id, challenge_id, purpose, session_epoch, sealed_content, created_at,
+                expires_at)
+            SELECT 'user-' || n, decode(md5(n::text), 'hex'), 'sign-in', n, 'x', now(), now() + interval '15 minutes'
+            FROM generate_series(1, 1000) AS n;
         INSERT INTO proof_mails (user_id, place, free_at)
             SELECT 'user-' || n, place, now() + interval '1 hour'
             FROM generate_series(1, 1000) AS n, generate_series(1, 10) AS place;

@@ -171,3 +171,8 @@ extension UserRecord {
         )
     }
 }
+
+func factorID(_ text: String) -> SecondFactorID {
+    guard let id = SecondFactorID(text) else { preconditionFailure("not an enrolment's id") }
+    return id
+}

@@ -200,6 +200,14 @@ extension TestService {
     }
 }
 
+extension UserRecord {
+    /// Nobody has shown to own the address, or somebody has.
+    package mutating func prove(_ proof: EmailProof?) {
+        email?.proof = proof
+        emailProvenAt = proof == nil ? nil : createdAt
+    }
+}
+
 private let addressCount = Atomic(0)
 
 /// Gives all tests of a suite one `TestService`, which `TestService.shared` returns.

@@ -144,6 +144,49 @@ def test_a_number_signs_in_and_is_found_and_cleared(app, server):
         auth.get_user_by_phone_number(number)
 
 
+def test_a_second_factor_is_enrolled_asked_for_and_in_the_token(app, server):
+    # The SDK for Python knows no second factors; this is what those for Node and Go send.
+    number, email = f"+1650555{time.time_ns() % 9000 + 1000}", address()
+    user = auth.create_user(email=email, email_verified=True, password="correct horse")
+    path = f"/identitytoolkit.googleapis.com/v1/projects/{PROJECT}/accounts:"
+    factor = {"phoneInfo": number, "displayName": "work"}
+    update = {"localId": user.uid, "mfa": {"enrollments": [factor]}}
+    status, answer = server.post(path + "update", update, bearer="owner")
+    assert status == 200, answer
+    _, found = server.post(path + "lookup", {"localId": [user.uid]}, bearer="owner")
+    (enrolled,) = found["users"][0]["mfaInfo"]
+    assert (enrolled["phoneInfo"], enrolled["displayName"]) == (number, "work")
+
+    status, asked = server.client("signInWithPassword", {"email": email, "password": "correct horse"})
+    assert status == 200 and "idToken" not in asked, asked
+    assert asked["mfaInfo"][0]["phoneInfo"] == "+*******" + number[-4:]
+    start = {
+        "mfaPendingCredential": asked["mfaPendingCredential"], "mfaEnrollmentId": enrolled["mfaEnrollmentId"],
+        "phoneSignInInfo": {"recaptchaToken": "app"},
+    }
+    second = "/identitytoolkit.googleapis.com/v2/accounts/mfaSignIn"
+    status, sent = server.post(f"{second}:start?key=any", start)
+    assert status == 200, sent
+    session = sent["phoneResponseInfo"]["sessionInfo"]
+    codes = server.get(f"/emulator/v1/projects/{PROJECT}/verificationCodes")["verificationCodes"]
+    code = next(each["code"] for each in codes if each["sessionInfo"] == session)
+    finish = {
+        "mfaPendingCredential": asked["mfaPendingCredential"],
+        "phoneVerificationInfo": {"sessionInfo": session, "code": code},
+    }
+    status, answer = server.post(f"{second}:finalize?key=any", finish)
+    assert status == 200, answer
+    claims = auth.verify_id_token(answer["idToken"], check_revoked=True)
+    assert claims["firebase"]["sign_in_second_factor"] == "phone"
+    assert claims["firebase"]["second_factor_identifier"] == enrolled["mfaEnrollmentId"]
+
+    # The whole list comes back; an empty one clears, and ends the sessions that showed one.
+    status, answer = server.post(path + "update", {"localId": user.uid, "mfa": {}}, bearer="owner")
+    assert status == 200, answer
+    _, answer = server.client("signInWithPassword", {"email": email, "password": "correct horse"})
+    assert "mfaPendingCredential" not in answer and "idToken" in answer
+
+
 @for_each_algorithm
 def test_a_session_cookie_is_made_and_verified(app, server):
     person = server.sign_up()

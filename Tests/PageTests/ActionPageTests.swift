@@ -402,7 +402,9 @@ import Testing
         let file = try await Self.server.send(.GET, "/__/auth/action.json").json
         let strings = try #require(file["strings"]?.object)
         let english = try #require(strings["en"]?.object)
-        for mode in ["resetPassword", "verifyEmail", "verifyAndChangeEmail", "recoverEmail"] {
+        for mode in [
+            "resetPassword", "verifyEmail", "verifyAndChangeEmail", "recoverEmail", "revertSecondFactorAddition",
+        ] {
             for part in ["title", "text", "do", "unasked", "done", "next"] {
                 #expect(english["\(mode).\(part)"] != nil, "\(mode).\(part)")
             }

@@ -15,6 +15,7 @@ const callTimeout = 15_000;
 const types = {
   recoverEmail: "RECOVER_EMAIL",
   resetPassword: "PASSWORD_RESET",
+  revertSecondFactorAddition: "REVERT_SECOND_FACTOR_ADDITION",
   verifyAndChangeEmail: "VERIFY_AND_CHANGE_EMAIL",
   verifyEmail: "VERIFY_EMAIL",
 };

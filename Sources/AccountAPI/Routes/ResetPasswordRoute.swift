@@ -21,18 +21,25 @@ extension Route {
         guard let oobCode = try body.nonEmptyString("oobCode") else {
             return try await replacePassword(newPassword, request)
         }
-        let code =
-            if let newPassword {
-                try await operations.resetPassword(oobCode, newPassword: newPassword, tenant: request.tenant).value()
-            } else {
-                try await operations.inspectEmailCode(oobCode, tenant: request.tenant).value()
-            }
+        let code: EmailCodeRecord
+        var factor: SecondFactor?
+        if let newPassword {
+            code = try await operations.resetPassword(oobCode, newPassword: newPassword, tenant: request.tenant).value()
+        } else {
+            let inspected = try await operations.inspectEmailCode(oobCode, tenant: request.tenant).value()
+            code = inspected.code
+            factor = inspected.secondFactor
+        }
         return .object { writer in
             writer.field("kind", "identitytoolkit#ResetPasswordResponse")
             // A sign-in link does not say to whom it was sent (S57).
             if code.kind != .emailSignIn { writer.field("email", code.email.lowercased) }
             writer.field("newEmail", code.newEmail?.lowercased)
             writer.field("requestType", code.kind.rawValue)
+            if let factor {
+                writer.name("mfaInfo")
+                writer.secondFactor(factor, masksNumber: true)
+            }
         }
     }
 

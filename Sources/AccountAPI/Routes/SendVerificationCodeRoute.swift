@@ -11,16 +11,23 @@ extension Route {
         legacyName: "sendVerificationCode",
         access: .client
     ) { request in
-        let code = PhoneCodeRequest(
-            number: try request.body.nonEmptyString("phoneNumber"),
-            credential: try AppCredential(reading: request.body),
+        let code = try PhoneCodeRequest(request, reading: request.body)
+        let sessionInfo = try await request.operations.sendPhoneCode(code, tenant: request.tenant).value()
+        return .object { writer in writer.field("sessionInfo", sessionInfo) }
+    }
+}
+
+extension PhoneCodeRequest {
+    /// `body`: of the request, or the part of it that is about the number.
+    init(_ request: APIRequest, reading body: RequestBody) throws(APIError) {
+        self.init(
+            number: try body.nonEmptyString("phoneNumber"),
+            credential: try AppCredential(reading: body),
             iOSBundleID: request.iOSBundleID,
             apiKey: request.apiKey,
             locale: request.locale,
             clientAddress: request.clientAddress.flatMap { IPAddress($0)?.subscriber }
         )
-        let sessionInfo = try await request.operations.sendPhoneCode(code, tenant: request.tenant).value()
-        return .object { writer in writer.field("sessionInfo", sessionInfo) }
     }
 }
 

@@ -21,13 +21,13 @@ extension Route {
         let result = try await request.operations
             .signInWithEmailLink(signIn, tenant: request.tenant, locale: request.locale)
             .value()
-        return .object(after: result.decision) { writer in
+        return .object(after: result.signedIn?.decision) { writer in
             writer.field("kind", "identitytoolkit#EmailLinkSigninResponse")
             writer.field("email", result.user.email?.address.lowercased)
             writer.field("localId", result.user.id.rawValue)
-            writer.field("isNewUser", result.isNewUser)
-            writer.field("linkedProviderId", result.linkedProvider?.rawValue)
-            writer.tokens(result.tokens)
+            writer.field("isNewUser", result.signedIn?.isNewUser ?? false)
+            writer.field("linkedProviderId", result.signedIn?.linkedProvider?.rawValue)
+            writer.ending(result)
         }
     }
 }

@@ -28,6 +28,10 @@ extension Route {
                 if signedIn.isNewUser { writer.field("isNewUser", true) }
                 if signedIn.emailWasRecycled { writer.field("emailRecycled", true) }
                 writer.tokens(signedIn.tokens)
+            case .secondFactorRequired(let pending):
+                writer.emails(of: result.credential, account: pending.user.email)
+                writer.field("localId", pending.user.id.rawValue)
+                writer.pending(pending)
             case .needsConfirmation(let account, let verifiedProviders, let pendingToken):
                 writer.emails(of: result.credential, account: nil)
                 writer.field("needConfirmation", true)

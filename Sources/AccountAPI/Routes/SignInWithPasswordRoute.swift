@@ -26,15 +26,16 @@ extension Route {
                 tenant: request.tenant
             )
             .value()
-        return .object(after: result.decision) { writer in
+        return .object(after: result.signedIn?.decision) { writer in
+            let user = result.user
             writer.field("kind", "identitytoolkit#VerifyPasswordResponse")
             writer.field("registered", true)
-            writer.field("localId", result.user.id.rawValue)
-            writer.field("email", result.user.email?.address.lowercased)
-            writer.field("displayName", result.user.profile.displayName ?? "")
-            writer.field("profilePicture", result.user.profile.photoURL)
-            writer.field("linkedProviderId", result.linkedProvider?.rawValue)
-            writer.tokens(result.tokens)
+            writer.field("localId", user.id.rawValue)
+            writer.field("email", user.email?.address.lowercased)
+            writer.field("displayName", user.profile.displayName ?? "")
+            writer.field("profilePicture", user.profile.photoURL)
+            writer.field("linkedProviderId", result.signedIn?.linkedProvider?.rawValue)
+            writer.ending(result)
         }
     }
 }

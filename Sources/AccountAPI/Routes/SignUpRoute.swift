@@ -50,7 +50,7 @@ extension Route {
         account.displayName = try body.string("displayName", lengthMax: Profile.displayNameLengthMax)
         account.photoURL = try body.string("photoUrl", lengthMax: ProfileEdit.photoURLLengthMax)
         account.isDisabled = try body.bool("disabled") ?? false
-        account.enrollsSecondFactors = try !body.objects("mfaInfo").isEmpty
+        account.secondFactors = try body.objects("mfaInfo").map(FactorDescription.init(reading:))
         let user = try await request.operations.createAccount(account, tenant: request.tenant).value()
         return .object { writer in
             writer.field("kind", "identitytoolkit#SignupNewUserResponse")

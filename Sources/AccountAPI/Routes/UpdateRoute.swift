@@ -67,7 +67,7 @@ extension Route {
         update.createdAt = try body.instant("createdAt", unitsPerSecond: 1000)
         update.lastLoginAt = try body.instant("lastLoginAt", unitsPerSecond: 1000)
         update.link = try body.linkedProvider()
-        update.enrollsSecondFactors = try body.object("mfa")?.objects("enrollments").isEmpty == false
+        update.secondFactors = try body.object("mfa")?.objects("enrollments").map(FactorDescription.init(reading:))
         let updated = try await request.operations.updateAccount(update, of: id, tenant: request.tenant).value()
         return answer(updated.user, tokens: updated.tokens)
     }

@@ -172,6 +172,31 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case x5 = "X5"
     case x6 = "X6"
 
+    // Second factors (`decideEnrollSecondFactor`, `decideWithdrawSecondFactor`, `decideReplaceSecondFactors`,
+    // `decideRevertSecondFactor`, `decideSendFactorCode`, `decideContinueSignIn`).
+    case g1 = "G1"
+    case g2 = "G2"
+    case g3 = "G3"
+    case g4 = "G4"
+    case g5 = "G5"
+    case g6 = "G6"
+    case g7 = "G7"
+    case g8 = "G8"
+    case g9 = "G9"
+    case g10 = "G10"
+    case g11 = "G11"
+    case g12 = "G12"
+    case g13 = "G13"
+    case g14 = "G14"
+    case g15 = "G15"
+    case g16 = "G16"
+    case g17 = "G17"
+    case g18 = "G18"
+    case g19 = "G19"
+    case g20 = "G20"
+    case g21 = "G21"
+    case g22 = "G22"
+
     // What a presented ID token is still good for (`decideAccess`).
     case a1 = "A1"
     case a2 = "A2"

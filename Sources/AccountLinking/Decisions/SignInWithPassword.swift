@@ -38,7 +38,9 @@ extension Refusal {
         case .invalidPassword, .invalidLoginCredentials: true
         case .operationNotAllowed, .signUpDisabled, .anonymousSignUpDisabled, .selfDeletionDisabled, .userDisabled,
             .userNotFound, .emailNotFound, .emailExists, .phoneNumberExists, .unsupportedFirstFactor,
-            .messageRegionNotAllowed, .federatedIdentityAlreadyLinked,
+            .messageRegionNotAllowed, .federatedIdentityAlreadyLinked, .firstFactorNotEligible, .unverifiedEmail,
+            .secondFactorExists, .secondFactorLimitExceeded, .secondFactorNotFound, .messageFactorsDisabled,
+            .totpFactorsDisabled, .invalidPendingSignIn,
             .duplicateLocalID, .credentialTooOld, .emailChangeNeedsVerification, .tokenExpired, .lastSignInMethod,
             .methodNotQuarantined, .invalidEmailCode, .tooManyAttempts:
             false

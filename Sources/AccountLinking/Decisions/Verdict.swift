@@ -25,6 +25,19 @@ package enum Refusal: String, Sendable, Hashable, CaseIterable {
     case phoneNumberExists
     /// The account has a second factor, which a number cannot come before (`spec/05` C2).
     case unsupportedFirstFactor
+    /// No second factor can follow the sign-in of the session.
+    case firstFactorNotEligible
+    /// A second factor needs an address that is proven, as the way back.
+    case unverifiedEmail
+    case secondFactorExists
+    case secondFactorLimitExceeded
+    case secondFactorNotFound
+    /// The project lets nobody enrol a number as a second factor.
+    case messageFactorsDisabled
+    /// The project lets nobody enrol an app as a second factor.
+    case totpFactorsDisabled
+    /// Whatever the sign-in began with is over.
+    case invalidPendingSignIn
     /// The project sends no messages to where the number is.
     case messageRegionNotAllowed
     case federatedIdentityAlreadyLinked

@@ -28,6 +28,7 @@ extension Account {
         }
         for provider in change.unlinkedProviders { account.linkedProviders[provider] = nil }
         if let identity = change.linkedIdentity { account.linkedProviders[identity.provider] = identity.subject }
+        if let secondFactors = change.secondFactors { account.hasSecondFactor = !secondFactors.isEmpty }
         if let isDisabled = change.isDisabled { account.isDisabled = isDisabled }
         if let usesCustomTokens = change.usesCustomTokens { account.usesCustomTokens = usesCustomTokens }
         return account
@@ -58,6 +59,7 @@ extension AccountChange {
         both.unlinkedProviders.formUnion(later.unlinkedProviders)
         both.quarantinesRemovals = both.quarantinesRemovals || later.quarantinesRemovals
         if later.profile != .keep { both.profile = later.profile }
+        if let secondFactors = later.secondFactors { both.secondFactors = secondFactors }
         if let isDisabled = later.isDisabled { both.isDisabled = isDisabled }
         if let usesCustomTokens = later.usesCustomTokens { both.usesCustomTokens = usesCustomTokens }
         both.endsSessions = both.endsSessions || later.endsSessions

@@ -54,6 +54,8 @@ package struct AccountChange: Sendable, Hashable {
     /// the owner's own.
     package var quarantinesRemovals = false
     package var profile = ProfileUpdate.keep
+    /// The second factors that the account has from then on, in order; `nil`: unchanged.
+    package var secondFactors: [SecondFactor]?
     package var isDisabled: Bool?
     /// Marks the account as one that custom tokens sign in to.
     package var usesCustomTokens: Bool?

@@ -7,6 +7,7 @@ package struct EmailCodeRecord: Sendable, Hashable {
         case verifyEmail = "VERIFY_EMAIL"
         case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
         case recoverEmail = "RECOVER_EMAIL"
+        case revertSecondFactorAddition = "REVERT_SECOND_FACTOR_ADDITION"
     }
 
     /// What a code is good for at an instant.
@@ -33,6 +34,8 @@ package struct EmailCodeRecord: Sendable, Hashable {
     /// The account's address at the time: where the code went, unless there is a new one.
     package var email: EmailAddress
     package var newEmail: EmailAddress?
+    /// What a code of that kind takes off the account.
+    package var secondFactor: SecondFactorID?
     package var createdAt: Timestamp
     package var expiresAt: Timestamp
     package var consumedAt: Timestamp?
@@ -46,6 +49,7 @@ package struct EmailCodeRecord: Sendable, Hashable {
         sessionEpoch: Int64? = nil,
         email: EmailAddress,
         newEmail: EmailAddress? = nil,
+        secondFactor: SecondFactorID? = nil,
         createdAt: Timestamp,
         expiresAt: Timestamp,
         consumedAt: Timestamp? = nil
@@ -57,6 +61,7 @@ package struct EmailCodeRecord: Sendable, Hashable {
         self.sessionEpoch = sessionEpoch
         self.email = email
         self.newEmail = newEmail
+        self.secondFactor = secondFactor
         self.createdAt = createdAt
         self.expiresAt = expiresAt
         self.consumedAt = consumedAt

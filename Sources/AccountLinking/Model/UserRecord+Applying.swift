@@ -95,6 +95,7 @@ extension UserRecord {
         case .replace(let profile): record.profile = profile
         case .rename(let name): record.profile.displayName = name
         }
+        record.secondFactors = change.secondFactors ?? record.secondFactors
         record.isDisabled = change.isDisabled ?? record.isDisabled
         record.usesCustomTokens = change.usesCustomTokens ?? record.usesCustomTokens
         if change.endsSessions { record.endSessions(at: now) }

@@ -33,6 +33,8 @@ package struct UserRecord: Sendable, Hashable {
     package var linkedProviders: [ProviderID: LinkedProvider]
     /// How each way in was proven, by method.
     package var methodProofs: [SignInMethod: MethodProof]
+    /// In the order in which they are shown, at most `SecondFactor.countMax`.
+    package var secondFactors: [SecondFactor]
 
     /// The profile of one linked identity. An e-mail in here owns nothing.
     package struct LinkedProvider: Sendable, Hashable {
@@ -107,6 +109,7 @@ package struct UserRecord: Sendable, Hashable {
         self.createdAt = createdAt
         self.linkedProviders = [:]
         self.methodProofs = [:]
+        self.secondFactors = []
     }
 
     /// The facts decisions read.
@@ -122,7 +125,7 @@ package struct UserRecord: Sendable, Hashable {
             hasEmailLink: methodProofs[.emailLink] != nil,
             phoneNumber: phoneNumber,
             linkedProviders: linkedProviders.mapValues(\.identity.subject),
-            hasSecondFactor: false,
+            hasSecondFactor: !secondFactors.isEmpty,
             usesCustomTokens: usesCustomTokens
         )
     }

@@ -15,8 +15,10 @@ package struct LinkPolicy: Sendable, Hashable {
     package var allowsClientSignUp = true
     /// `client.permissions.disabledUserDeletion` negated.
     package var allowsClientDeletion = true
-    /// Whether enrolled second factors are asked for. Always off for now: nothing reads `mfa.state` yet.
+    /// Whether enrolled second factors are asked for (`mfa.state`).
     package var requiresEnrolledSecondFactors = false
+    /// What users can enrol now. What they have enrolled before is asked for all the same.
+    package var enrollableSecondFactors: Set<SecondFactorKind> = []
     /// `passwordReset.unlinksProviders` (R2, `spec/09` 12).
     package var passwordResetUnlinksProviders = true
     /// Refuses to unlink the last method that works on the compatible routes (`spec/09` 13; production allows it).

@@ -11,11 +11,12 @@ extension AccountOperations {
     /// credential the rules of linking refuse, is left alone, and so is one that comes with a sign-in that ends every open
     /// conflict of the account.
     ///
-    /// `user`: the account as `verdict` was taken on it.
+    /// `user`: the account as `verdict` was taken on it. `prover`: the account whose second factor this sign-in has proven.
     func adding(
         _ pendingToken: String?,
         to verdict: Verdict<SignInDecision>,
         of user: UserRecord?,
+        secondFactorProvenBy prover: UserID? = nil,
         _ attempt: inout SignInAttempt
     ) async throws -> Verdict<SignInDecision> {
         guard let user, case .signIn(let id, var change, emailWasRecycled: false) = verdict.decision,
@@ -35,7 +36,7 @@ extension AccountOperations {
             accounts: found.accounts,
             credential: credential,
             isProviderEnabled: isEnabled(credential.identity.provider),
-            secondFactorProvenBy: nil
+            secondFactorProvenBy: prover
         )
         let link = attempt.ask(question, policy)
         guard case .signIn(id, let addition, emailWasRecycled: _) = link.decision else { return verdict }

@@ -20,7 +20,8 @@ struct JudgedEmailCode: Sendable {
 }
 
 extension AccountOperations {
-    /// Applies a code that verifies, changes or brings back an address (`accounts:update` with an `oobCode`).
+    /// Applies a code that verifies, changes or brings back an address, or takes a new second factor off again
+    /// (`accounts:update` with an `oobCode`).
     ///
     /// Every answer of the rules uses the code up, also a refusal; of many callers at once exactly one is answered by
     /// them. No tokens are issued.
@@ -35,7 +36,10 @@ extension AccountOperations {
         let recovery = EmailRecovery(effects: effects, locale: locale)
         return try await decideAndApply {
             let code: EmailCodeRecord
-            switch try await usableEmailCode(use, as: [.verifyEmail, .verifyAndChangeEmail, .recoverEmail]) {
+            let kinds: [EmailCodeRecord.Kind] = [
+                .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
+            ]
+            switch try await usableEmailCode(use, as: kinds) {
             case .denied(let denial): return .denied(denial)
             case .success(let found): code = found
             }
@@ -66,7 +70,7 @@ extension AccountOperations {
         }
     }
 
-    /// What the rules say to a code about an account's address.
+    /// What the rules say to a code about an account.
     func judge(_ code: EmailCodeRecord) async throws -> JudgedEmailCode {
         var user: UserRecord?
         if let id = code.user { user = try await store.user(id, tenant: code.tenant) }
@@ -90,6 +94,15 @@ extension AccountOperations {
             let owner = try await store.user(owning: .email(code.email), tenant: code.tenant)
             let change = EmailCodeChange.recover(initial: code.email)
             let verdict = decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account)
+            return JudgedEmailCode(user: user, verdict: verdict)
+        case .revertSecondFactorAddition:
+            guard let factor = code.secondFactor else { break }
+            let verdict = decideRevertSecondFactor(
+                account: user?.account,
+                enrolled: user?.secondFactors ?? [],
+                added: factor,
+                address: code.email
+            )
             return JudgedEmailCode(user: user, verdict: verdict)
         case .emailSignIn: break
         }

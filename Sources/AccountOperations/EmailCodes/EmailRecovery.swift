@@ -1,7 +1,7 @@
 import AccountLinking
 import AccountStore
 
-/// What the mail to an account's first address needs: made once per request, before the first attempt.
+/// What a mail needs that lets a change be taken back: made once per request, before the first attempt.
 struct EmailRecovery: Sendable {
     let code: NewEmailCode
     /// The language asked for, as sent.
@@ -50,22 +50,59 @@ extension AccountOperations {
         guard let initial = user.initialEmail.flatMap(EmailAddress.init), user.email?.address != initial else {
             return []
         }
-        let code = recovery.code
         let record = EmailCodeRecord(
             tenant: user.tenant,
-            hash: code.hash,
+            hash: recovery.code.hash,
             kind: .recoverEmail,
             user: user.id,
             email: initial,
             createdAt: now,
             expiresAt: now.adding(seconds: project.settings.codeSeconds(.recoverEmail))
         )
+        return try mail(recovery, record, to: user)
+    }
+
+    /// The code and the mail that tell of a new second factor, and take it off again (`REVERT_SECOND_FACTOR_ADDITION`).
+    /// Nothing for an account that has no address.
+    func revertMail(
+        _ recovery: EmailRecovery,
+        of factor: SecondFactor,
+        to user: UserRecord,
+        at now: Timestamp
+    ) throws -> [AccountWrite.Companion] {
+        guard let address = user.email?.address else { return [] }
+        let record = EmailCodeRecord(
+            tenant: user.tenant,
+            hash: recovery.code.hash,
+            kind: .revertSecondFactorAddition,
+            user: user.id,
+            email: address,
+            secondFactor: factor.id,
+            createdAt: now,
+            expiresAt: now.adding(seconds: project.settings.codeSeconds(.revertSecondFactorAddition))
+        )
+        return try mail(
+            recovery,
+            record,
+            to: user,
+            numberEnding: (factor.number?.rawValue.suffix(4)).map { String($0) }
+        )
+    }
+
+    private func mail(
+        _ recovery: EmailRecovery,
+        _ record: EmailCodeRecord,
+        to user: UserRecord,
+        numberEnding: String? = nil
+    ) throws -> [AccountWrite.Companion] {
+        let code = recovery.code
         var mail = mail(carrying: code, record, settings: EmailCodeSettings(), locale: recovery.locale)
         mail.displayName = user.profile.displayName
+        mail.numberEnding = numberEnding
         let message = try mail.message(
             id: code.messageID,
             tenant: user.tenant,
-            createdAt: now,
+            createdAt: record.createdAt,
             expiresAt: record.expiresAt,
             sealer: sealer
         )

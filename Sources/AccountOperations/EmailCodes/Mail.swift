@@ -68,6 +68,8 @@ package struct Mail: Sendable, Hashable {
     package var locale: String
     package var asking: Asking?
     package var suspended: Suspended?
+    /// The last digits of a number that became a second factor.
+    package var numberEnding: String?
 
     var plaintext: [UInt8] {
         JSONWriter.object { writer in
@@ -83,6 +85,7 @@ package struct Mail: Sendable, Hashable {
             writer.field("askingProvider", asking?.provider)
             writer.field("askingName", asking?.name)
             writer.field("askingFrom", asking?.from)
+            writer.field("numberEnding", numberEnding)
             if let suspended {
                 writer.field("suspendedMethods", suspended.methods)
                 writer.field("suspendedReason", suspended.reason)
@@ -102,7 +105,8 @@ package struct Mail: Sendable, Hashable {
         link: String? = nil,
         locale: String,
         asking: Asking? = nil,
-        suspended: Suspended? = nil
+        suspended: Suspended? = nil,
+        numberEnding: String? = nil
     ) {
         self.template = template
         self.to = to
@@ -115,6 +119,7 @@ package struct Mail: Sendable, Hashable {
         self.locale = locale
         self.asking = asking
         self.suspended = suspended
+        self.numberEnding = numberEnding
     }
 
     /// `nil` for what `plaintext` did not make.
@@ -141,7 +146,8 @@ package struct Mail: Sendable, Hashable {
                     return nil
                 }
                 return Suspended(methods: methods.compactMap(\.string), reason: reason, until: until)
-            }
+            },
+            numberEnding: value["numberEnding"]?.string
         )
     }
 }

@@ -81,6 +81,7 @@ extension EmailCodeRecord.Kind {
         case .verifyEmail: "verifyEmail"
         case .verifyAndChangeEmail: "verifyAndChangeEmail"
         case .recoverEmail: "recoverEmail"
+        case .revertSecondFactorAddition: "revertSecondFactorAddition"
         }
     }
 }

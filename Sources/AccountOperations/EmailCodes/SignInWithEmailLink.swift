@@ -31,7 +31,7 @@ extension AccountOperations {
         _ request: EmailLinkSignIn,
         tenant: TenantID,
         locale: String? = nil
-    ) async throws -> Outcome<SignedIn> {
+    ) async throws -> Outcome<SignInEnding> {
         let policy = policy
         guard policy.allowsEmailLinkSignIn else { return refused(.refusal(.operationNotAllowed), by: .m0) }
         var caller: AuthenticatedSession?
@@ -76,11 +76,17 @@ extension AccountOperations {
                 }
             }
             let owner = try await store.user(owning: .email(code.email), tenant: tenant)
+            var firstFactor = FirstFactor(.emailLink(code.email))
+            firstFactor.links = caller != nil
+            firstFactor.isSessionRecent =
+                caller?.isRecent(for: .changeEmail, policy: policy, now: use.now) ?? false
+            firstFactor.pendingToken = request.pendingToken
+            firstFactor.locale = locale
             let question = SignInQuestion.emailLink(
                 email: code.email,
                 owner: owner?.account,
                 target: target?.account,
-                isSessionRecent: caller?.isRecent(for: .changeEmail, policy: policy, now: use.now) ?? false,
+                isSessionRecent: firstFactor.isSessionRecent,
                 secondFactorProvenBy: caller.flatMap { $0.token.secondFactor == nil ? nil : $0.user.id }
             )
             let verdict = attempt.ask(question, policy)
@@ -89,7 +95,7 @@ extension AccountOperations {
             }
             attempt.companions = [.useUp(code, by: use.id, at: use.now)]
             let whole = try await adding(request.pendingToken, to: verdict, of: target ?? owner, &attempt)
-            return try await complete(whole, loaded: [target, owner], attempt)
+            return try await completeOrAsk(whole, after: firstFactor, loaded: [target, owner], attempt)
         }
     }
 }

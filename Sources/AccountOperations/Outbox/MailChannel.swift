@@ -84,6 +84,7 @@ extension Mail {
         var text = ["EMAIL": email, "APP_NAME": appName]
         text["NEW_EMAIL"] = newEmail
         text["LINK"] = link
+        text["NUMBER"] = numberEnding
         text["DISPLAY_NAME"] = displayName.flatMap(shownName)
         // The codes of links are for links.
         text["CODE"] = template == .conflictProof ? code : shortCode

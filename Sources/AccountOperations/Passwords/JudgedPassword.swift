@@ -35,8 +35,10 @@ extension AccountOperations {
         if case .refuse(let refusal) = verdict.decision, refusal.saysPasswordIsWrong {
             guard try await store.countWrongPassword(for: email, tenant: tenant, at: now) else { return nil }
         }
-        var companions = [AccountWrite.Companion.requireUnlocked(email, tenant: tenant, at: now)]
-        if facts.attempts.failures > 0 { companions.append(.forgetWrongPasswords(for: email, tenant: tenant)) }
+        var companions = [AccountWrite.Companion.requireUnlocked(.password(of: email), tenant: tenant, at: now)]
+        if facts.attempts.failures > 0 {
+            companions.append(.forgetWrongGuesses(at: .password(of: email), tenant: tenant))
+        }
         return JudgedPassword(
             user: facts.user,
             verdict: verdict,

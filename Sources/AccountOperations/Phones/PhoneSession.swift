@@ -56,12 +56,15 @@ struct PhoneVerificationUse: Sendable {
 
 extension AccountOperations {
     /// The verification that `use` presents, while it can be used for `purpose`.
+    ///
+    /// `user`: whose second factor it is about; `nil` for the other purposes.
     func usableVerification(
         _ use: PhoneVerificationUse,
-        for purpose: PhoneVerificationRecord.Purpose
+        for purpose: PhoneVerificationRecord.Purpose,
+        of user: UserID? = nil
     ) async throws -> Outcome<PhoneVerificationRecord> {
         guard let found = try await store.phoneVerification(use.session.id, tenant: use.tenant),
-            use.session.presents(found), found.purpose == purpose
+            use.session.presents(found), found.purpose == purpose, found.user == user
         else { return .denied(.phone(.invalidSession)) }
         switch found.state(at: use.now) {
         case .usable: return .success(found)
@@ -77,10 +80,11 @@ extension AccountOperations {
     func usableVerification(
         _ use: PhoneVerificationUse,
         for purpose: PhoneVerificationRecord.Purpose,
+        of user: UserID? = nil,
         code: String
     ) async throws -> Outcome<PhoneVerificationRecord>? {
         let found: PhoneVerificationRecord
-        switch try await usableVerification(use, for: purpose) {
+        switch try await usableVerification(use, for: purpose, of: user) {
         case .denied(let denial): return .denied(denial)
         case .success(let usable): found = usable
         }

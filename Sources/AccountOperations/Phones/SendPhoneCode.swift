@@ -32,6 +32,15 @@ package struct PhoneCodeRequest: Sendable {
     }
 }
 
+/// A number that a code is asked for.
+struct PhoneAddressee: Sendable {
+    let number: PhoneNumber
+    /// The project holds its code, and nothing is sent.
+    let isFictional: Bool
+    /// Whether the project sends messages to where it is.
+    let isRegionAllowed: Bool
+}
+
 /// A code that is to go to a number, once everything is right.
 struct PhoneCodeOrder: Sendable {
     var number: PhoneNumber
@@ -52,48 +61,80 @@ extension AccountOperations {
     /// - Returns: what the client presents with the code (`sessionInfo`).
     /// - Throws: what the verifier of the app or the database could not do, or `Contention`.
     package func sendPhoneCode(_ request: PhoneCodeRequest, tenant: TenantID) async throws -> Outcome<String> {
-        let settings = project.settings
-        func refusal(owner: Account?, isRegionAllowed: Bool) -> Outcome<String>? {
+        func refusal(owner: Account?, isRegionAllowed: Bool) -> Verdict<Refusal>? {
             let verdict = decideSendPhoneCode(policy: policy, owner: owner, isRegionAllowed: isRegionAllowed)
-            return verdict.decision.map { refused(.refusal($0), by: verdict.rule) }
+            return verdict.decision.map { Verdict(verdict.rule, $0) }
         }
         // Asked first as if nobody had the number: where that is refused, nothing is looked at.
-        if let refusal = refusal(owner: nil, isRegionAllowed: true) { return refusal }
-        let number: PhoneNumber
-        let isFictional: Bool
-        if let fictional = request.number.flatMap(PhoneNumber.init), settings.testPhoneNumbers[fictional] != nil {
-            number = fictional
-            isFictional = true
-        } else {
-            switch NumberingPlan.judge(request.number ?? "") {
-            case .failure(let defect): return .denied(.phone(.invalidNumber(defect)))
-            case .success(let dialable):
-                let isAllowed = settings.messageRegions.contains(dialable.region)
-                if let refusal = refusal(owner: nil, isRegionAllowed: isAllowed) { return refusal }
-                number = dialable.number
-            }
-            let app = AppRequest(
-                credential: request.credential,
-                number: number,
-                iOSBundleID: request.iOSBundleID,
-                apiKey: request.apiKey,
-                clientAddress: request.clientAddress
-            )
-            if let denial = try await apps.denial(of: app) { return .denied(.phone(denial)) }
-            isFictional = false
+        if let refusal = refusal(owner: nil, isRegionAllowed: true) {
+            return refused(.refusal(refusal.decision), by: refusal.rule)
         }
+        let addressee: PhoneAddressee
+        switch try await appraise(request, refusal: { refusal(owner: nil, isRegionAllowed: $0) }) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let appraised): addressee = appraised
+        }
+        let number = addressee.number
         let owner = try await store.user(owning: .phone(number), tenant: tenant)
-        if let refusal = refusal(owner: owner?.account, isRegionAllowed: true) { return refusal }
+        if let refusal = refusal(owner: owner?.account, isRegionAllowed: true) {
+            return refused(.refusal(refusal.decision), by: refusal.rule)
+        }
         return try await send(
             PhoneCodeOrder(
                 number: number,
-                isFictional: isFictional,
+                isFictional: addressee.isFictional,
                 purpose: .signIn,
                 locale: request.locale,
                 clientAddress: request.clientAddress,
                 tenant: tenant
             )
         )
+    }
+
+    /// The number that was typed, as far as it can be told without asking anybody.
+    func judge(_ number: String?) -> Outcome<PhoneAddressee> {
+        let settings = project.settings
+        if let fictional = number.flatMap(PhoneNumber.init), settings.testPhoneNumbers[fictional] != nil {
+            return .success(PhoneAddressee(number: fictional, isFictional: true, isRegionAllowed: true))
+        }
+        switch NumberingPlan.judge(number ?? "") {
+        case .failure(let defect): return .denied(.phone(.invalidNumber(defect)))
+        case .success(let dialable):
+            return .success(
+                PhoneAddressee(
+                    number: dialable.number,
+                    isFictional: false,
+                    isRegionAllowed: settings.messageRegions.contains(dialable.region)
+                )
+            )
+        }
+    }
+
+    /// The number of a request, once an app answers for it; a fictional one is asked for none.
+    ///
+    /// `refusal`: what the rules say, given whether messages go to where the number is.
+    func appraise(
+        _ request: PhoneCodeRequest,
+        refusal: (_ isRegionAllowed: Bool) -> Verdict<Refusal>?
+    ) async throws -> Outcome<PhoneAddressee> {
+        let addressee: PhoneAddressee
+        switch judge(request.number) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let judged): addressee = judged
+        }
+        if let refusal = refusal(addressee.isRegionAllowed) {
+            return refused(.refusal(refusal.decision), by: refusal.rule)
+        }
+        if addressee.isFictional { return .success(addressee) }
+        let app = AppRequest(
+            credential: request.credential,
+            number: addressee.number,
+            iOSBundleID: request.iOSBundleID,
+            apiKey: request.apiKey,
+            clientAddress: request.clientAddress
+        )
+        if let denial = try await apps.denial(of: app) { return .denied(.phone(denial)) }
+        return .success(addressee)
     }
 
     /// Stores a verification with the message that carries its code, within the limits; or, where such a message is under

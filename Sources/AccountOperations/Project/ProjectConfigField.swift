@@ -128,12 +128,12 @@ package struct ProjectConfigField: Sendable, Hashable {
             "mfa.state",
             factorState,
             .string("DISABLED"),
-            "Whether second factors are asked for. No effect yet: none is."
+            "Whether second factors can be enrolled, and those that are enrolled are asked for. `MANDATORY` is as `ENABLED`."
         ),
         .init(
             "mfa.enabledProviders",
             .list(.choice(["PROVIDER_UNSPECIFIED", "PHONE_SMS"]), countMax: 2),
-            "Second factors that are not in `mfa.providerConfigs`. No effect yet."
+            "`PHONE_SMS`: numbers can be enrolled."
         ),
         .init(
             "mfa.providerConfigs",
@@ -144,7 +144,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 ]),
                 countMax: 4
             ),
-            "Second factors with settings of their own. No effect yet."
+            "One that has `totpProviderConfig`, and `state` `ENABLED`: apps can be enrolled. Codes of `adjacentIntervals` steps before and after the current one count, 1 unless given."
         ),
     ]
 
@@ -344,6 +344,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             codeLifetime(.verifyEmail),
             codeLifetime(.verifyAndChangeEmail),
             codeLifetime(.recoverEmail),
+            codeLifetime(.revertSecondFactorAddition),
         ]
 
     private static let messageLimits =

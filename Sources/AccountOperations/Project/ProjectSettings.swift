@@ -30,6 +30,8 @@ package struct ProjectSettings: Sendable, Hashable {
     let messageLimits: [MessageLimit]
     /// On mails that somebody asks for.
     let mailLimits: [MessageLimit]
+    /// How many time steps before and after the current one an app's code may be of (`spec/09` 25).
+    let totpAdjacentSteps: Int64
     /// What messages say instead of the text in the language asked for.
     let messageTemplate: String?
     private let codeSeconds: [EmailCodeRecord.Kind: Int64]
@@ -68,6 +70,17 @@ package struct ProjectSettings: Sendable, Hashable {
         policy.allowsClientDeletion = !isOn("client", "permissions", "disabledUserDeletion")
         policy.passwordResetUnlinksProviders = isOn("concord", "passwordReset", "unlinksProviders")
         policy.keepsLastSignInMethod = isOn("concord", "keepsLastSignInMethod")
+        // An administrator's word for a kind is "on" in either state (`spec/05` C1).
+        func isAsked(_ state: JSONValue?) -> Bool { ["ENABLED", "MANDATORY"].contains(state?.string) }
+        policy.requiresEnrolledSecondFactors = isAsked(value(["mfa", "state"]))
+        let factorConfigs = value(["mfa", "providerConfigs"])?.array ?? []
+        let totp = factorConfigs.first { $0["totpProviderConfig"] != nil }
+        if policy.requiresEnrolledSecondFactors {
+            let kinds = value(["mfa", "enabledProviders"])?.array ?? []
+            if kinds.contains(.string("PHONE_SMS")) { policy.enrollableSecondFactors.insert(.phone) }
+            if isAsked(totp?["state"]) { policy.enrollableSecondFactors.insert(.totp) }
+        }
+        self.totpAdjacentSteps = totp?["totpProviderConfig"]?["adjacentIntervals"]?.integer ?? TOTP.adjacentSteps
         if let seconds = value(["concord", "recentSignInSeconds"])?.integer { policy.recentSignInSeconds = seconds }
         self.policy = policy
         self.conflictLifetimeSeconds =
@@ -134,6 +147,13 @@ package struct ProjectSettings: Sendable, Hashable {
             "allowDuplicateEmails": .bool(false),
         ]),
         "emailPrivacyConfig": .object(["enableImprovedEmailPrivacy": .bool(false)]),
+        "mfa": .object([
+            "state": .string("ENABLED"),
+            "enabledProviders": .array([.string("PHONE_SMS")]),
+            "providerConfigs": .array([
+                .object(["state": .string("ENABLED"), "totpProviderConfig": .object([:])])
+            ]),
+        ]),
         // Each request sends a message or a mail of its own, as many as a test suite asks for.
         "concord": .object([
             "sms": .object(unlimited(MessageLimits.all).merging(["windowSeconds": .integer(0)]) { first, _ in first }),

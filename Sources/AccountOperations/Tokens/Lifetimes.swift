@@ -48,6 +48,12 @@ package enum Lifetimes {
     /// How long what a silent push brought shows that the app got it (`spec/05` B3).
     static let appReceiptSeconds: Int64 = 7 * 86_400
 
+    /// How long a sign-in waits for its second factor.
+    static let pendingSignInSeconds: Int64 = 900
+
+    /// How long the secret of a second factor that is being set up waits for its first code.
+    static let factorEnrollmentSeconds: Int64 = 900
+
     /// How long the answer to a request that may be repeated is kept.
     static let keptAnswerSeconds: Int64 = 86_400
 
@@ -58,6 +64,8 @@ package enum Lifetimes {
         case .emailSignIn: 6 * 3600
         case .verifyEmail, .verifyAndChangeEmail: 3 * 86_400
         case .recoverEmail: 30 * 86_400
+        // Long enough to be read, and no longer: as long as it lives, the mailbox alone gets past the new factor.
+        case .revertSecondFactorAddition: 7 * 86_400
         }
     }
     static let codeSecondsBounds: ClosedRange<Int64> = 60...366 * 86_400

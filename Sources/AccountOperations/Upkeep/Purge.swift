@@ -78,7 +78,8 @@ package struct Purge: Sendable {
     private func cutoff(of kind: AccountStore.Purgeable, at now: Timestamp) -> Timestamp? {
         switch kind {
         // Somebody may still ask, and be told that it is over.
-        case .conflicts, .codes, .phoneVerifications, .messages, .finishedMessages, .webhookMessages:
+        case .conflicts, .codes, .phoneVerifications, .factorChallenges, .messages, .finishedMessages,
+            .webhookMessages:
             now.adding(seconds: -keepSeconds)
         // A count that is forgotten counts no more, nor does a mail whose place is free; a key that is published no more is
         // only a risk; an answer that is over is told to nobody; a method that is gone is kept by nobody; a sign-in that

@@ -8,6 +8,8 @@ package struct AccountWrite: Sendable {
     package var user: UserRecord
     /// The hash to store; required when the write sets a password.
     package var passwordHash: String?
+    /// The secret to store; required when the write enrols a factor that has no number.
+    package var totpSecret: NewTOTPSecret?
     /// The session to open. Its epoch must be the one `user` has.
     package var session: SessionRecord?
     package var event: AccountEvent
@@ -33,6 +35,7 @@ package struct AccountWrite: Sendable {
         previous: UserRecord?,
         user: UserRecord,
         passwordHash: String? = nil,
+        totpSecret: NewTOTPSecret? = nil,
         session: SessionRecord? = nil,
         event: AccountEvent,
         companions: [Companion] = []
@@ -40,6 +43,7 @@ package struct AccountWrite: Sendable {
         self.previous = previous
         self.user = user
         self.passwordHash = passwordHash
+        self.totpSecret = totpSecret
         self.session = session
         self.event = event
         self.companions = companions
@@ -125,6 +129,8 @@ extension AccountWrite {
             statements.append(SignInMethodRow.put(method, proof, for: id, tenant: tenant))
         }
 
+        statements += secondFactorChanges()
+
         if let previous, previous.sessionEpoch != user.sessionEpoch {
             statements.append(SessionRow.deleteEnded(of: id, tenant: tenant, epoch: user.sessionEpoch))
         }
@@ -132,9 +138,31 @@ extension AccountWrite {
         for companion in companions { statements += companion.statements }
         // After the companions: one of them may insist that the password was not locked.
         if passwordHash != nil, let address = user.email?.address {
-            statements.append(PasswordAttemptRow.clear(address, tenant: tenant))
+            statements.append(PasswordAttemptRow.clear(.password(of: address), tenant: tenant))
         }
         statements.append(AccountEventRow.insert(event, of: id, tenant: tenant))
+        return statements
+    }
+
+    /// Places and numbers are compared at the end of the transaction, so the order of these does not matter.
+    private func secondFactorChanges() -> [SQL] {
+        let (id, tenant) = (user.id, user.tenant)
+        let before = previous?.secondFactors ?? []
+        if before == user.secondFactors { return [] }
+        let left = Set(user.secondFactors.map(\.id))
+        var statements = before.filter { !left.contains($0.id) }
+            .map { SecondFactorRow.delete($0.id, of: id, tenant: tenant) }
+        for (index, factor) in user.secondFactors.enumerated() {
+            let slot = Int32(index + 1)
+            guard let place = before.firstIndex(where: { $0.id == factor.id }) else {
+                let secret = factor.kind == .totp ? totpSecret : nil
+                statements.append(SecondFactorRow.insert(factor, slot: slot, secret: secret, for: id, tenant: tenant))
+                continue
+            }
+            if place != index || before[place] != factor {
+                statements.append(SecondFactorRow.update(factor, slot: slot, of: id, tenant: tenant))
+            }
+        }
         return statements
     }
 }

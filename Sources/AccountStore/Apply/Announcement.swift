@@ -66,7 +66,8 @@ extension AccountEvent.Kind {
         case .conflictDeclined: .conflictDeclined
         case .conflictResolved: .conflictResolved
         case .userCreated, .signedIn, .methodLinked, .accountTakenOver, .conflictProofRequested, .conflictProofFailed,
-            .refused, .userUpdated, .methodRestored, .quarantineDiscarded, .sessionsRevoked, .userDeleted:
+            .refused, .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded, .sessionsRevoked,
+            .userDeleted:
             nil
         }
     }

@@ -76,7 +76,7 @@ extension AccountStore {
         for _ in 1...Self.readsMax {
             let (claims, attempts) = try await client.read(
                 IdentifierRow.owner(of: identifier, tenant: tenant),
-                PasswordAttemptRow.of(address, tenant: tenant, at: now)
+                PasswordAttemptRow.of(.password(of: address), tenant: tenant, at: now)
             )
             facts.attempts = attempts.first?.attempts ?? .none
             let owner = claims.first?.owner

@@ -19,6 +19,7 @@ package struct AccountEvent: Sendable {
         case conflictResolved = "conflict-resolved"
         case conflictDeclined = "conflict-declined"
         case userUpdated = "user-updated"
+        case secondFactorsChanged = "second-factors-changed"
         case methodRestored = "method-restored"
         case quarantineDiscarded = "quarantine-discarded"
         case sessionsRevoked = "sessions-revoked"

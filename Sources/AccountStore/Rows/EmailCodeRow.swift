@@ -26,6 +26,7 @@ struct EmailCodeRow: RowDecodable {
             consumedAt: try row.optionalTimestamp()
         )
         record.attempts = try row.next(Int32.self)
+        record.secondFactor = try row.optionallyParsed("one_time_codes.second_factor_id", SecondFactorID.init)
         self.record = record
     }
 
@@ -33,7 +34,7 @@ struct EmailCodeRow: RowDecodable {
         Query(
             """
             SELECT tenant_id, code_hash, kind, user_id, session_epoch, email, new_email, created_at, expires_at,
-                consumed_at, attempts
+                consumed_at, attempts, second_factor_id
             FROM one_time_codes
             WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash)
             """
@@ -63,10 +64,11 @@ struct EmailCodeRow: RowDecodable {
     static func insert(_ code: EmailCodeRecord) -> SQL {
         """
         INSERT INTO one_time_codes (tenant_id, code_hash, kind, user_id, session_epoch, email, email_key, new_email,
-            created_at, expires_at, consumed_at)
+            created_at, expires_at, consumed_at, second_factor_id)
         VALUES (\(code.tenant.rawValue), \(code.hash), \(code.kind.rawValue), \(code.user?.rawValue),
             \(code.sessionEpoch), \(code.email.raw), \(code.email.canonical), \(code.newEmail?.raw),
-            \(code.createdAt.stored), \(code.expiresAt.stored), \(code.consumedAt?.stored))
+            \(code.createdAt.stored), \(code.expiresAt.stored), \(code.consumedAt?.stored),
+            \(code.secondFactor?.rawValue))
         """
     }
 
@@ -103,11 +105,12 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
+    /// What takes back what an intruder did stays.
     static func voidAllButRecovery(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE one_time_codes SET consumed_at = \(now.stored)
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
-            AND kind <> 'RECOVER_EMAIL'
+            AND kind NOT IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION')
         """
     }
 
@@ -157,7 +160,8 @@ extension AccountWrite.Companion {
 
     /// Makes every outstanding code of an account void (`spec/09` 7).
     ///
-    /// `includingRecovery`: whether also those that bring back the account's first address.
+    /// `includingRecovery`: whether also those that bring back the account's first address or take a second factor off
+    /// it: they take back what an intruder did.
     package static func voidEmailCodes(
         of user: UserID,
         tenant: TenantID,

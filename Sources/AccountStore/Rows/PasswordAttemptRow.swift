@@ -24,6 +24,22 @@ package struct PasswordFacts: Sendable {
     }
 }
 
+/// What somebody may guess at again and again, and is held off.
+package enum Guessed: Sendable, Hashable {
+    /// The password of whoever has the address, or of nobody.
+    case password(of: EmailAddress)
+    /// The code of an app that is a second factor of the user: of any of them.
+    case totpCode(of: UserID)
+
+    /// No address has a control character.
+    fileprivate var name: String {
+        switch self {
+        case .password(let address): address.canonical
+        case .totpCode(let user): "totp\u{1F}" + user.rawValue
+        }
+    }
+}
+
 struct PasswordAttemptRow: RowDecodable {
     let attempts: CountedAttempts
 
@@ -31,24 +47,24 @@ struct PasswordAttemptRow: RowDecodable {
         attempts = CountedAttempts(failures: Int(try row.next(Int32.self)), isLocked: try row.next(Bool.self))
     }
 
-    static func of(_ address: EmailAddress, tenant: TenantID, at now: Timestamp) -> Query<PasswordAttemptRow> {
+    static func of(_ guessed: Guessed, tenant: TenantID, at now: Timestamp) -> Query<PasswordAttemptRow> {
         Query(
             """
             SELECT failures, locked_until > \(now.stored) FROM password_attempts
-            WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(digest(of: address))
+            WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(digest(of: guessed))
             """
         )
     }
 
     /// Counts a wrong password, unless the address is locked: then nothing changes. One statement, so that of many at
     /// once each is counted; where the address stands afterwards is looked up in `PasswordAttempts`.
-    static func count(_ address: EmailAddress, tenant: TenantID, at now: Timestamp) -> SQL {
+    static func count(_ guessed: Guessed, tenant: TenantID, at now: Timestamp) -> SQL {
         let standings = (1...PasswordAttempts.failuresMax).map { PasswordAttempts.standing(afterFailures: $0, at: now) }
         let locks = standings.map(\.lockedUntil.stored)
         let ends = standings.map(\.forgottenAt.stored)
         return """
             INSERT INTO password_attempts AS counted (tenant_id, address_digest, failures, locked_until, forgotten_at)
-            VALUES (\(tenant.rawValue), \(digest(of: address)), 1, (\(locks))[1], (\(ends))[1])
+            VALUES (\(tenant.rawValue), \(digest(of: guessed)), 1, (\(locks))[1], (\(ends))[1])
             ON CONFLICT (tenant_id, address_digest) DO UPDATE SET (failures, locked_until, forgotten_at) = (
                 SELECT next, (\(locks))[next], (\(ends))[next]
                 FROM (SELECT CASE WHEN counted.forgotten_at > \(now.stored) THEN counted.failures + 1 ELSE 1 END) AS n (next)
@@ -58,18 +74,18 @@ struct PasswordAttemptRow: RowDecodable {
     }
 
     /// Raises 22012 (division by zero) while the address is locked.
-    static func assertUnlocked(_ address: EmailAddress, tenant: TenantID, at now: Timestamp) -> SQL {
+    static func assertUnlocked(_ guessed: Guessed, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         SELECT 1 / (1 - count(*)) FROM password_attempts
-        WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(digest(of: address))
+        WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(digest(of: guessed))
             AND locked_until > \(now.stored)
         """
     }
 
-    static func clear(_ address: EmailAddress, tenant: TenantID) -> SQL {
+    static func clear(_ guessed: Guessed, tenant: TenantID) -> SQL {
         """
         DELETE FROM password_attempts
-        WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(digest(of: address))
+        WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(digest(of: guessed))
         """
     }
 
@@ -82,20 +98,20 @@ struct PasswordAttemptRow: RowDecodable {
         """
     }
 
-    private static func digest(of address: EmailAddress) -> SQL {
-        "sha256(convert_to(\(address.canonical), 'UTF8'))"
+    private static func digest(of guessed: Guessed) -> SQL {
+        "sha256(convert_to(\(guessed.name), 'UTF8'))"
     }
 }
 
 extension AccountWrite.Companion {
-    /// Undoes the write if the address is locked at `now`: a right password that came too late.
-    package static func requireUnlocked(_ address: EmailAddress, tenant: TenantID, at now: Timestamp) -> Self {
-        Self([PasswordAttemptRow.assertUnlocked(address, tenant: tenant, at: now)])
+    /// Undoes the write if nothing is tried now: a right guess that came too late.
+    package static func requireUnlocked(_ guessed: Guessed, tenant: TenantID, at now: Timestamp) -> Self {
+        Self([PasswordAttemptRow.assertUnlocked(guessed, tenant: tenant, at: now)])
     }
 
-    /// Counting wrong passwords for the address begins anew.
-    package static func forgetWrongPasswords(for address: EmailAddress, tenant: TenantID) -> Self {
-        Self([PasswordAttemptRow.clear(address, tenant: tenant)])
+    /// Counting wrong guesses begins anew.
+    package static func forgetWrongGuesses(at guessed: Guessed, tenant: TenantID) -> Self {
+        Self([PasswordAttemptRow.clear(guessed, tenant: tenant)])
     }
 }
 
@@ -106,7 +122,8 @@ extension AccountStore {
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> CountedAttempts {
-        try await client.read(PasswordAttemptRow.of(address, tenant: tenant, at: now)).first?.attempts ?? .none
+        try await client.read(PasswordAttemptRow.of(.password(of: address), tenant: tenant, at: now)).first?.attempts
+            ?? .none
     }
 
     /// Counts a wrong password for `address`.
@@ -117,7 +134,7 @@ extension AccountStore {
         at now: Timestamp
     ) async throws(PostgresError) -> Bool {
         var batch = WriteBatch("password-attempt")
-        batch.append(PasswordAttemptRow.count(address, tenant: tenant, at: now))
+        batch.append(PasswordAttemptRow.count(.password(of: address), tenant: tenant, at: now))
         return try await client.write(batch).affectedRows(0) == 1
     }
 }

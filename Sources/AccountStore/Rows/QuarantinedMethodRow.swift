@@ -143,7 +143,7 @@ extension AccountStore {
     ) async throws(PostgresError) -> QuarantinedPassword? {
         let (passwords, attempts) = try await client.read(
             QuarantinedMethodRow.password(of: id, tenant: tenant, at: now),
-            PasswordAttemptRow.of(address, tenant: tenant, at: now)
+            PasswordAttemptRow.of(.password(of: address), tenant: tenant, at: now)
         )
         return passwords.first.map {
             QuarantinedPassword(hash: $0.hash, attempts: attempts.first?.attempts ?? .none)

@@ -1,14 +1,16 @@
 package import AccountLinking
 import Postgres
 
-/// One row of `users` with the password's time and one of the linked providers and one of the sign-in methods: a user
-/// has a row for each pair of them, at least one. `records` puts the rows of a user together.
+/// One row of `users` with the password's time and one of the linked providers, one of the sign-in methods and one of
+/// the second factors: a user has a row for each combination of them, at least one. `records` puts the rows of a user together.
 ///
 /// Not arrays, although this repeats what is joined: twelve aggregates cost the server a third of a lookup.
 ///
 /// Column order is the decoding order.
 struct UserRow: RowDecodable {
     fileprivate let record: UserRecord
+    /// With its place.
+    fileprivate let secondFactor: (slot: Int32, factor: SecondFactor)?
     fileprivate let serverStart: PostgresTimestamp
 
     private static let select: SQL = """
@@ -23,6 +25,8 @@ struct UserRow: RowDecodable {
             linked_providers.display_name, linked_providers.photo_url, linked_providers.screen_name,
             linked_providers.linked_at, linked_providers.updated_at,
             sign_in_methods.method, sign_in_methods.proof, sign_in_methods.proven_at,
+            second_factors.slot, second_factors.enrollment_id, second_factors.number, second_factors.display_name,
+            second_factors.enrolled_at,
             pg_postmaster_start_time()
 
         """
@@ -42,6 +46,10 @@ struct UserRow: RowDecodable {
             SELECT * FROM sign_in_methods AS own
             WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id OFFSET 0
         ) AS sign_in_methods ON true
+        LEFT JOIN LATERAL (
+            SELECT * FROM second_factors AS own
+            WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id OFFSET 0
+        ) AS second_factors ON true
 
         """
 
@@ -102,6 +110,8 @@ struct UserRow: RowDecodable {
             record.linkedProviders = [provider.identity.provider: provider]
         }
         if let (method, proof) = try Self.methodProof(&row) { record.methodProofs = [method: proof] }
+        secondFactor = try Self.secondFactor(&row)
+        if let secondFactor { record.secondFactors = [secondFactor.factor] }
         self.record = record
         serverStart = try row.next(PostgresTimestamp.self)
     }
@@ -135,6 +145,26 @@ struct UserRow: RowDecodable {
     }
 
     /// `nil` for a user without any.
+    private static func secondFactor(
+        _ row: inout RowDecoder
+    ) throws(PostgresError) -> (slot: Int32, factor: SecondFactor)? {
+        let slot = try row.next(Int32?.self)
+        let id = try row.next(String?.self)
+        let number = try row.optionallyParsed("second_factors.number", PhoneNumber.init)
+        let displayName = try row.next(String?.self)
+        let enrolledAt = try row.optionalTimestamp()
+        guard let slot, let id, let enrolledAt else { return nil }
+        guard let id = SecondFactorID(id) else { throw .unreadable("second_factors.enrollment_id") }
+        let factor = SecondFactor(
+            id: id,
+            method: number.map(SecondFactor.Method.phone) ?? .totp,
+            displayName: displayName,
+            enrolledAt: enrolledAt
+        )
+        return (slot, factor)
+    }
+
+    /// `nil` for a user without any.
     private static func methodProof(
         _ row: inout RowDecoder
     ) throws(PostgresError) -> (SignInMethod, UserRecord.MethodProof)? {
@@ -154,7 +184,9 @@ extension [UserRow] {
         guard count > 1 else { return map(\.record) }
         var records: [UserRecord] = []
         var places: [UserID: Int] = [:]
+        var factors: [UserID: [Int32: SecondFactor]] = [:]
         for row in self {
+            if let (slot, factor) = row.secondFactor { factors[row.record.id, default: [:]][slot] = factor }
             guard let place = places[row.record.id] else {
                 places[row.record.id] = records.count
                 records.append(row.record)
@@ -162,6 +194,10 @@ extension [UserRow] {
             }
             records[place].linkedProviders.merge(row.record.linkedProviders) { first, _ in first }
             records[place].methodProofs.merge(row.record.methodProofs) { first, _ in first }
+        }
+        for (id, factors) in factors {
+            guard let place = places[id] else { continue }
+            records[place].secondFactors = factors.sorted { $0.key < $1.key }.map(\.value)
         }
         return records
     }

@@ -37,6 +37,12 @@ private struct EmulatorAction {
         case "verifyEmail": return try await apply(code, .verifyEmail, "The email has been successfully verified.")
         case "verifyAndChangeEmail":
             return try await apply(code, .verifyAndChangeEmail, "The email has been successfully changed.")
+        case "revertSecondFactorAddition":
+            return try await apply(
+                code,
+                .revertSecondFactorAddition,
+                "The second factor has been successfully removed."
+            )
         case "resetPassword": return try await resetPassword(code)
         case "signIn": return try signIn()
         default: throw failure("Invalid mode", "Please use the link as it was sent.")
@@ -110,7 +116,7 @@ private struct EmulatorAction {
 
     private func inspect(_ code: String, expecting kind: EmailCodeRecord.Kind) async throws {
         let found = try result(await request.operations.inspectEmailCode(code, tenant: request.tenant))
-        guard found.kind == kind else {
+        guard found.code.kind == kind else {
             throw failure("Requested mode does not match the OOB code provided.", "Please use the link as it was sent.")
         }
     }

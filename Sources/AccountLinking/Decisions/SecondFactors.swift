@@ -1,0 +1,169 @@
+extension LinkPolicy {
+    /// Whether `account` still has to show its second factor.
+    ///
+    /// - `prover`: the account whose second factor this request (or the session that makes it) has proven.
+    func needsSecondFactor(_ account: Account, provenBy prover: UserID?) -> Bool {
+        requiresEnrolledSecondFactors && account.hasSecondFactor && prover != account.id
+    }
+}
+
+/// The session that enrols or withdraws a second factor.
+package struct FactorSession: Sendable, Hashable {
+    /// How it signed in (`sign_in_provider`).
+    package var signInProvider: String
+    /// Whether it has shown a second factor of the account.
+    package var hasProvenSecondFactor: Bool
+    /// Whether its sign-in is recent enough (`reauthentication`).
+    package var isRecent: Bool
+
+    package init(signInProvider: String, hasProvenSecondFactor: Bool, isRecent: Bool) {
+        self.signInProvider = signInProvider
+        self.hasProvenSecondFactor = hasProvenSecondFactor
+        self.isRecent = isRecent
+    }
+
+    /// Sign-ins that no second factor can follow: they are none, or whoever has them could receive the second as well, or
+    /// somebody else answers for the user (`spec/05` C1).
+    fileprivate var allowsSecondFactor: Bool {
+        !["anonymous", "custom", ProviderID.phone.rawValue, ProviderID.gameCenter.rawValue].contains(signInProvider)
+    }
+}
+
+/// Decides whether a session enrols a second factor: rows G (`spec/05` C1).
+///
+/// Total and pure; the first matching rule wins. Every other session ends: those that one factor opened must not outlive
+/// the decision to ask for two.
+///
+/// - `enrolled`: the second factors that the account has.
+/// - `new`: the one to be enrolled; only its kind and number matter.
+package func decideEnrollSecondFactor(
+    policy: LinkPolicy,
+    account: Account,
+    enrolled: [SecondFactor],
+    new: SecondFactor,
+    session: FactorSession
+) -> Verdict<UpdateDecision> {
+    guard policy.enrollableSecondFactors.contains(new.kind) else {
+        switch new.kind {
+        case .phone: return Verdict(.g1, .refuse(.messageFactorsDisabled))
+        case .totp: return Verdict(.g1, .refuse(.totpFactorsDisabled))
+        }
+    }
+    if account.isDisabled { return Verdict(.g2, .refuse(.userDisabled)) }
+    guard session.allowsSecondFactor else { return Verdict(.g3, .refuse(.firstFactorNotEligible)) }
+    guard account.isEmailVerified else { return Verdict(.g4, .refuse(.unverifiedEmail)) }
+    if let refusal = refusal(of: session, policy: policy, account: account) { return refusal }
+    if let number = new.number, enrolled.contains(where: { $0.number == number }) {
+        return Verdict(.g7, .refuse(.secondFactorExists))
+    }
+    guard enrolled.count < SecondFactor.countMax else { return Verdict(.g8, .refuse(.secondFactorLimitExceeded)) }
+    var change = AccountChange()
+    change.secondFactors = enrolled + [new]
+    change.endsSessions = true
+    return Verdict(.g9, .apply(account.id, change, issuesTokens: true))
+}
+
+/// Decides whether a session withdraws a second factor: rows G. Every other session ends, as after every change of what
+/// somebody has to show.
+///
+/// Total and pure; the first matching rule wins.
+package func decideWithdrawSecondFactor(
+    policy: LinkPolicy,
+    account: Account,
+    enrolled: [SecondFactor],
+    withdrawn: SecondFactorID,
+    session: FactorSession
+) -> Verdict<UpdateDecision> {
+    if account.isDisabled { return Verdict(.g2, .refuse(.userDisabled)) }
+    guard enrolled.contains(where: { $0.id == withdrawn }) else {
+        return Verdict(.g10, .refuse(.secondFactorNotFound))
+    }
+    if let refusal = refusal(of: session, policy: policy, account: account) { return refusal }
+    var change = AccountChange()
+    change.secondFactors = enrolled.filter { $0.id != withdrawn }
+    change.endsSessions = true
+    return Verdict(.g11, .apply(account.id, change, issuesTokens: true))
+}
+
+/// A session that has not shown the second factor, or signed in long ago, changes none: a stolen one must not.
+private func refusal(of session: FactorSession, policy: LinkPolicy, account: Account) -> Verdict<UpdateDecision>? {
+    if policy.needsSecondFactor(account, provenBy: session.hasProvenSecondFactor ? account.id : nil) {
+        return Verdict(.g5, .refuse(.credentialTooOld))
+    }
+    return session.isRecent ? nil : Verdict(.g6, .refuse(.credentialTooOld))
+}
+
+/// Decides whether an administrator replaces the second factors of an account: rows G. What clients may enrol does not
+/// matter; that the address is proven does, because it is the way back. No tokens are issued.
+///
+/// Total and pure; the first matching rule wins.
+///
+/// - `account`: as the rest of the request leaves it.
+/// - `wanted`: what the account is to have, in this order.
+package func decideReplaceSecondFactors(
+    account: Account,
+    enrolled: [SecondFactor],
+    wanted: [SecondFactor]
+) -> Verdict<UpdateDecision> {
+    if wanted == enrolled { return Verdict(.g14, .unchanged(account.id)) }
+    guard wanted.isEmpty || account.isEmailVerified else { return Verdict(.g12, .refuse(.unverifiedEmail)) }
+    guard wanted.count <= SecondFactor.countMax else { return Verdict(.g13, .refuse(.secondFactorLimitExceeded)) }
+    var change = AccountChange()
+    change.secondFactors = wanted
+    // Another name for a factor is no reason to sign anybody out.
+    change.endsSessions = wanted.map(\.identifyingPart) != enrolled.map(\.identifyingPart)
+    return Verdict(.g14, .apply(account.id, change, issuesTokens: false))
+}
+
+extension SecondFactor {
+    fileprivate struct IdentifyingPart: Hashable {
+        let id: SecondFactorID
+        let method: Method
+    }
+
+    fileprivate var identifyingPart: IdentifyingPart { IdentifyingPart(id: id, method: method) }
+}
+
+/// Decides whether the mail that told of a new second factor takes it off again: rows G (`spec/05` C4).
+///
+/// Total and pure; the first matching rule wins. The code is used up by every answer. No tokens are issued, and every
+/// session ends: whoever enrolled the factor had one.
+///
+/// - `account`: the account the code was made for; `nil` when it is gone.
+/// - `address`: where the mail went. Whoever has an address that is not the account's any more has no say in it.
+package func decideRevertSecondFactor(
+    account: Account?,
+    enrolled: [SecondFactor],
+    added: SecondFactorID,
+    address: EmailAddress
+) -> Verdict<UpdateDecision> {
+    guard let account, account.email?.address == address, enrolled.contains(where: { $0.id == added }) else {
+        return Verdict(.g15, .refuse(.invalidEmailCode))
+    }
+    if account.isDisabled { return Verdict(.g16, .refuse(.userDisabled)) }
+    var change = AccountChange()
+    change.secondFactors = enrolled.filter { $0.id != added }
+    change.endsSessions = true
+    return Verdict(.g17, .apply(account.id, change, issuesTokens: false))
+}
+
+/// Decides whether a code is sent to a number that is, or is to become, a second factor: rows G.
+///
+/// - `isRegionAllowed`: whether the project sends messages to where the number is; true for a fictional one.
+/// - Returns: why not; `nil` when it is.
+package func decideSendFactorCode(isRegionAllowed: Bool) -> Verdict<Refusal?> {
+    isRegionAllowed ? Verdict(.g19, nil) : Verdict(.g18, .messageRegionNotAllowed)
+}
+
+/// Decides whether a sign-in that waits for a second factor goes on: rows G. What the first factor amounts to is asked
+/// again afterwards, with the second one proven.
+///
+/// - `account`: the account whose first factor was right; `nil` when it is gone.
+/// - `sessionEpoch`: the account's epoch then. What ends sessions ends this too: the password may be another by now.
+/// - Returns: why not; `nil` when it does.
+package func decideContinueSignIn(account: Account?, sessionEpoch: Int64) -> Verdict<Refusal?> {
+    guard let account else { return Verdict(.g20, .invalidPendingSignIn) }
+    if account.isDisabled { return Verdict(.g21, .userDisabled) }
+    guard account.sessionEpoch == sessionEpoch else { return Verdict(.g20, .invalidPendingSignIn) }
+    return Verdict(.g22, nil)
+}

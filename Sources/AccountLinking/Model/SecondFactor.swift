@@ -1,0 +1,127 @@
+/// What a second factor is; raw values are those of tokens (`sign_in_second_factor`).
+package enum SecondFactorKind: String, Sendable, Hashable, CaseIterable {
+    /// A code that is sent to a number.
+    case phone
+    /// A code that an app computes from a shared secret and the time (RFC 6238).
+    case totp
+}
+
+/// Names an enrolment within its account (`mfaEnrollmentId`): 1 to 128 characters, none of them a control character.
+package struct SecondFactorID: Sendable, Hashable {
+    package let rawValue: String
+
+    /// `nil` for anything else.
+    package init?(_ rawValue: String) {
+        guard !rawValue.isEmpty, rawValue.unicodeScalars.count <= 128,
+            !rawValue.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
+        else { return nil }
+        self.rawValue = rawValue
+    }
+}
+
+/// A second factor of an account, without what it is checked by.
+package struct SecondFactor: Sendable, Hashable {
+    package enum Method: Sendable, Hashable {
+        case phone(PhoneNumber)
+        case totp
+    }
+
+    /// How many an account has at most (`spec/02` §7); the table has as many places.
+    package static let countMax = 5
+
+    package var id: SecondFactorID
+    package var method: Method
+    package var displayName: String?
+    package var enrolledAt: Timestamp
+
+    package init(id: SecondFactorID, method: Method, displayName: String?, enrolledAt: Timestamp) {
+        self.id = id
+        self.method = method
+        self.displayName = displayName
+        self.enrolledAt = enrolledAt
+    }
+
+    package var kind: SecondFactorKind {
+        switch method {
+        case .phone: .phone
+        case .totp: .totp
+        }
+    }
+
+    /// `nil` for one that is no number.
+    package var number: PhoneNumber? {
+        switch method {
+        case .phone(let number): number
+        case .totp: nil
+        }
+    }
+}
+
+/// A second factor is being set up, or a sign-in waits for one.
+package struct FactorChallenge: Sendable, Hashable {
+    /// What it can be presented for; nothing else takes it.
+    package enum Purpose: String, Sendable, Hashable, CaseIterable {
+        /// A first factor was right (`mfaPendingCredential`).
+        case signIn = "sign-in"
+        /// A secret was handed out (`sessionInfo` of a TOTP enrolment).
+        case enrollment
+    }
+
+    /// What it is good for at an instant.
+    package enum State: Sendable, Hashable {
+        case usable
+        /// The same as unknown to whoever presents it.
+        case consumed
+        case expired
+        /// Too many wrong codes came.
+        case locked
+    }
+
+    /// Codes that are compared, the right one included.
+    package static let attemptsMax: Int32 = 5
+
+    package var tenant: TenantID
+    package var user: UserID
+    /// 16 random bytes.
+    package var id: [UInt8]
+    package var purpose: Purpose
+    /// The account's epoch at the time: it dies with the sessions.
+    package var sessionEpoch: Int64
+    /// What was begun, sealed.
+    package var sealedContent: [UInt8]
+    package var createdAt: Timestamp
+    package var expiresAt: Timestamp
+    package var consumedAt: Timestamp?
+    /// Wrong codes.
+    package var attempts: Int32
+
+    package init(
+        tenant: TenantID,
+        user: UserID,
+        id: [UInt8],
+        purpose: Purpose,
+        sessionEpoch: Int64,
+        sealedContent: [UInt8],
+        createdAt: Timestamp,
+        expiresAt: Timestamp,
+        consumedAt: Timestamp? = nil,
+        attempts: Int32 = 0
+    ) {
+        self.tenant = tenant
+        self.user = user
+        self.id = id
+        self.purpose = purpose
+        self.sessionEpoch = sessionEpoch
+        self.sealedContent = sealedContent
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.consumedAt = consumedAt
+        self.attempts = attempts
+    }
+
+    package func state(at now: Timestamp) -> State {
+        if consumedAt != nil { return .consumed }
+        if now >= expiresAt { return .expired }
+        return attempts < Self.attemptsMax ? .usable : .locked
+    }
+}

@@ -1,0 +1,339 @@
+package import AccountLinking
+import AccountStore
+import JSON
+import Postgres
+
+/// What a client needs to set an authenticator app up (`totpSessionInfo`).
+package struct TOTPEnrollment: Sendable {
+    /// Base32.
+    package let sharedKey: String
+    package let codeDigits: Int
+    package let periodSeconds: Int64
+    /// What the client goes on with (`sessionInfo`).
+    package let sessionInfo: String
+    package let endsAt: Timestamp
+}
+
+/// The second step of an enrolment (`mfaEnrollment:finalize`).
+package struct FinishEnrollment: Sendable {
+    package enum Shown: Sendable {
+        case message(code: String, sessionInfo: String)
+        case totp(code: String, sessionInfo: String)
+    }
+
+    package var shown: Shown
+    package var displayName: String?
+
+    package init(shown: Shown, displayName: String?) {
+        self.shown = shown
+        self.displayName = displayName
+    }
+
+    package struct Result: Sendable {
+        package let updated: Updated
+        package let factor: SecondFactor
+    }
+}
+
+/// What was shown to be one's own, and can become a second factor.
+private struct NewFactor: Sendable {
+    let method: SecondFactor.Method
+    /// Of an app, with the step whose code it showed.
+    let secret: (bytes: [UInt8], step: Int64)?
+    /// What has to be written with it.
+    let companions: [AccountWrite.Companion]
+}
+
+extension AccountOperations {
+    /// Sends a code to a number that is to become a second factor (`mfaEnrollment:start`).
+    /// - Returns: `sessionInfo`.
+    package func startEnrollment(
+        _ request: PhoneCodeRequest,
+        idToken: String,
+        tenant: TenantID
+    ) async throws -> Outcome<String> {
+        if let refusal: Outcome<String> = refusal(ofKind: .phone) { return refusal }
+        let caller: AuthenticatedSession
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let session): caller = session
+        }
+        let number: PhoneNumber
+        switch judge(request.number) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let addressee): number = addressee.number
+        }
+        if let refusal: Outcome<String> = try refusal(of: .phone(number), caller) { return refusal }
+        return try await sendFactorCode(request, for: .enrollment, of: caller.user)
+    }
+
+    /// Makes a secret for an authenticator app (`mfaEnrollment:start`).
+    package func startTOTPEnrollment(idToken: String, tenant: TenantID) async throws -> Outcome<TOTPEnrollment> {
+        if let refusal: Outcome<TOTPEnrollment> = refusal(ofKind: .totp) { return refusal }
+        let caller: AuthenticatedSession
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let session): caller = session
+        }
+        if let refusal: Outcome<TOTPEnrollment> = try refusal(of: .totp, caller) { return refusal }
+        let totp = TOTP(secret: effects.randomBytes(TOTP.secretBytes))
+        let challenge = try newChallenge(.enrollment, of: caller.user, content: totp.secret, at: effects.now())
+        guard try await store.begin(challenge) == .applied else {
+            return refused(.refusal(.userNotFound), by: .a1)
+        }
+        return .success(
+            TOTPEnrollment(
+                sharedKey: totp.sharedKey,
+                codeDigits: TOTP.codeDigits,
+                periodSeconds: TOTP.periodSeconds,
+                sessionInfo: try FactorChallengeHandle(challenge).sealed(by: sealer),
+                endsAt: challenge.expiresAt
+            )
+        )
+    }
+
+    /// Enrols what the code shows to be the user's own: rows G. Every other session ends; the answer's one has shown both. The
+    /// account's address is told, and can take the factor off again: the session may be stolen.
+    ///
+    /// `locale`: the language of that mail, as sent.
+    package func finishEnrollment(
+        _ request: FinishEnrollment,
+        idToken: String,
+        tenant: TenantID,
+        locale: String? = nil
+    ) async throws -> Outcome<FinishEnrollment.Result> {
+        let kind: SecondFactorKind =
+            switch request.shown {
+            case .message: .phone
+            case .totp: .totp
+            }
+        if let refusal: Outcome<FinishEnrollment.Result> = refusal(ofKind: kind) { return refusal }
+        let caller: AuthenticatedSession
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let session): caller = session
+        }
+        var session: PhoneSession?
+        if case .message(code: _, let sessionInfo) = request.shown {
+            guard let presented = PhoneSession(sessionInfo) else { return .denied(.phone(.invalidSession)) }
+            session = presented
+        }
+        guard let id = SecondFactorID(effects.newLocalID()) else { throw UnexpectedDecision(.g9) }
+        let use = effects.newEventID()
+        let revert = EmailRecovery(effects: effects, locale: locale)
+        let attempt = UpdateAttempt(
+            effects: effects,
+            methodProof: .session,
+            session: NewSession(
+                effects: effects,
+                signInProvider: caller.token.signInProvider,
+                secondFactor: SessionRecord.SecondFactor(kind: kind.rawValue, enrollmentID: id.rawValue)
+            )
+        )
+        return try await decideAndApply { [attempt] in
+            let user: UserRecord
+            switch account(of: caller, asItIs: try await store.user(caller.user.id, tenant: tenant)) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let current): user = current
+            }
+            let outcome: Outcome<NewFactor>?
+            switch request.shown {
+            case .message(let code, sessionInfo: _):
+                guard let session else { return .denied(.phone(.invalidSession)) }
+                let presented = PhoneVerificationUse(session: session, tenant: tenant, now: attempt.now, id: use)
+                outcome = try await message(presented, code, of: user)
+            case .totp(let code, let sessionInfo):
+                outcome = try await totp(code, sessionInfo, of: user, by: use, at: attempt.now)
+            }
+            let new: NewFactor
+            switch outcome {
+            case nil: return nil
+            case .denied(let denial): return .denied(denial)
+            case .success(let shown): new = shown
+            }
+            let factor = SecondFactor(
+                id: id,
+                method: new.method,
+                displayName: request.displayName,
+                enrolledAt: attempt.now
+            )
+            var attempt = attempt
+            if let (bytes, step) = new.secret {
+                let context = id.secretContext(of: user.id, tenant: tenant)
+                attempt.totpSecret = NewTOTPSecret(sealed: try sealer.seal(bytes, context: context), acceptedStep: step)
+            }
+            let policy = policy
+            let verdict = decideEnrollSecondFactor(
+                policy: policy,
+                account: user.account,
+                enrolled: user.secondFactors,
+                new: factor,
+                session: caller.asFactorSession(for: .enrollSecondFactor, policy: policy, now: attempt.now)
+            )
+            let mail = try revertMail(revert, of: factor, to: user, at: attempt.now)
+            let updated = try await apply(verdict, to: user, attempt, companions: new.companions + mail)
+            switch updated {
+            case nil: return nil
+            case .denied(let denial): return .denied(denial)
+            case .success(let updated):
+                return .success(FinishEnrollment.Result(updated: updated, factor: factor))
+            }
+        }
+    }
+
+    /// Takes a second factor off the account of a session: rows G. Every other session ends, and the answer's one carries no
+    /// second factor.
+    package func withdrawSecondFactor(
+        _ factor: String,
+        idToken: String,
+        tenant: TenantID
+    ) async throws -> Outcome<Updated> {
+        let caller: AuthenticatedSession
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let session): caller = session
+        }
+        guard let factor = SecondFactorID(factor) else { return refused(.refusal(.secondFactorNotFound), by: .g10) }
+        let attempt = UpdateAttempt(
+            effects: effects,
+            methodProof: .session,
+            session: NewSession(effects: effects, signInProvider: caller.token.signInProvider)
+        )
+        return try await decideAndApply {
+            let user: UserRecord
+            switch account(of: caller, asItIs: try await store.user(caller.user.id, tenant: tenant)) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let current): user = current
+            }
+            let policy = policy
+            let verdict = decideWithdrawSecondFactor(
+                policy: policy,
+                account: user.account,
+                enrolled: user.secondFactors,
+                withdrawn: factor,
+                session: caller.asFactorSession(for: .withdrawSecondFactor, policy: policy, now: attempt.now)
+            )
+            return try await apply(verdict, to: user, attempt)
+        }
+    }
+
+    /// - Returns: `nil` when the facts moved.
+    private func apply(
+        _ verdict: Verdict<UpdateDecision>,
+        to user: UserRecord,
+        _ attempt: UpdateAttempt,
+        companions: [AccountWrite.Companion] = []
+    ) async throws -> Outcome<Updated>? {
+        var plan = UpdatePlan(user.account)
+        plan.add(verdict)
+        if let refusal = plan.refusal { return refused(.refusal(refusal.decision), by: refusal.rule) }
+        let changed = user.applying(plan.change, attempt.context)
+        let updated = try await apply(
+            changed,
+            previous: user,
+            plan: plan,
+            otherwise: verdict.rule,
+            attempt,
+            companions: companions
+        )
+        return updated.map { .success($0) }
+    }
+
+    /// Asked first, before anything is looked at: whether the project lets anybody enrol such a factor.
+    private func refusal<Value>(ofKind kind: SecondFactorKind) -> Outcome<Value>? {
+        guard !policy.enrollableSecondFactors.contains(kind) else { return nil }
+        switch kind {
+        case .phone: return refused(.refusal(.messageFactorsDisabled), by: .g1)
+        case .totp: return refused(.refusal(.totpFactorsDisabled), by: .g1)
+        }
+    }
+
+    /// Why the session does not enrol such a factor, as the account stands now; `nil` when it does.
+    private func refusal<Value>(
+        of method: SecondFactor.Method,
+        _ caller: AuthenticatedSession
+    ) throws -> Outcome<Value>? {
+        let now = effects.now()
+        guard let id = SecondFactorID("new") else { throw UnexpectedDecision(.g9) }
+        let policy = policy
+        let verdict = decideEnrollSecondFactor(
+            policy: policy,
+            account: caller.user.account,
+            enrolled: caller.user.secondFactors,
+            new: SecondFactor(id: id, method: method, displayName: nil, enrolledAt: now),
+            session: caller.asFactorSession(for: .enrollSecondFactor, policy: policy, now: now)
+        )
+        guard case .refuse(let refusal) = verdict.decision else { return nil }
+        return refused(.refusal(refusal), by: verdict.rule)
+    }
+
+    /// - Returns: `nil` when the facts moved.
+    private func message(
+        _ use: PhoneVerificationUse,
+        _ code: String,
+        of user: UserRecord
+    ) async throws -> Outcome<NewFactor>? {
+        switch try await usableVerification(use, for: .enrollment, of: user.id, code: code) {
+        case nil: return nil
+        case .denied(let denial): return .denied(denial)
+        case .success(let verification):
+            return .success(
+                NewFactor(
+                    method: .phone(verification.number),
+                    secret: nil,
+                    companions: [.useUp(verification, by: use.id, at: use.now)]
+                )
+            )
+        }
+    }
+
+    /// A wrong code is counted before it is answered.
+    /// - Returns: `nil` when the facts moved.
+    private func totp(
+        _ code: String,
+        _ sessionInfo: String,
+        of user: UserRecord,
+        by use: PostgresUUID,
+        at now: Timestamp
+    ) async throws -> Outcome<NewFactor>? {
+        let found = try await usableChallenge(sessionInfo, for: .enrollment, tenant: user.tenant, at: now)
+        guard let presented = found.presented else {
+            switch found.state {
+            case .expired: return .denied(.phone(.sessionExpired))
+            case .locked: return .denied(.phone(.tooManyAttempts))
+            case .usable, .consumed: return .denied(.phone(.invalidSession))
+            }
+        }
+        let challenge = presented.challenge
+        guard challenge.user == user.id, challenge.sessionEpoch == user.sessionEpoch else {
+            return .denied(.phone(.invalidSession))
+        }
+        let step = TOTP(secret: presented.content)
+            .step(ofCode: code, at: now, adjacent: project.settings.totpAdjacentSteps, after: nil)
+        guard let step else {
+            let isCounted = try await store.countWrongCode(challenge, guessing: false, at: now)
+            return isCounted ? .denied(.phone(.invalidCode)) : nil
+        }
+        return .success(
+            NewFactor(
+                method: .totp,
+                secret: (presented.content, step),
+                companions: [.useUp(challenge, by: use, at: now)]
+            )
+        )
+    }
+}
+
+extension AuthenticatedSession {
+    fileprivate func asFactorSession(
+        for operation: SensitiveOperation,
+        policy: LinkPolicy,
+        now: Timestamp
+    ) -> FactorSession {
+        FactorSession(
+            signInProvider: token.signInProvider,
+            hasProvenSecondFactor: token.secondFactor != nil,
+            isRecent: isRecent(for: operation, policy: policy, now: now)
+        )
+    }
+}

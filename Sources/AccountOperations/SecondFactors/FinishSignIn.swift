@@ -1,0 +1,314 @@
+package import AccountLinking
+import AccountStore
+import IdentityProviders
+import Postgres
+
+/// The second step of a sign-in (`mfaSignIn:finalize`).
+package struct FinishSignIn: Sendable {
+    package enum Shown: Sendable {
+        case message(code: String, sessionInfo: String)
+        case totp(code: String, factor: String)
+    }
+
+    /// What the first step gave (`mfaPendingCredential`).
+    package var pendingCredential: String
+    package var shown: Shown
+
+    package init(pendingCredential: String, shown: Shown) {
+        self.pendingCredential = pendingCredential
+        self.shown = shown
+    }
+
+    package struct Result: Sendable {
+        package let signedIn: SignedIn
+        package let factor: SecondFactor
+    }
+}
+
+/// A second factor that was just shown.
+private struct ShownFactor: Sendable {
+    let factor: SecondFactor
+    /// What has to be written with whatever it allows: it undoes the write if the same was used meanwhile.
+    let companions: [AccountWrite.Companion]
+}
+
+/// A sign-in that waits for its second factor, with its user as they are now.
+private struct WaitingSignIn: Sendable {
+    let challenge: FactorChallenge
+    let firstFactor: FirstFactor
+    let user: UserRecord
+}
+
+extension AccountOperations {
+    /// Sends a code to the number that is a second factor of whoever a sign-in waits for (`mfaSignIn:start`); the number
+    /// itself the client does not know (S32).
+    ///
+    /// `request`: its number does not count.
+    /// - Returns: `sessionInfo`.
+    package func sendSignInCode(
+        _ request: PhoneCodeRequest,
+        to factor: String,
+        pendingCredential: String,
+        tenant: TenantID
+    ) async throws -> Outcome<String> {
+        let waiting: WaitingSignIn
+        switch try await waitingSignIn(pendingCredential, tenant: tenant, at: effects.now()) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let found): waiting = found
+        }
+        guard let factor = waiting.user.secondFactors.first(where: { $0.id.rawValue == factor }) else {
+            return refused(.refusal(.secondFactorNotFound), by: .g10)
+        }
+        guard let number = factor.number else { return .denied(.secondFactor(.unsupportedKind)) }
+        var request = request
+        request.number = number.rawValue
+        return try await sendFactorCode(request, for: .secondFactor, of: waiting.user)
+    }
+
+    /// Appraises the number and the app of `request`, and sends a code about a second factor of `user`.
+    func sendFactorCode(
+        _ request: PhoneCodeRequest,
+        for purpose: PhoneVerificationRecord.Purpose,
+        of user: UserRecord
+    ) async throws -> Outcome<String> {
+        let addressee: PhoneAddressee
+        let found = try await appraise(request) { isRegionAllowed in
+            let verdict = decideSendFactorCode(isRegionAllowed: isRegionAllowed)
+            return verdict.decision.map { Verdict(verdict.rule, $0) }
+        }
+        switch found {
+        case .denied(let denial): return .denied(denial)
+        case .success(let appraised): addressee = appraised
+        }
+        return try await send(
+            PhoneCodeOrder(
+                number: addressee.number,
+                isFictional: addressee.isFictional,
+                purpose: purpose,
+                user: user.id,
+                locale: request.locale,
+                clientAddress: request.clientAddress,
+                tenant: user.tenant
+            )
+        )
+    }
+
+    /// Signs in with both factors. Only now is applied what the first one amounts to, judged anew by the same rules as the
+    /// account stands now.
+    ///
+    /// Of many callers with one credential, one message or one code of an app exactly one is signed in.
+    package func finishSignIn(
+        _ request: FinishSignIn,
+        tenant: TenantID
+    ) async throws -> Outcome<FinishSignIn.Result> {
+        let now = effects.now()
+        let use = effects.newEventID()
+        var session: PhoneSession?
+        if case .message(code: _, let sessionInfo) = request.shown {
+            guard let presented = PhoneSession(sessionInfo) else { return .denied(.phone(.invalidSession)) }
+            session = presented
+        }
+        return try await decideAndApply {
+            let waiting: WaitingSignIn
+            switch try await waitingSignIn(request.pendingCredential, tenant: tenant, at: now) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let found): waiting = found
+            }
+            let shown: ShownFactor
+            let outcome: Outcome<ShownFactor>?
+            switch request.shown {
+            case .message(let code, sessionInfo: _):
+                guard let session else { return .denied(.phone(.invalidSession)) }
+                let presented = PhoneVerificationUse(session: session, tenant: tenant, now: now, id: use)
+                outcome = try await message(presented, code, for: waiting)
+            case .totp(let code, let factor):
+                outcome = try await totp(code, of: factor, for: waiting, by: use, at: now)
+            }
+            switch outcome {
+            case nil: return nil
+            case .denied(let denial): return .denied(denial)
+            case .success(let found): shown = found
+            }
+            switch try await finish(waiting, with: shown, by: use, at: now) {
+            case nil: return nil
+            case .denied(let denial): return .denied(denial)
+            case .success(let signedIn):
+                return .success(FinishSignIn.Result(signedIn: signedIn, factor: shown.factor))
+            }
+        }
+    }
+
+    private func waitingSignIn(
+        _ handle: String,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws -> Outcome<WaitingSignIn> {
+        let found = try await usableChallenge(handle, for: .signIn, tenant: tenant, at: now)
+        guard let presented = found.presented, let firstFactor = FirstFactor(stored: presented.content) else {
+            return .denied(.secondFactor(found.state == .locked ? .tooManyAttempts : .invalidPendingCredential))
+        }
+        let challenge = presented.challenge
+        let user = try await store.user(challenge.user, tenant: tenant)
+        let verdict = decideContinueSignIn(account: user?.account, sessionEpoch: challenge.sessionEpoch)
+        if let refusal = verdict.decision { return refused(.refusal(refusal), by: verdict.rule) }
+        guard let user else { throw UnexpectedDecision(verdict.rule) }
+        return .success(WaitingSignIn(challenge: challenge, firstFactor: firstFactor, user: user))
+    }
+
+    /// - Returns: `nil` when the facts moved.
+    private func message(
+        _ use: PhoneVerificationUse,
+        _ code: String,
+        for waiting: WaitingSignIn
+    ) async throws -> Outcome<ShownFactor>? {
+        let verification: PhoneVerificationRecord
+        switch try await usableVerification(use, for: .secondFactor, of: waiting.user.id, code: code) {
+        case nil: return nil
+        case .denied(let denial): return .denied(denial)
+        case .success(let usable): verification = usable
+        }
+        guard let factor = waiting.user.secondFactors.first(where: { $0.number == verification.number }) else {
+            return refused(.refusal(.secondFactorNotFound), by: .g10)
+        }
+        return .success(
+            ShownFactor(factor: factor, companions: [.useUp(verification, by: use.id, at: use.now)])
+        )
+    }
+
+    /// A wrong code is counted before it is answered, against the sign-in and against the user, and a right one counts only
+    /// with the write it allows: so no more are compared than there may be, however many come at once.
+    /// - Returns: `nil` when the facts moved.
+    private func totp(
+        _ code: String,
+        of factor: String,
+        for waiting: WaitingSignIn,
+        by use: PostgresUUID,
+        at now: Timestamp
+    ) async throws -> Outcome<ShownFactor>? {
+        let user = waiting.user
+        guard let factor = user.secondFactors.first(where: { $0.id.rawValue == factor }) else {
+            return refused(.refusal(.secondFactorNotFound), by: .g10)
+        }
+        guard factor.kind == .totp else { return .denied(.secondFactor(.unsupportedKind)) }
+        let facts = try await store.totpFacts(of: factor.id, of: user.id, tenant: user.tenant, at: now)
+        // Withdrawn since the user was read.
+        guard let stored = facts.secret else { return nil }
+        if facts.attempts.isLocked { return .denied(.secondFactor(.tooManyAttempts)) }
+        let secret = try sealer.open(
+            stored.sealed,
+            context: factor.id.secretContext(of: user.id, tenant: user.tenant)
+        )
+        let step = TOTP(secret: secret)
+            .step(ofCode: code, at: now, adjacent: project.settings.totpAdjacentSteps, after: stored.lastStep)
+        guard let step else {
+            let isCounted = try await store.countWrongCode(waiting.challenge, guessing: true, at: now)
+            return isCounted ? .denied(.phone(.invalidCode)) : nil
+        }
+        let guessed = Guessed.totpCode(of: user.id)
+        var companions: [AccountWrite.Companion] = [
+            .requireUnlocked(guessed, tenant: user.tenant, at: now),
+            .accept(step: step, of: factor.id, of: user.id, tenant: user.tenant, by: use),
+        ]
+        if facts.attempts.failures > 0 { companions.append(.forgetWrongGuesses(at: guessed, tenant: user.tenant)) }
+        return .success(ShownFactor(factor: factor, companions: companions))
+    }
+
+    /// Asks the rules again what the first factor amounts to, and applies it.
+    /// - Returns: `nil` when the facts moved.
+    private func finish(
+        _ waiting: WaitingSignIn,
+        with shown: ShownFactor,
+        by use: PostgresUUID,
+        at now: Timestamp
+    ) async throws -> Outcome<SignedIn>? {
+        let (firstFactor, user) = (waiting.firstFactor, waiting.user)
+        var attempt = SignInAttempt(
+            effects: effects,
+            tenant: user.tenant,
+            session: NewSession(
+                effects: effects,
+                signInProvider: firstFactor.signInProvider,
+                secondFactor: SessionRecord.SecondFactor(
+                    kind: shown.factor.kind.rawValue,
+                    enrollmentID: shown.factor.id.rawValue
+                ),
+                signInAttributes: firstFactor.signInAttributes
+            ),
+            methodProof: firstFactor.methodProof
+        )
+        attempt.companions = [.useUp(waiting.challenge, by: use, at: now)] + shown.companions
+        var loaded: [UserRecord?] = [user]
+        let question: SignInQuestion
+        var takesConflict = true
+        switch firstFactor.kind {
+        case .password:
+            question = .password(
+                owner: user.account,
+                isLocked: false,
+                passwordMatches: true,
+                secondFactorProvenBy: user.id
+            )
+        case .emailLink(let address):
+            attempt.recovery = EmailRecovery(effects: effects, locale: firstFactor.locale)
+            let owner = try await store.user(owning: .email(address), tenant: user.tenant)
+            loaded.append(owner)
+            question = .emailLink(
+                email: address,
+                owner: owner?.account,
+                target: firstFactor.links ? user.account : nil,
+                isSessionRecent: firstFactor.isSessionRecent,
+                secondFactorProvenBy: user.id
+            )
+        case .idp(let credential, let kept):
+            let incoming = credential.incoming
+            attempt.context.linkedProvider = .init(incoming, at: attempt.now)
+            if let kept {
+                let conflict = try await store.conflict(kept.id, of: kept.user, tenant: user.tenant)
+                guard let conflict, conflict.state.isLive else { return refused(.invalidPendingToken, by: .y2) }
+                attempt.companions.append(.resolve(conflict, at: attempt.now))
+            }
+            takesConflict = kept == nil && !firstFactor.links
+            let target = firstFactor.links ? user.id : nil
+            let found = try await matchingAccounts(for: incoming, target: target, tenant: user.tenant)
+            loaded += found.loaded
+            let isEnabled = isEnabled(incoming.identity.provider)
+            if firstFactor.links {
+                question = .linkIdp(
+                    target: user.account,
+                    accounts: found.accounts,
+                    credential: incoming,
+                    isProviderEnabled: isEnabled,
+                    secondFactorProvenBy: user.id
+                )
+            } else {
+                question = .idp(
+                    accounts: found.accounts,
+                    credential: incoming,
+                    isProviderEnabled: isEnabled,
+                    createsUsers: firstFactor.createsUsers,
+                    secondFactorProvenBy: user.id
+                )
+            }
+        }
+        let verdict = attempt.ask(question, policy)
+        switch verdict.decision {
+        case .refuse: break
+        case .signIn(let id, _, emailWasRecycled: _) where id == user.id: break
+        // The address or the identity is somebody else's by now: what was shown was shown for this account.
+        case .signIn, .createUser, .conflict, .secondFactorRequired:
+            return refused(.refusal(.invalidPendingSignIn), by: .g20)
+        }
+        // One reading of the account: what is written is compared with what was read first.
+        let readAgain = loaded.dropFirst().lazy.compactMap(\.self).first { $0.id == user.id }
+        if let readAgain, readAgain.version != user.version { return nil }
+        guard takesConflict else { return try await complete(verdict, loaded: loaded, attempt) }
+        let whole = try await adding(
+            firstFactor.pendingToken,
+            to: verdict,
+            of: user,
+            secondFactorProvenBy: user.id,
+            &attempt
+        )
+        return try await complete(whole, loaded: loaded, attempt)
+    }
+}

@@ -1,0 +1,178 @@
+package import AccountLinking
+import AccountStore
+import IdentityProviders
+import JSON
+
+/// How a sign-in with one factor ended.
+package enum SignInEnding: Sendable {
+    case signedIn(SignedIn)
+    case secondFactorRequired(PendingSignIn)
+
+    package var user: UserRecord {
+        switch self {
+        case .signedIn(let signedIn): signedIn.user
+        case .secondFactorRequired(let pending): pending.user
+        }
+    }
+
+    /// `nil` while the second factor is not shown.
+    package var signedIn: SignedIn? {
+        switch self {
+        case .signedIn(let signedIn): signedIn
+        case .secondFactorRequired: nil
+        }
+    }
+}
+
+/// A sign-in whose first factor was right, and that waits for the second.
+package struct PendingSignIn: Sendable {
+    package let user: UserRecord
+    /// What the client goes on with (`mfaPendingCredential`).
+    package let credential: String
+}
+
+/// What a sign-in began with, as far as it takes to ask the rules again when the second factor is proven: until then
+/// nothing about the account is written (`spec/09` 8).
+struct FirstFactor: Sendable {
+    enum Kind: Sendable {
+        case password
+        /// A link sent to the address was followed; it is used up.
+        case emailLink(EmailAddress)
+        /// `conflict`: the one that kept the credential, where it came from there.
+        case idp(VerifiedCredential, conflict: KeptConflict?)
+    }
+
+    struct KeptConflict: Sendable {
+        let id: [UInt8]
+        let user: UserID
+    }
+
+    let kind: Kind
+    /// Whether it was to be attached to the account of a session.
+    var links = false
+    /// `false` for a reauthentication.
+    var createsUsers = true
+    /// Whether that session may change the address.
+    var isSessionRecent = false
+    /// A conflict of the account, whose credential is linked by the same sign-in.
+    var pendingToken: String?
+    /// The language for the mail to a replaced address, as sent.
+    var locale: String?
+
+    init(_ kind: Kind) {
+        self.kind = kind
+    }
+}
+
+extension FirstFactor {
+    /// For sealing.
+    var stored: [UInt8] {
+        JSONWriter.object { writer in
+            switch kind {
+            case .password: writer.field("by", "password")
+            case .emailLink(let address):
+                writer.field("by", "email-link")
+                writer.field("address", address.raw)
+            case .idp(let credential, let conflict):
+                writer.field("by", "idp")
+                writer.field("credential", credential.stored)
+                writer.field("conflict", (conflict?.id).map { Base64URL.encode($0) })
+                writer.field("conflictOf", conflict?.user.rawValue)
+            }
+            writer.field("links", links)
+            writer.field("creates", createsUsers)
+            writer.field("recent", isSessionRecent)
+            writer.field("pendingToken", pendingToken)
+            writer.field("locale", locale)
+        }
+    }
+
+    /// `nil` for what `stored` did not make.
+    init?(stored: [UInt8]) {
+        guard let value = try? JSONValue(parsing: stored) else { return nil }
+        switch value["by"]?.string {
+        case "password": kind = .password
+        case "email-link":
+            guard let address = value["address"]?.string.flatMap(EmailAddress.init) else { return nil }
+            kind = .emailLink(address)
+        case "idp":
+            guard let credential = value["credential"].flatMap(VerifiedCredential.init(stored:)) else { return nil }
+            var conflict: KeptConflict?
+            if let id = value["conflict"]?.string.flatMap({ Base64URL.decode($0) }),
+                let user = value["conflictOf"]?.string.flatMap(UserID.init)
+            {
+                conflict = KeptConflict(id: id, user: user)
+            }
+            kind = .idp(credential, conflict: conflict)
+        default: return nil
+        }
+        links = value["links"]?.bool ?? false
+        createsUsers = value["creates"]?.bool ?? false
+        isSessionRecent = value["recent"]?.bool ?? false
+        pendingToken = value["pendingToken"]?.string
+        locale = value["locale"]?.string
+    }
+
+    /// `sign_in_provider` of the session.
+    var signInProvider: String {
+        switch kind {
+        case .password, .emailLink: "password"
+        case .idp(let credential, conflict: _): credential.incoming.identity.provider.rawValue
+        }
+    }
+
+    /// What of a sign-in's own companions is written before the second factor is proven: a link is used up and wrong
+    /// passwords are forgotten, but a conflict waits for the sign-in that resolves it.
+    fileprivate func used(_ companions: [AccountWrite.Companion]) -> [AccountWrite.Companion] {
+        switch kind {
+        case .password, .emailLink: companions
+        case .idp: []
+        }
+    }
+
+    /// How what it changes was proven.
+    var methodProof: UserRecord.Proof {
+        switch kind {
+        case .password: .session
+        case .emailLink: .message
+        case .idp: .providerCredential
+        }
+    }
+
+    var signInAttributes: JSONValue? {
+        switch kind {
+        case .password, .emailLink: nil
+        case .idp(let credential, conflict: _): credential.signInAttributes
+        }
+    }
+}
+
+extension AccountOperations {
+    /// `complete`, or, where the rules ask for a second factor first, what the client goes on with. What the first factor
+    /// used up is used up with that.
+    /// - Returns: `nil` when the facts moved.
+    func completeOrAsk(
+        _ verdict: Verdict<SignInDecision>,
+        after firstFactor: FirstFactor,
+        loaded: [UserRecord?],
+        _ attempt: SignInAttempt
+    ) async throws -> Outcome<SignInEnding>? {
+        if case .secondFactorRequired(let id) = verdict.decision {
+            guard let user = loaded.lazy.compactMap(\.self).first(where: { $0.id == id }) else {
+                throw UnexpectedDecision(verdict.rule)
+            }
+            let challenge = try newChallenge(.signIn, of: user, content: firstFactor.stored, at: attempt.now)
+            guard try await store.begin(challenge, companions: firstFactor.used(attempt.companions)) == .applied else {
+                return nil
+            }
+            metrics.decided(verdict.rule)
+            let credential = try FactorChallengeHandle(challenge).sealed(by: sealer)
+            return .success(.secondFactorRequired(PendingSignIn(user: user, credential: credential)))
+        }
+        switch try await complete(verdict, loaded: loaded, attempt) {
+        case nil: return nil
+        case .denied(let denial): return .denied(denial)
+        case .success(let signedIn): return .success(.signedIn(signedIn))
+        }
+    }
+}

@@ -1,0 +1,148 @@
+package import AccountLinking
+package import Postgres
+
+struct FactorChallengeRow: RowDecodable {
+    let record: FactorChallenge
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        record = FactorChallenge(
+            tenant: TenantID(try row.next(String.self)),
+            user: try row.parsed("factor_challenges.user_id", UserID.init),
+            id: try row.next(Bytes.self),
+            purpose: try row.parsed("factor_challenges.purpose", FactorChallenge.Purpose.init(rawValue:)),
+            sessionEpoch: try row.next(Int64.self),
+            sealedContent: try row.next(Bytes.self),
+            createdAt: try row.timestamp(),
+            expiresAt: try row.timestamp(),
+            consumedAt: try row.optionalTimestamp(),
+            attempts: try row.next(Int32.self)
+        )
+    }
+
+    static func withID(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<FactorChallengeRow> {
+        Query(
+            """
+            SELECT tenant_id, user_id, challenge_id, purpose, session_epoch, sealed_content, created_at, expires_at,
+                consumed_at, attempts
+            FROM factor_challenges
+            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND challenge_id = \(id)
+            """
+        )
+    }
+
+    static func insert(_ challenge: FactorChallenge) -> SQL {
+        """
+        INSERT INTO factor_challenges (tenant_id, user_id, challenge_id, purpose, session_epoch, sealed_content,
+            created_at, expires_at)
+        VALUES (\(challenge.tenant.rawValue), \(challenge.user.rawValue), \(challenge.id),
+            \(challenge.purpose.rawValue), \(challenge.sessionEpoch), \(challenge.sealedContent),
+            \(challenge.createdAt.stored), \(challenge.expiresAt.stored))
+        """
+    }
+
+    /// Uses it up, unless somebody has, or it is locked: then nothing changes, and `assertUsed` must follow.
+    static func use(
+        _ id: [UInt8],
+        of user: UserID,
+        tenant: TenantID,
+        by use: PostgresUUID,
+        at now: Timestamp
+    ) -> SQL {
+        """
+        UPDATE factor_challenges SET consumed_at = \(now.stored), consumed_by = \(use)
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND challenge_id = \(id)
+            AND consumed_at IS NULL AND attempts < \(FactorChallenge.attemptsMax)
+        """
+    }
+
+    /// Raises 22012 (division by zero) unless `use` is what used it.
+    static func assertUsed(_ id: [UInt8], of user: UserID, tenant: TenantID, by use: PostgresUUID) -> SQL {
+        """
+        SELECT 1 / count(*) FROM factor_challenges
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND challenge_id = \(id)
+            AND consumed_by = \(use)
+        """
+    }
+
+    /// Changes nothing when it is used or locked.
+    static func countAttempt(_ id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
+        """
+        UPDATE factor_challenges SET attempts = attempts + 1
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND challenge_id = \(id)
+            AND consumed_at IS NULL AND attempts < \(FactorChallenge.attemptsMax)
+        """
+    }
+
+    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM factor_challenges WHERE (tenant_id, user_id, challenge_id) IN (
+            SELECT tenant_id, user_id, challenge_id FROM factor_challenges WHERE expires_at <= \(cutoff.stored)
+            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}
+
+extension AccountWrite.Companion {
+    /// Uses a challenge up. Guarded: when somebody has used it, or it is locked, the whole write is undone.
+    ///
+    /// `use`: fresh for each request, the same on each of its attempts.
+    package static func useUp(_ challenge: FactorChallenge, by use: PostgresUUID, at now: Timestamp) -> Self {
+        let (id, user, tenant) = (challenge.id, challenge.user, challenge.tenant)
+        return Self([
+            FactorChallengeRow.use(id, of: user, tenant: tenant, by: use, at: now),
+            FactorChallengeRow.assertUsed(id, of: user, tenant: tenant, by: use),
+        ])
+    }
+}
+
+extension AccountStore {
+    /// The challenge with `id`, whatever its state; `nil` when there is none. One round trip.
+    package func factorChallenge(
+        _ id: [UInt8],
+        of user: UserID,
+        tenant: TenantID
+    ) async throws(PostgresError) -> FactorChallenge? {
+        try await client.read(FactorChallengeRow.withID(id, of: user, tenant: tenant)).first?.record
+    }
+
+    /// Stores a challenge together with what else the first factor wrote, in one transaction.
+    /// - Returns: `.factsMoved` when a guard of `companions` stopped it, or the user is gone.
+    package func begin(
+        _ challenge: FactorChallenge,
+        companions: [AccountWrite.Companion] = []
+    ) async throws(PostgresError) -> Applied {
+        var batch = WriteBatch("factor-challenge")
+        batch.append(FactorChallengeRow.insert(challenge))
+        for companion in companions { for statement in companion.statements { batch.append(statement) } }
+        do {
+            _ = try await client.write(batch)
+            return .applied
+        } catch {
+            if error.saysFactsMoved { return .factsMoved }
+            // All went in together, so the challenge's presence answers for the rest.
+            guard error.code == .commitOutcomeUnknown,
+                try await factorChallenge(challenge.id, of: challenge.user, tenant: challenge.tenant) != nil
+            else { throw error }
+            return .applied
+        }
+    }
+
+    /// Counts a wrong code against a challenge and, where it guesses at a factor of the user, against the user.
+    /// - Returns: whether it was counted; a challenge that is used or locked, or a user that is locked, counts no more.
+    package func countWrongCode(
+        _ challenge: FactorChallenge,
+        guessing: Bool,
+        at now: Timestamp
+    ) async throws(PostgresError) -> Bool {
+        var batch = WriteBatch("factor-attempt")
+        let (user, tenant) = (challenge.user, challenge.tenant)
+        batch.append(FactorChallengeRow.countAttempt(challenge.id, of: user, tenant: tenant))
+        guard try await client.write(batch).affectedRows(0) == 1 else { return false }
+        guard guessing else { return true }
+        // Only what was compared counts against the user.
+        var guess = WriteBatch("password-attempt")
+        guess.append(PasswordAttemptRow.count(.totpCode(of: user), tenant: tenant, at: now))
+        return try await client.write(guess).affectedRows(0) == 1
+    }
+}

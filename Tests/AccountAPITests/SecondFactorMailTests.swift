@@ -1,0 +1,119 @@
+import AccountLinking
+import AccountTestSupport
+import HTTPTypes
+import JSON
+import Postgres
+import Testing
+
+@testable import AccountOperations
+
+/// The mail that tells of a new second factor, and takes it off again.
+struct SecondFactorMailTests {
+    private static let type = "REVERT_SECOND_FACTOR_ADDITION"
+    private static let update = "/v1/accounts:update"
+    private static let inspect = "/v1/accounts:resetPassword"
+
+    @Test func `the address is told of a number, and takes it off with all sessions`() async throws {
+        try await TestAPI.with { api async throws in
+            let owner = try await api.enrollNumber(api.factorOwner(), "+16505553434")
+            let mailed = try await api.listedCode(Self.type)
+            #expect(mailed.email == owner.email && mailed.link.contains("mode=revertSecondFactorAddition"))
+            let body: JSONValue = ["oobCode": .string(mailed.code)]
+            let inspected = try await api.post(Self.inspect, body)
+            #expect(inspected.json["requestType"] == .string(Self.type), "\(inspected.text)")
+            #expect(inspected.json["email"] == .string(owner.email))
+            #expect(inspected.json["mfaInfo"]?["phoneInfo"] == "+*******3434")
+            #expect(inspected.json["mfaInfo"]?["mfaEnrollmentId"] != nil)
+
+            let applied = try await api.post(Self.update, body)
+            #expect(applied.status == 200 && applied.json["email"] == .string(owner.email), "\(applied.text)")
+            #expect(applied.json["idToken"] == nil)
+            #expect(try await api.refresh(owner.refreshToken).errorMessage == "TOKEN_EXPIRED")
+            #expect(try await api.service.user(owner.id)?.secondFactors.isEmpty == true)
+            #expect(try await api.firstStep(owner).json["idToken"] != nil)
+            #expect(try await api.post(Self.update, body).errorMessage == "INVALID_OOB_CODE")
+        }
+    }
+
+    @Test func `it takes off the one it told of, and leaves the others`() async throws {
+        try await TestAPI.with { api async throws in
+            let first = try await api.enrollApp(api.factorOwner(), name: "first")
+            let code = try await api.listedCode(Self.type).code
+            let second = try await api.enrollApp(first, name: "second")
+            #expect(try await api.post(Self.update, ["oobCode": .string(code)]).status == 200)
+            #expect(try await api.service.user(second.id)?.secondFactors.map(\.displayName) == ["second"])
+            #expect(try await api.firstStep(second).json["idToken"] == nil)
+        }
+    }
+
+    @Test func `it is worth nothing once the factor or the address is another, or seven days are over`() async throws {
+        try await TestAPI.with { api async throws in
+            func refused(_ code: String) async throws -> String? {
+                let inspected = try await api.post(Self.inspect, ["oobCode": .string(code)]).errorMessage
+                let applied = try await api.post(Self.update, ["oobCode": .string(code)]).errorMessage
+                return inspected == applied ? applied : "\(inspected ?? "-") or \(applied ?? "-")"
+            }
+            let ada = try await api.enrollApp(api.factorOwner("ada@example.com"))
+            let withdrawn = try await api.listedCode(Self.type).code
+            #expect(try await api.withdraw(ada.enrollmentID ?? "", ada.idToken).status == 200)
+            #expect(try await refused(withdrawn) == "INVALID_OOB_CODE")
+
+            let bob = try await api.enrollApp(api.factorOwner("bob@example.com"))
+            let moved = try await api.listedCode(Self.type).code
+            let other = try #require(EmailAddress("other@example.com"))
+            try await api.service.edit(bob.id) { $0.email?.address = other }
+            #expect(try await refused(moved) == "INVALID_OOB_CODE")
+            #expect(try await api.service.user(bob.id)?.secondFactors.count == 1)
+
+            let eve = try await api.enrollApp(api.factorOwner("eve@example.com"))
+            let disabled = try await api.listedCode(Self.type).code
+            try await api.disable(["localId": .string(eve.id.rawValue)])
+            #expect(try await refused(disabled) == "USER_DISABLED")
+
+            let dan = try await api.enrollApp(api.factorOwner("dan@example.com"))
+            let old = try await api.listedCode(Self.type).code
+            api.service.clock.advance(seconds: 7 * 86_400)
+            #expect(try await refused(old) == "EXPIRED_OOB_CODE")
+            #expect(try await api.service.user(dan.id)?.secondFactors.count == 1)
+        }
+    }
+
+    @Test func `a reset of the password leaves it, because it takes back what an intruder did`() async throws {
+        try await TestAPI.with { api async throws in
+            let owner = try await api.enrollApp(api.factorOwner())
+            let revert = try await api.listedCode(Self.type).code
+            let reset = try await api.code("PASSWORD_RESET", for: owner.email)
+            let body: JSONValue = ["oobCode": .string(reset), "newPassword": "another password"]
+            #expect(try await api.post(Self.inspect, body).status == 200)
+            #expect(try await api.post(Self.update, ["oobCode": .string(revert)]).status == 200)
+        }
+    }
+
+    @Test func `of sixteen who bring it at once one takes the factor off`() async throws {
+        try await TestAPI.with { api async throws in
+            let owner = try await api.enrollApp(api.factorOwner())
+            let code = try await api.listedCode(Self.type).code
+            let answers = try await withThrowingTaskGroup { group in
+                for _ in 0..<16 {
+                    group.addTask { try await api.post(Self.update, ["oobCode": .string(code)]).errorMessage }
+                }
+                return try await group.reduce(into: [String?]()) { $0.append($1) }
+            }
+            #expect(answers.count { $0 == nil } == 1)
+            #expect(answers.count { $0 == "INVALID_OOB_CODE" } == 15)
+            #expect(try await api.service.user(owner.id)?.secondFactors.isEmpty == true)
+        }
+    }
+
+    @Test func `the development page applies it`() async throws {
+        try await TestAPI.with { api async throws in
+            _ = try await api.enrollApp(api.factorOwner())
+            let mailed = try await api.listedCode(Self.type)
+            let answer = try await api.act("revertSecondFactorAddition", mailed.code)
+            #expect(
+                answer.json["authEmulator"]?["success"] == "The second factor has been successfully removed.",
+                "\(answer.text)"
+            )
+        }
+    }
+}

@@ -1,0 +1,311 @@
+import AccountLinking
+import AccountTestSupport
+import Testing
+
+/// One point of the space of the decisions about second factors.
+struct SecondFactorCase {
+    enum Request: String, CaseIterable {
+        case enrollNumber, enrollApp, withdraw, replace, revert
+    }
+
+    var request: Request
+    var account: Account
+    var enrolled: [SecondFactor]
+    var policy = LinkPolicy()
+    var session = FactorSession(signInProvider: "password", hasProvenSecondFactor: false, isRecent: true)
+    var verdict: Verdict<UpdateDecision>
+
+    static let all = everyPoint(choose)
+
+    static let enrolments: [[SecondFactor]] = [
+        [], [.number("n")], [.app("a"), .number("other", number("+16505550000"))],
+        [.app("a"), .app("b"), .app("c"), .app("d"), .app("e")],
+    ]
+
+    static func choose(_ choices: inout Choices) -> SecondFactorCase {
+        let request = choices.choose(from: Request.allCases)
+        let enrolled = choices.choose(from: enrolments)
+        var account = Account.fixture("A", email: choices.choose(from: [nil, ann]), secondFactor: !enrolled.isEmpty)
+        if account.email != nil, choices.chooseBool() { account.email?.proof = .emailCode }
+        account.isDisabled = choices.chooseBool()
+        var policy = LinkPolicy()
+        var session = FactorSession(signInProvider: "password", hasProvenSecondFactor: false, isRecent: true)
+        switch request {
+        case .enrollNumber, .enrollApp:
+            policy.enrollableSecondFactors = choices.choose(from: [[], [.phone], [.totp], [.phone, .totp]])
+            session.signInProvider = choices.choose(from: [
+                "password", "google.com", "anonymous", "phone", "custom", "gc.apple.com",
+            ])
+        case .withdraw: session.signInProvider = choices.choose(from: ["password", "custom"])
+        case .replace, .revert: break
+        }
+        switch request {
+        case .enrollNumber, .enrollApp, .withdraw:
+            policy.requiresEnrolledSecondFactors = choices.chooseBool()
+            session.hasProvenSecondFactor = choices.chooseBool()
+            session.isRecent = choices.chooseBool()
+        case .replace, .revert: break
+        }
+        let verdict: Verdict<UpdateDecision>
+        switch request {
+        case .enrollNumber, .enrollApp:
+            verdict = decideEnrollSecondFactor(
+                policy: policy,
+                account: account,
+                enrolled: enrolled,
+                new: request == .enrollApp ? .app("new") : .number("new"),
+                session: session
+            )
+        case .withdraw:
+            verdict = decideWithdrawSecondFactor(
+                policy: policy,
+                account: account,
+                enrolled: enrolled,
+                withdrawn: choices.choose(from: [SecondFactor.app("a").id, SecondFactor.app("nobody").id]),
+                session: session
+            )
+        case .replace:
+            let wanted = choices.choose(from: enrolments + [enrolments[3] + [.app("f")]])
+            verdict = decideReplaceSecondFactors(account: account, enrolled: enrolled, wanted: wanted)
+        case .revert:
+            verdict = decideRevertSecondFactor(
+                account: account,
+                enrolled: enrolled,
+                added: SecondFactor.app("a").id,
+                address: choices.choose(from: [ann, bob])
+            )
+        }
+        return SecondFactorCase(
+            request: request,
+            account: account,
+            enrolled: enrolled,
+            policy: policy,
+            session: session,
+            verdict: verdict
+        )
+    }
+
+    var change: AccountChange? {
+        if case .apply(_, let change, issuesTokens: _) = verdict.decision { change } else { nil }
+    }
+
+    /// Whether a session asks, rather than an administrator or a mailbox.
+    var isBySession: Bool {
+        switch request {
+        case .enrollNumber, .enrollApp, .withdraw: true
+        case .replace, .revert: false
+        }
+    }
+}
+
+/// What holds on every combination.
+struct SecondFactorLaws {
+    @Test func `a session that has not shown the factor an account asks for changes none`() {
+        for point in SecondFactorCase.all where point.isBySession && point.change != nil {
+            #expect(
+                !point.policy.requiresEnrolledSecondFactors || point.enrolled.isEmpty
+                    || point.session.hasProvenSecondFactor
+            )
+            #expect(point.session.isRecent)
+        }
+    }
+
+    @Test func `nobody has more than five, and nothing else of the account changes`() {
+        for point in SecondFactorCase.all {
+            guard let change = point.change else { continue }
+            #expect((change.secondFactors?.count ?? 9) <= SecondFactor.countMax)
+            var rest = change
+            rest.secondFactors = nil
+            rest.endsSessions = false
+            #expect(rest.isEmpty)
+            #expect(point.account.applying(change).hasSecondFactor == (change.secondFactors?.isEmpty == false))
+        }
+    }
+
+    @Test func `every change of what has to be shown ends the sessions`() {
+        for point in SecondFactorCase.all {
+            guard let change = point.change else { continue }
+            #expect(change.endsSessions)
+        }
+    }
+
+    @Test func `a factor is added to an account with a proven address only`() {
+        for point in SecondFactorCase.all {
+            guard let factors = point.change?.secondFactors else { continue }
+            let isAdded = factors.contains { !point.enrolled.contains($0) }
+            #expect(!isAdded || point.account.isEmailVerified)
+        }
+    }
+
+    @Test func `nobody enrols what the project does not offer, or behind a sign-in that allows none`() {
+        for point in SecondFactorCase.all where point.request == .enrollApp || point.request == .enrollNumber {
+            guard point.change != nil else { continue }
+            #expect(point.policy.enrollableSecondFactors.contains(point.request == .enrollApp ? .totp : .phone))
+            #expect(["password", "google.com"].contains(point.session.signInProvider))
+        }
+    }
+
+    @Test func `a disabled account is changed by an administrator only`() {
+        for point in SecondFactorCase.all where point.account.isDisabled && point.request != .replace {
+            #expect(point.change == nil)
+        }
+    }
+}
+
+struct SecondFactorRows {
+    private let policy = LinkPolicy.policy {
+        $0.requiresEnrolledSecondFactors = true
+        $0.enrollableSecondFactors = [.phone, .totp]
+    }
+    private let account = Account.fixture("a", email: ann, proof: .emailCode, password: true)
+    private let guarded = Account.fixture("a", email: ann, proof: .emailCode, password: true, secondFactor: true)
+
+    private func session(_ provider: String = "password", proven: Bool = false, recent: Bool = true) -> FactorSession {
+        FactorSession(signInProvider: provider, hasProvenSecondFactor: proven, isRecent: recent)
+    }
+
+    private func enroll(
+        _ new: SecondFactor,
+        enrolled: [SecondFactor] = [],
+        account: Account? = nil,
+        session: FactorSession? = nil,
+        policy: LinkPolicy? = nil
+    ) -> Verdict<UpdateDecision> {
+        decideEnrollSecondFactor(
+            policy: policy ?? self.policy,
+            account: account ?? (enrolled.isEmpty ? self.account : guarded),
+            enrolled: enrolled,
+            new: new,
+            session: session ?? self.session(proven: !enrolled.isEmpty)
+        )
+    }
+
+    private func factors(_ factors: [SecondFactor]) -> AccountChange {
+        .only {
+            $0.secondFactors = factors
+            $0.endsSessions = true
+        }
+    }
+
+    @Test func `G1: a project that lets nobody enrol a kind says which`() {
+        #expect(enroll(.number("n"), policy: LinkPolicy()) == Verdict(.g1, .refuse(.messageFactorsDisabled)))
+        #expect(enroll(.app("n"), policy: LinkPolicy()) == Verdict(.g1, .refuse(.totpFactorsDisabled)))
+    }
+
+    @Test func `G2: a disabled account changes none`() {
+        let disabled = Account.fixture("a", email: ann, proof: .emailCode, disabled: true, secondFactor: true)
+        #expect(enroll(.app("n"), account: disabled) == Verdict(.g2, .refuse(.userDisabled)))
+        let withdrawal = decideWithdrawSecondFactor(
+            policy: policy,
+            account: disabled,
+            enrolled: [.app("a")],
+            withdrawn: SecondFactor.app("a").id,
+            session: session(proven: true)
+        )
+        #expect(withdrawal == Verdict(.g2, .refuse(.userDisabled)))
+    }
+
+    @Test(arguments: ["anonymous", "custom", "phone", "gc.apple.com"])
+    func `G3: no second factor follows such a sign-in`(provider: String) {
+        #expect(enroll(.app("n"), session: session(provider)) == Verdict(.g3, .refuse(.firstFactorNotEligible)))
+    }
+
+    @Test func `G4: the address has to be proven first`() {
+        let unproven = Account.fixture("a", email: ann, password: true)
+        #expect(enroll(.app("n"), account: unproven) == Verdict(.g4, .refuse(.unverifiedEmail)))
+        #expect(enroll(.app("n"), account: .fixture("a")) == Verdict(.g4, .refuse(.unverifiedEmail)))
+    }
+
+    @Test func `G5: a session that has not shown the second factor adds none`() {
+        let refused = Verdict<UpdateDecision>(.g5, .refuse(.credentialTooOld))
+        #expect(enroll(.app("n"), enrolled: [.app("a")], session: session()) == refused)
+    }
+
+    @Test func `G6: neither does one that signed in long ago`() {
+        #expect(enroll(.app("n"), session: session(recent: false)) == Verdict(.g6, .refuse(.credentialTooOld)))
+    }
+
+    @Test func `G7: a number is enrolled once; an app may be, on several devices`() {
+        let refused = Verdict<UpdateDecision>(.g7, .refuse(.secondFactorExists))
+        #expect(enroll(.number("m"), enrolled: [.number("n")]) == refused)
+        #expect(enroll(.app("b"), enrolled: [.app("a")]).rule == .g9)
+    }
+
+    @Test func `G8: five are enough`() {
+        let five = SecondFactorCase.enrolments[3]
+        #expect(enroll(.app("f"), enrolled: five) == Verdict(.g8, .refuse(.secondFactorLimitExceeded)))
+        #expect(enroll(.app("f"), enrolled: Array(five.dropLast())).rule == .g9)
+    }
+
+    @Test func `G9: it is added after the others, and every other session ends`() {
+        let expected = UpdateDecision.apply(
+            user("a"),
+            factors([.app("a"), .number("n")]),
+            issuesTokens: true
+        )
+        #expect(enroll(.number("n"), enrolled: [.app("a")]) == Verdict(.g9, expected))
+    }
+
+    @Test func `G10, G11: what is there is withdrawn`() {
+        func withdraw(_ name: String) -> Verdict<UpdateDecision> {
+            decideWithdrawSecondFactor(
+                policy: policy,
+                account: guarded,
+                enrolled: [.app("a"), .number("n")],
+                withdrawn: SecondFactor.app(name).id,
+                session: session(proven: true)
+            )
+        }
+        #expect(withdraw("x") == Verdict(.g10, .refuse(.secondFactorNotFound)))
+        #expect(withdraw("a") == Verdict(.g11, .apply(user("a"), factors([.number("n")]), issuesTokens: true)))
+    }
+
+    @Test func `G12 to G14: an administrator replaces them, behind a proven address, five at most`() {
+        func replace(_ wanted: [SecondFactor], _ account: Account? = nil) -> Verdict<UpdateDecision> {
+            decideReplaceSecondFactors(account: account ?? guarded, enrolled: [.app("a")], wanted: wanted)
+        }
+        let unproven = Account.fixture("a", email: ann, secondFactor: true)
+        #expect(replace([.number("n")], unproven) == Verdict(.g12, .refuse(.unverifiedEmail)))
+        #expect(replace([], unproven) == Verdict(.g14, .apply(user("a"), factors([]), issuesTokens: false)))
+        let six = SecondFactorCase.enrolments[3] + [.app("f")]
+        #expect(replace(six) == Verdict(.g13, .refuse(.secondFactorLimitExceeded)))
+        #expect(replace([.app("a")]) == Verdict(.g14, .unchanged(user("a"))))
+        var renamed = SecondFactor.app("a")
+        renamed.displayName = "mine"
+        let change = AccountChange.only { $0.secondFactors = [renamed] }
+        #expect(replace([renamed]) == Verdict(.g14, .apply(user("a"), change, issuesTokens: false)))
+    }
+
+    @Test func `G15 to G17: the mail that told of a factor takes that one off, while the address is the same`() {
+        func revert(_ account: Account?, added: String = "a", address: EmailAddress = ann) -> Verdict<UpdateDecision> {
+            decideRevertSecondFactor(
+                account: account,
+                enrolled: [.app("a"), .number("n")],
+                added: SecondFactor.app(added).id,
+                address: address
+            )
+        }
+        let invalid = Verdict<UpdateDecision>(.g15, .refuse(.invalidEmailCode))
+        #expect(revert(nil) == invalid)
+        #expect(revert(guarded, added: "x") == invalid)
+        #expect(revert(guarded, address: bob) == invalid)
+        let disabled = Account.fixture("a", email: ann, proof: .emailCode, disabled: true, secondFactor: true)
+        #expect(revert(disabled) == Verdict(.g16, .refuse(.userDisabled)))
+        #expect(revert(guarded) == Verdict(.g17, .apply(user("a"), factors([.number("n")]), issuesTokens: false)))
+    }
+
+    @Test func `G18, G19: codes go where the project sends messages`() {
+        #expect(decideSendFactorCode(isRegionAllowed: false) == Verdict(.g18, .messageRegionNotAllowed))
+        #expect(decideSendFactorCode(isRegionAllowed: true) == Verdict(.g19, nil))
+    }
+
+    @Test func `G20 to G22: a sign-in goes on while nothing has ended the sessions of the account`() {
+        func goesOn(_ account: Account?, epoch: Int64 = 7) -> Verdict<Refusal?> {
+            decideContinueSignIn(account: account, sessionEpoch: epoch)
+        }
+        #expect(goesOn(nil) == Verdict(.g20, .invalidPendingSignIn))
+        #expect(goesOn(guarded, epoch: 6) == Verdict(.g20, .invalidPendingSignIn))
+        #expect(goesOn(.fixture("a", disabled: true)) == Verdict(.g21, .userDisabled))
+        #expect(goesOn(guarded) == Verdict(.g22, nil))
+    }
+}

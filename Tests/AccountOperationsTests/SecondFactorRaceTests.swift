@@ -1,0 +1,289 @@
+import AccountLinking
+import AccountStore
+import AccountTestSupport
+import JSON
+import Postgres
+import Testing
+
+@testable import AccountOperations
+
+/// Many callers with one second factor, over two processes, checked in the tables.
+struct SecondFactorRaceTests {
+    private static let number = "+16505553434"
+
+    private func count(_ sql: Query<Int64>, _ service: TestService) async throws -> Int64? {
+        try await service.database.rows(sql).first
+    }
+
+    @Test func `one code of an app, with as many pending sign-ins as callers, signs in once`() async throws {
+        try await TestService.withTwo { first, second in
+            let owner = try await first.guarded()
+            var pending: [String] = []
+            for _ in 0..<32 { pending.append(try await first.pending(owner)) }
+            let code = owner.code(at: first.clock.now)
+            let outcomes = try await first.race(with: second, count: 32) { [pending] service, caller in
+                try await service.finish(pending[caller], owner, code)
+            }
+            #expect(outcomes.count { $0 == nil } == 1)
+            // Whoever came late has shown a code that is worth nothing; after nine of those all wait.
+            let late = outcomes.compactMap(\.self)
+            #expect(late.allSatisfy { $0 == .phone(.invalidCode) || $0 == .secondFactor(.tooManyAttempts) })
+            #expect(
+                try await count(
+                    "SELECT count(*) FROM factor_challenges WHERE consumed_by IS NOT NULL AND purpose = 'sign-in'",
+                    first
+                ) == 1
+            )
+            #expect(
+                try await count("SELECT count(*) FROM sessions WHERE second_factor_id IS NOT NULL", first) == 2,
+                "one of the enrolment, one of the sign-in"
+            )
+            #expect(
+                try await count("SELECT last_step FROM second_factors", first) == TOTP.step(at: first.clock.now)
+            )
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `one pending sign-in from 32 callers signs in once`() async throws {
+        try await TestService.withTwo { first, second in
+            let owner = try await first.guarded()
+            let pending = try await first.pending(owner)
+            let now = first.clock.now
+            // Codes of three steps, each of which would do alone.
+            let outcomes = try await first.race(with: second, count: 32) { service, caller in
+                try await service.finish(pending, owner, owner.code(at: now, steps: Int64(caller % 2)))
+            }
+            #expect(outcomes.count { $0 == nil } == 1)
+            #expect(try await count("SELECT count(*) FROM sessions WHERE second_factor_id IS NOT NULL", first) == 2)
+            #expect(
+                try await count(
+                    "SELECT count(*) FROM factor_challenges WHERE consumed_by IS NOT NULL AND purpose = 'sign-in'",
+                    first
+                ) == 1
+            )
+        }
+    }
+
+    @Test func `of 200 wrong codes for one pending sign-in five are compared`() async throws {
+        try await TestService.withTwo { first, second in
+            let owner = try await first.guarded()
+            let pending = try await first.pending(owner)
+            let wrong = owner.code(at: first.clock.now, steps: 9)
+            let outcomes = try await first.race(with: second, count: 200) { service, _ in
+                try await service.finish(pending, owner, wrong)
+            }
+            #expect(outcomes.count { $0 == .phone(.invalidCode) } == 5)
+            #expect(outcomes.count { $0 == .secondFactor(.tooManyAttempts) } == 195)
+            #expect(
+                try await count("SELECT attempts::bigint FROM factor_challenges WHERE purpose = 'sign-in'", first) == 5
+            )
+            #expect(try await count("SELECT failures::bigint FROM password_attempts", first) == 5)
+        }
+    }
+
+    @Test func `of 200 wrong codes over as many pending sign-ins ten are compared`() async throws {
+        try await TestService.withTwo { first, second in
+            let owner = try await first.guarded()
+            var pending: [String] = []
+            for _ in 0..<40 { pending.append(try await first.pending(owner)) }
+            let wrong = owner.code(at: first.clock.now, steps: 9)
+            let outcomes = try await first.race(with: second, count: 200) { [pending] service, caller in
+                try await service.finish(pending[caller / 5], owner, wrong)
+            }
+            #expect(outcomes.count { $0 == .phone(.invalidCode) } == PasswordAttempts.freeMax + 1)
+            #expect(
+                try await count("SELECT failures::bigint FROM password_attempts", first)
+                    == Int64(PasswordAttempts.freeMax + 1)
+            )
+        }
+    }
+
+    @Test func `one message for a second factor signs in once`() async throws {
+        try await TestService.withTwo { first, second in
+            let owner = try await first.guarded(by: Self.number)
+            var pending: [String] = []
+            for _ in 0..<32 { pending.append(try await first.pending(owner)) }
+            let request = PhoneCodeRequest(number: nil, credential: .recaptcha(token: "app"))
+            let sessionInfo = try await first.operations
+                .sendSignInCode(request, to: owner.factor, pendingCredential: pending[0], tenant: .project).value
+            let code = try await first.operations.messagesWithUsableCodes(tenant: .project)
+                .first { $0.sessionInfo == sessionInfo }?.code
+            let right = try #require(code)
+            let outcomes = try await first.race(with: second, count: 32) { [pending] service, caller in
+                let shown = FinishSignIn.Shown.message(code: right, sessionInfo: sessionInfo)
+                let request = FinishSignIn(pendingCredential: pending[caller], shown: shown)
+                return try await service.operations.finishSignIn(request, tenant: .project).denial
+            }
+            #expect(outcomes.count { $0 == nil } == 1)
+            #expect(outcomes.count { $0 == .phone(.invalidSession) } == 31)
+            #expect(
+                try await count(
+                    "SELECT count(*) FROM factor_challenges WHERE consumed_by IS NOT NULL AND purpose = 'sign-in'",
+                    first
+                ) == 1
+            )
+        }
+    }
+
+    @Test func `one enrolment from 32 callers enrols one factor and leaves one session`() async throws {
+        try await TestService.withTwo { first, second in
+            let owner = try await first.unguarded()
+            let started = try await first.operations.startTOTPEnrollment(idToken: owner.idToken, tenant: .project).value
+            let app = TOTP(secret: Base32.decoded(started.sharedKey))
+            let code = app.code(ofStep: TOTP.step(at: first.clock.now))
+            let outcomes = try await first.race(with: second, count: 32) { service, _ in
+                let shown = FinishEnrollment.Shown.totp(code: code, sessionInfo: started.sessionInfo)
+                return try await service.operations.finishEnrollment(
+                    FinishEnrollment(shown: shown, displayName: nil),
+                    idToken: owner.idToken,
+                    tenant: .project
+                ).denial
+            }
+            #expect(outcomes.count { $0 == nil } == 1)
+            // The session has ended, or, seen before that, the enrolment was used.
+            let late: [Denial] = [.refusal(.tokenExpired), .phone(.invalidSession)]
+            #expect(outcomes.compactMap(\.self).allSatisfy(late.contains))
+            #expect(try await count("SELECT count(*) FROM second_factors", first) == 1)
+            #expect(try await count("SELECT count(*) FROM sessions", first) == 1)
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `many enrolments at once add no sixth factor, and none that another session ended`() async throws {
+        try await TestService.withTwo { first, second in
+            let owner = try await first.unguarded()
+            try await first.edit(owner.id) { user in
+                user.secondFactors = (1...4).compactMap { index in
+                    guard let id = SecondFactorID("factor-\(index)"), let number = PhoneNumber("+1650555000\(index)")
+                    else { return nil }
+                    return SecondFactor(id: id, method: .phone(number), displayName: nil, enrolledAt: user.createdAt)
+                }
+            }
+            // A session that has shown one of them.
+            let pending = try await first.pending(owner)
+            let request = PhoneCodeRequest(number: nil, credential: .recaptcha(token: "app"))
+            let sessionInfo = try await first.operations
+                .sendSignInCode(request, to: "factor-1", pendingCredential: pending, tenant: .project).value
+            let code = try await first.operations.messagesWithUsableCodes(tenant: .project).first?.code
+            let shown = FinishSignIn.Shown.message(code: try #require(code), sessionInfo: sessionInfo)
+            let session = try await first.operations.finishSignIn(
+                FinishSignIn(pendingCredential: pending, shown: shown),
+                tenant: .project
+            ).value.signedIn.tokens.idToken
+            var started: [TOTPEnrollment] = []
+            for _ in 0..<16 {
+                started.append(try await first.operations.startTOTPEnrollment(idToken: session, tenant: .project).value)
+            }
+            let step = TOTP.step(at: first.clock.now)
+            let outcomes = try await first.race(with: second, count: 16) { [started] service, caller in
+                let code = TOTP(secret: Base32.decoded(started[caller].sharedKey)).code(ofStep: step)
+                let shown = FinishEnrollment.Shown.totp(code: code, sessionInfo: started[caller].sessionInfo)
+                return try await service.operations.finishEnrollment(
+                    FinishEnrollment(shown: shown, displayName: nil),
+                    idToken: session,
+                    tenant: .project
+                ).denial
+            }
+            #expect(outcomes.count { $0 == nil } == 1)
+            #expect(try await count("SELECT count(*) FROM second_factors", first) == 5)
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `a factor that is withdrawn while it is shown lets in or not, and leaves no session without it`()
+        async throws
+    {
+        for _ in 0..<4 {
+            try await TestService.withTwo { first, second in
+                let owner = try await first.guarded()
+                let pending = try await first.pending(owner)
+                let code = owner.code(at: first.clock.now)
+                let outcomes = try await first.race(with: second, count: 2) { service, caller in
+                    caller == 0
+                        ? try await service.finish(pending, owner, code)
+                        : try await service.operations.withdrawSecondFactor(
+                            owner.factor,
+                            idToken: owner.idToken,
+                            tenant: .project
+                        ).denial
+                }
+                #expect(outcomes.contains(nil))
+                #expect(try await count("SELECT count(*) FROM second_factors", first) == 0)
+                let live: Query<Int64> = """
+                    SELECT count(*) FROM sessions JOIN users USING (tenant_id, user_id, session_epoch)
+                    WHERE second_factor_id IS NOT NULL
+                    """
+                #expect(try await count(live, first) == 0)
+            }
+        }
+    }
+}
+
+/// Somebody with a second factor, and what they hold.
+private struct GuardedUser: Sendable {
+    let id: UserID
+    let email: EmailAddress
+    var idToken: String
+    var factor = ""
+    var secret: [UInt8] = []
+
+    func code(at now: Timestamp, steps: Int64 = 0) -> String {
+        TOTP(secret: secret).code(ofStep: TOTP.step(at: now) + steps)
+    }
+}
+
+extension TestService {
+    fileprivate func unguarded() async throws -> GuardedUser {
+        let email = newAddress()
+        let signedUp = try await signUp(email).value
+        try await edit(signedUp.user.id) { $0.prove(.administrator) }
+        return GuardedUser(id: signedUp.user.id, email: email, idToken: signedUp.tokens.idToken)
+    }
+
+    /// With an app whose next code counts.
+    fileprivate func guarded() async throws -> GuardedUser {
+        var user = try await unguarded()
+        let started = try await operations.startTOTPEnrollment(idToken: user.idToken, tenant: .project).value
+        user.secret = Base32.decoded(started.sharedKey)
+        let shown = FinishEnrollment.Shown.totp(code: user.code(at: clock.now), sessionInfo: started.sessionInfo)
+        return try await enroll(shown, user)
+    }
+
+    fileprivate func guarded(by number: String) async throws -> GuardedUser {
+        let user = try await unguarded()
+        let request = PhoneCodeRequest(number: number, credential: .recaptcha(token: "app"))
+        let sessionInfo = try await operations.startEnrollment(request, idToken: user.idToken, tenant: .project).value
+        let code = try await operations.messagesWithUsableCodes(tenant: .project).first?.code
+        return try await enroll(.message(code: try #require(code), sessionInfo: sessionInfo), user)
+    }
+
+    private func enroll(_ shown: FinishEnrollment.Shown, _ user: GuardedUser) async throws -> GuardedUser {
+        var user = user
+        let enrolled = try await operations.finishEnrollment(
+            FinishEnrollment(shown: shown, displayName: nil),
+            idToken: user.idToken,
+            tenant: .project
+        ).value
+        user.idToken = try #require(enrolled.updated.tokens?.idToken)
+        user.factor = enrolled.factor.id.rawValue
+        clock.advance(seconds: TOTP.periodSeconds)
+        return user
+    }
+
+    fileprivate func pending(_ user: GuardedUser) async throws -> String {
+        let ending = try await operations.signInWithPassword(
+            email: user.email,
+            password: TestService.password,
+            tenant: .project
+        ).value
+        guard case .secondFactorRequired(let pending) = ending else { throw UnexpectedEnding("no second factor") }
+        return pending.credential
+    }
+
+    /// - Returns: why not; `nil` when it signed in.
+    fileprivate func finish(_ pending: String, _ user: GuardedUser, _ code: String) async throws -> Denial? {
+        let request = FinishSignIn(pendingCredential: pending, shown: .totp(code: code, factor: user.factor))
+        return try await operations.finishSignIn(request, tenant: .project).denial
+    }
+}
