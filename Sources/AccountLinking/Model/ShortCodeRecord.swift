@@ -37,5 +37,11 @@ package struct ShortCodeRecord: Sendable, Hashable {
 
 extension EmailCodeRecord.Kind {
     /// Whether its mails carry a short code. What takes an address back has time for the link.
-    package var hasShortCode: Bool { self != .recoverEmail }
+    package var hasShortCode: Bool {
+        switch self {
+        case .passwordReset, .emailSignIn, .verifyEmail, .verifyAndChangeEmail: true
+        // What tells an owner of something is no answer to a request that goes on elsewhere.
+        case .recoverEmail, .revertSecondFactorAddition: false
+        }
+    }
 }
