@@ -97,6 +97,7 @@ extension AccountOperations {
         var linkedProvider: ProviderID?
         var applied = AccountChange()
         var companions = attempt.companions
+        var session = attempt.session
         switch verdict.decision {
         case .refuse(let refusal):
             if attempt.keepsRefusals, let user = loaded.lazy.compactMap(\.self).first {
@@ -116,6 +117,8 @@ extension AccountOperations {
             }
             previous = found
             applied = change
+            // What ends all sessions has asked for a recent one, and is over for older ones.
+            if change.endsSessions { session.authTime = nil }
             user = found.applying(change, attempt.context)
             if let linked = attempt.context.linkedProvider { user.refreshProfile(of: linked) }
             companions += try self.companions(
@@ -131,7 +134,7 @@ extension AccountOperations {
         }
         let signedIn = SignedIn(
             user: user,
-            tokens: try issueTokens(for: user, session: attempt.session, at: attempt.now),
+            tokens: try issueTokens(for: user, session: session, at: attempt.now),
             isNewUser: previous == nil,
             emailWasRecycled: isRecycled,
             linkedProvider: linkedProvider,
@@ -142,7 +145,7 @@ extension AccountOperations {
             previous: previous,
             user: user,
             passwordHash: attempt.passwordHash,
-            session: attempt.session.record(for: user, at: attempt.now),
+            session: session.record(for: user, at: attempt.now),
             event: attempt.event(kind, verdict.rule),
             companions: companions
         )

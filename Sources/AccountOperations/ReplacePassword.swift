@@ -22,7 +22,10 @@ extension AccountOperations {
             switch signIn.decision {
             case .refuse(let refusal): return refused(.refusal(refusal), by: signIn.rule)
             // There is no way to show a second factor here: sign in, then change the password.
-            case .secondFactorRequired: return refused(.refusal(.credentialTooOld), by: signIn.rule)
+            case .secondFactorRequired:
+                // Says that the password is right, so only while it may be guessed at.
+                let isLocked = try await store.passwordAttempts(for: email, tenant: tenant, at: effects.now()).isLocked
+                return isLocked ? nil : refused(.refusal(.credentialTooOld), by: signIn.rule)
             case .createUser, .conflict: throw UnexpectedDecision(signIn.rule)
             case .signIn: break
             }

@@ -17,6 +17,9 @@ struct NewSession: Sendable {
     private let secret: [UInt8]
     private let signInProvider: String
     private let secondFactor: SessionRecord.SecondFactor?
+    /// When somebody signed in, where that was not now: a session that goes on after a link is as old as the one that
+    /// linked, or an old one would make itself recent and take the second factor off that it has shown.
+    var authTime: Timestamp?
     private let claims: JSONValue?
     private let signInAttributes: JSONValue?
 
@@ -35,6 +38,22 @@ struct NewSession: Sendable {
         self.signInAttributes = signInAttributes
     }
 
+    /// Takes over from the session of a caller what its second factor has shown, and when it signed in.
+    init(
+        effects: Effects,
+        signInProvider: String,
+        after caller: AuthenticatedSession?,
+        signInAttributes: JSONValue? = nil
+    ) {
+        self.init(
+            effects: effects,
+            signInProvider: signInProvider,
+            secondFactor: caller?.token.secondFactor,
+            signInAttributes: signInAttributes
+        )
+        if let caller, caller.token.secondFactor != nil { authTime = caller.token.authTime }
+    }
+
     /// The session's row for `user`, under the epoch the record has.
     func record(for user: UserRecord, at now: Timestamp) -> SessionRecord {
         SessionRecord(
@@ -43,7 +62,7 @@ struct NewSession: Sendable {
             id: id,
             secretHash: Array(SHA256.hash(data: secret)),
             epoch: user.sessionEpoch,
-            authTime: now,
+            authTime: authTime ?? now,
             signInProvider: signInProvider,
             secondFactor: secondFactor,
             claims: claims,

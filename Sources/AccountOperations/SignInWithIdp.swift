@@ -105,7 +105,7 @@ extension AccountOperations {
             session: NewSession(
                 effects: effects,
                 signInProvider: provider.rawValue,
-                secondFactor: caller?.token.secondFactor,
+                after: caller,
                 signInAttributes: credential.signInAttributes
             ),
             methodProof: .providerCredential

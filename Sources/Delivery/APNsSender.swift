@@ -106,8 +106,9 @@ package final class APNsSender: PushSending {
             "apns-id": push.id, "apns-topic": push.topic, "apns-push-type": "background", "apns-priority": "5",
             "apns-expiration": String(push.expiresAt), "content-type": "application/json",
         ]
-        if let tokens = way.tokens {
-            guard let token = tokens.current(at: seconds) else { return .unavailable(reason: "unusable key") }
+        let token = way.tokens.map { $0.current(at: seconds) }
+        if let token {
+            guard let token else { return .unavailable(reason: "unusable key") }
             request.headers.add(name: "authorization", value: "bearer " + token)
         }
         request.body = .bytes(ByteBuffer(bytes: push.payload))
@@ -116,7 +117,7 @@ package final class APNsSender: PushSending {
             let body = try await response.body.collect(upTo: Self.answerBytesMax)
             let answer = try? JSONValue(parsing: Array(body.readableBytesView), depthMax: 4)
             let outcome = DeliveryOutcome(response.status, reason: answer?["reason"]?.string)
-            if outcome == .deferred(reason: Self.expiredToken) { way.tokens?.forget() }
+            if outcome == .deferred(reason: Self.expiredToken) { way.tokens?.forget(token) }
             return outcome
         } catch {
             return .deferred(reason: "unreachable")
@@ -155,8 +156,9 @@ package final class APNsSender: PushSending {
             }
         }
 
-        func forget() {
-            made.withLock { $0 = nil }
+        /// Nothing where another has been made since.
+        func forget(_ token: String??) {
+            made.withLock { if $0?.token == token { $0 = nil } }
         }
     }
 }

@@ -125,6 +125,11 @@ import Testing
                     "recaptchaVersion": "RECAPTCHA_ENTERPRISE",
                 ]
                 #expect(try await api.post(path, assessed).status == 200)
+                let none: JSONValue = [
+                    "phoneNumber": "+16505553434", "captchaResponse": "NO_RECAPTCHA", "clientType": "CLIENT_TYPE_IOS",
+                ]
+                let refused = hasChallenge ? "INVALID_APP_CREDENTIAL" : "MISSING_RECAPTCHA_TOKEN"
+                #expect(try await api.post(path, none).errorMessage == refused)
             }
         }
     }

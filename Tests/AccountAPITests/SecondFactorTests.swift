@@ -583,6 +583,33 @@ struct SecondFactorTests {
         }
     }
 
+    @Test func `an old session gets no younger by linking a provider of its own`() async throws {
+        try await TestAPI.with { api async throws in
+            let owner = try await api.enrollApp(api.factorOwner())
+            let id = try #require(owner.enrollmentID)
+            api.service.clock.advance(seconds: 301)
+            let linked = try await api.post(
+                "/v1/accounts:signInWithIdp",
+                [
+                    "requestUri": "http://localhost", "returnSecureToken": true, "idToken": .string(owner.idToken),
+                    "postBody": #"providerId=github.com&access_token={"sub":"thief","email":"thief@example.com"}"#,
+                ]
+            )
+            #expect(linked.status == 200, "\(linked.text)")
+            let token = try #require(linked.json["idToken"]?.string)
+            let before = try payload(of: owner.idToken)
+            let after = try payload(of: token)
+            #expect(after["auth_time"] == before["auth_time"] && after["iat"] != before["iat"])
+            #expect(after["firebase"]?["sign_in_second_factor"] == "totp")
+            #expect(try await api.withdraw(id, token).errorMessage == "CREDENTIAL_TOO_OLD_LOGIN_AGAIN")
+            let refreshed = try await api.refresh(linked.json["refreshToken"]?.string).json["id_token"]?.string
+            #expect(
+                try await api.withdraw(id, try #require(refreshed)).errorMessage == "CREDENTIAL_TOO_OLD_LOGIN_AGAIN"
+            )
+            #expect(try await count("SELECT count(*) FROM second_factors", api) == 1)
+        }
+    }
+
     // MARK: Secrets
 
     @Test func `no table holds a secret or a pending credential as it is`() async throws {

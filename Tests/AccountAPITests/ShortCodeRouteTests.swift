@@ -120,6 +120,7 @@ struct ShortCodeRouteTests {
                 for _ in 1...5 { #expect(try await ask("PASSWORD_RESET", email).status == 200) }
                 let reset = try await ask("PASSWORD_RESET", email)
                 #expect(reset.status == 400 && reset.errorMessage == "RESET_PASSWORD_EXCEED_LIMIT")
+                for _ in 1...5 { #expect(try await ask("EMAIL_SIGNIN", email).status == 200) }
                 #expect(try await ask("EMAIL_SIGNIN", email).errorMessage == "TOO_MANY_ATTEMPTS_TRY_LATER")
             }
         }

@@ -217,7 +217,7 @@ struct PhoneCode: Sendable {
 extension TestService {
     func askForCode(_ number: String, from address: String? = nil) async throws -> Outcome<String> {
         try await operations.sendPhoneCode(
-            PhoneCodeRequest(number: number, credential: .recaptcha(token: "app"), clientAddress: address),
+            PhoneCodeRequest(number: number, credential: .recaptcha(token: "app"), subscriber: address),
             tenant: .project
         )
     }

@@ -26,7 +26,8 @@ extension PhoneCodeRequest {
             iOSBundleID: request.iOSBundleID,
             apiKey: request.apiKey,
             locale: request.locale,
-            clientAddress: request.clientAddress.flatMap { IPAddress($0)?.subscriber }
+            clientAddress: request.clientAddress,
+            subscriber: request.clientAddress.flatMap { IPAddress($0)?.subscriber }
         )
     }
 }
@@ -43,7 +44,9 @@ extension AppCredential {
             self = .recaptcha(token: token)
         } else if let token = try body.nonEmptyString("playIntegrityToken") {
             self = .playIntegrity(token: token)
-        } else if let assessment, assessment != Self.noAssessment {
+        } else if let assessment, assessment == Self.noAssessment {
+            self = .unassessed
+        } else if let assessment {
             self = .assessment(
                 token: assessment,
                 // Android sends these as numbers, which say as little.

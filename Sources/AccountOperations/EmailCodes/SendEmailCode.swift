@@ -203,7 +203,8 @@ extension AccountOperations {
             ? []
             : project.settings.mailLimits.counted(
                 .mail,
-                to: shortCode.mailbox.canonical,
+                // Each purpose by itself: mails that are of no use to their reader use up none that are.
+                to: "\(plan.kind.rawValue) \(shortCode.mailbox.canonical)",
                 from: request.clientAddress
             )
         return try await decideAndApply { [shortCode] in

@@ -51,7 +51,7 @@ extension AccountOperations {
             session: NewSession(
                 effects: effects,
                 signInProvider: "password",
-                secondFactor: caller?.token.secondFactor
+                after: caller
             ),
             methodProof: .message
         )

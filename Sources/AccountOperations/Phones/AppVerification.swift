@@ -7,6 +7,8 @@ package enum AppCredential: Sendable, Hashable {
     case recaptcha(token: String)
     /// Of an assessment (reCAPTCHA Enterprise).
     case assessment(token: String, clientType: String?, version: String?)
+    /// It could not get one.
+    case unassessed
     /// What a silent push brought to the app.
     case push(receipt: String, secret: String)
     case playIntegrity(token: String)
@@ -89,10 +91,19 @@ package struct AppVerifiers: Sendable {
     func denial(of request: AppRequest) async throws -> PhoneDenial? {
         if acceptsUnverified { return nil }
         switch request.credential {
-        case .none where needsAssessments: return .missingRecaptchaToken
-        case .none: return request.iOSBundleID == nil ? .missingAppCredential : .missingClientIdentifier
+        case .none where needsAssessments, .unassessed where needsAssessments: return .missingRecaptchaToken
+        // After which SDKs show the challenge.
+        case .unassessed where assessmentKeys != nil: return .invalidAppCredential
+        case .none, .unassessed:
+            return request.iOSBundleID == nil ? .missingAppCredential : .missingClientIdentifier
         case .recaptcha: return try await judged(request, by: recaptcha, otherwise: .captchaCheckFailed)
-        case .assessment: return try await judged(request, by: assessments, otherwise: .invalidRecaptchaToken)
+        case .assessment:
+            let fallsBack = assessmentKeys != nil && !needsAssessments
+            return try await judged(
+                request,
+                by: assessments,
+                otherwise: fallsBack ? .invalidAppCredential : .invalidRecaptchaToken
+            )
         case .push: return try await judged(request, by: pushes, otherwise: .invalidAppCredential)
         case .playIntegrity: return try await judged(request, by: playIntegrity, otherwise: .appNotVerified)
         case .safetyNet: return .appNotVerified

@@ -14,6 +14,8 @@ package struct PhoneCodeRequest: Sendable {
     package var locale: String?
     /// The network address of the client, as far as it is known.
     package var clientAddress: String?
+    /// Whose address that is, as limits count.
+    package var subscriber: String?
 
     package init(
         number: String?,
@@ -21,7 +23,8 @@ package struct PhoneCodeRequest: Sendable {
         iOSBundleID: String? = nil,
         apiKey: String? = nil,
         locale: String? = nil,
-        clientAddress: String? = nil
+        clientAddress: String? = nil,
+        subscriber: String? = nil
     ) {
         self.number = number
         self.credential = credential
@@ -29,6 +32,7 @@ package struct PhoneCodeRequest: Sendable {
         self.apiKey = apiKey
         self.locale = locale
         self.clientAddress = clientAddress
+        self.subscriber = subscriber
     }
 }
 
@@ -50,7 +54,8 @@ struct PhoneCodeOrder: Sendable {
     /// Whose second factor it is about.
     var user: UserID?
     var locale: String?
-    var clientAddress: String?
+    /// Who asked, as limits count.
+    var subscriber: String?
     var tenant: TenantID
 }
 
@@ -85,7 +90,7 @@ extension AccountOperations {
                 isFictional: addressee.isFictional,
                 purpose: .signIn,
                 locale: request.locale,
-                clientAddress: request.clientAddress,
+                subscriber: request.subscriber,
                 tenant: tenant
             )
         )
@@ -172,8 +177,9 @@ extension AccountOperations {
         let message = try message(carrying: code, verification, session, locale: order.locale)
         let limits = project.settings.messageLimits.counted(
             .sms,
-            to: order.number.rawValue,
-            from: order.clientAddress
+            // Each purpose by itself: a stranger who asks for codes to sign in uses up no second factor's.
+            to: "\(order.purpose.rawValue) \(order.number.rawValue)",
+            from: order.subscriber
         )
         return try await decideAndApply { [verification] in
             let facts = try await store.phoneFacts(

@@ -73,7 +73,7 @@ extension AccountOperations {
         var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
-            session: NewSession(effects: effects, signInProvider: "phone", secondFactor: caller?.token.secondFactor),
+            session: NewSession(effects: effects, signInProvider: "phone", after: caller),
             methodProof: .message
         )
         attempt.keepsRefusals = true

@@ -87,7 +87,7 @@ extension AccountOperations {
                 purpose: purpose,
                 user: user.id,
                 locale: request.locale,
-                clientAddress: request.clientAddress,
+                subscriber: request.subscriber,
                 tenant: user.tenant
             )
         )
