@@ -129,8 +129,12 @@ extension TokensConfiguration.SigningAlgorithm: ExpressibleByArgument {}
 
 /// Starts the private cluster, or takes the database that was named.
 private func prepareDatabase(_ cluster: PostgresCluster?, url: String?) async throws -> PostgresConfiguration {
-    var configuration = try PostgresConfiguration(connectionString: try await databaseURL(cluster, url: url))
-    // Whoever tries something out on a busy machine would rather wait than be told to come back.
+    try patientConfiguration(try await databaseURL(cluster, url: url))
+}
+
+/// Whoever tries something out on a busy machine would rather wait than be told to come back.
+private func patientConfiguration(_ url: String) throws -> PostgresConfiguration {
+    var configuration = try PostgresConfiguration(connectionString: url)
     configuration.queueWait = .seconds(30)
     configuration.readStatementTimeout = .seconds(30)
     configuration.writeStatementTimeout = .seconds(30)
