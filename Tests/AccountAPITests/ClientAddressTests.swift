@@ -6,6 +6,7 @@ import HTTPTypes
 import JSON
 import NIOCore
 import NIOHTTP1
+import Synchronization
 import Testing
 
 @testable import AccountAPI
@@ -91,6 +92,53 @@ struct ClientAddressTests {
             let lines = log.lines.filter { $0.contains("too many attempts") }
             #expect(lines.count == 1)
             #expect(lines.first?.contains("\"client.address\": \(expected)") == true, "\(lines)")
+        }
+    }
+
+    /// Keeps the addresses it is told.
+    private final class Judge: AppVerifying {
+        let addresses = Mutex<[String?]>([])
+
+        func isGenuine(_ request: AppRequest) async throws -> Bool {
+            addresses.withLock { $0.append(request.clientAddress) }
+            return true
+        }
+    }
+
+    @Test func `who judges an app is told the whole address, and limits count the network`() async throws {
+        let settings = ProjectSettings.developmentDefaults
+            .with("concord", ["sms": ["windowSeconds": 0, "perAddressPerHour": 2]])
+        try await TestService.with(settings: settings) { service in
+            let judge = Judge()
+            var operations = service.operations
+            operations.apps = AppVerifiers(recaptcha: judge)
+            let handle = ServiceHandle()
+            handle.state = .ready(operations, checkDatabase: { nil })
+            let responder = API(
+                service: handle,
+                callers: RegisteredCallers(),
+                development: nil,
+                jsonDepthMax: 64,
+                trustedProxies: [],
+                logger: RecordedLog().logger
+            ).responder()
+            let peers = ["2001:db8:1:2::7", "2001:db8:1:2::8", "2001:db8:1:2::9", "2001:db8:1:3::7"]
+            var statuses: [Int] = []
+            for (number, peer) in peers.enumerated() {
+                let body = #"{"phoneNumber":"+1650555343\#(number)","recaptchaToken":"t"}"#
+                let answer = await responder.respond(
+                    to: ServerRequest(
+                        method: .post,
+                        target: "/v1/accounts:sendVerificationCode?key=\(TestService.apiKey)",
+                        headers: ["Content-Type": "application/json"],
+                        body: .complete(ByteBuffer(string: body)),
+                        peer: try SocketAddress(ipAddress: peer, port: 1)
+                    )
+                )
+                statuses.append(answer.status.code)
+            }
+            #expect(judge.addresses.withLock { $0 } == peers)
+            #expect(statuses == [200, 200, 400, 200])
         }
     }
 }
