@@ -159,6 +159,36 @@ import Testing
         }
     }
 
+    @Test func `a right password is not told while it may not be guessed at, with a second factor either`() async throws
+    {
+        try await TestService.with { service in
+            let email = try #require(EmailAddress("ada@example.com"))
+            _ = try await service.signUp("ada@example.com")
+            try await service.database.execute(
+                """
+                INSERT INTO second_factors (user_id, enrollment_id, slot, number, enrolled_at)
+                    SELECT user_id, 'factor', 1, '+16505553434', now() FROM users;
+                UPDATE users SET version = version + 1
+                """
+            )
+            @Sendable func replace(_ old: String) async throws -> Denial? {
+                try await service.operations
+                    .replacePassword(of: email, oldPassword: old, newPassword: "another horse", tenant: .project)
+                    .denial
+            }
+            #expect(try await replace(TestService.password) == .refusal(.credentialTooOld))
+            #expect(try await replace("wrong") != nil)
+            // Others have guessed since this one was found unlocked.
+            let lock = """
+                UPDATE password_attempts SET failures = 10, locked_until = '9000-01-01', forgotten_at = '9000-01-02'
+                """
+            let denial = try await before(reading: "users", service, change: lock, afterSeconds: 0) {
+                try await replace(TestService.password)
+            }
+            #expect(denial == .refusal(.tooManyAttempts))
+        }
+    }
+
     /// Runs `change` in the database after `operation` wants to read `table` and before it does; `afterSeconds` leaves it
     /// the time to read whatever it reads on other connections.
     private func before<Output: Sendable>(
