@@ -1,6 +1,7 @@
 import AccountTestSupport
 import Glibc
 import Subprocess
+import Synchronization
 import SystemPackage
 import Testing
 
@@ -23,19 +24,25 @@ enum RunningProgram {
             platformOptions: options,
             input: .none,
             output: .sequence,
-            error: .discarded
+            error: .combinedWithOutput
         ) { execution in
             let (founds, found) = AsyncStream.makeStream(of: Found.self)
             let lines = execution.standardOutput.strings()
+            let said = Mutex<[String]>([])
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 // Read to the end: a program whose output nobody takes stands still.
                 group.addTask {
-                    for try await line in lines { recognize(line).map { _ = found.yield($0) } }
+                    for try await line in lines {
+                        said.withLock { $0 = $0.suffix(19) + [line] }
+                        recognize(line).map { _ = found.yield($0) }
+                    }
                     found.finish()
                 }
                 let outcome: Result<Output, any Error>
                 do {
-                    guard let first = await founds.first(where: { _ in true }) else { throw NeverReady() }
+                    guard let first = await founds.first(where: { _ in true }) else {
+                        throw NeverReady(output: said.withLock { $0.joined() })
+                    }
                     outcome = .success(try await body(first))
                 } catch {
                     outcome = .failure(error)
@@ -48,7 +55,10 @@ enum RunningProgram {
         }.closureResult
     }
 
-    struct NeverReady: Error {}
+    /// The program ended before it was ready; what it said last is why.
+    struct NeverReady: Error {
+        let output: String
+    }
 
     /// Where the build put the programs: beside this one.
     static func folder() throws -> String {
