@@ -50,8 +50,11 @@ let package = Package(
             linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("protobuf")]
         ),
 
+        // ICU renames its functions with each version: one function of C in front of it.
+        .target(name: "CUnicodeSecurity", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
+
         // The rules. Pure; depends on nothing of ours.
-        .target(name: "AccountLinking", dependencies: ["CIDN2"], swiftSettings: strict),
+        .target(name: "AccountLinking", dependencies: ["CIDN2", "CUnicodeSecurity"], swiftSettings: strict),
 
         // Infrastructure that knows no accounts.
         .target(name: "JSON", swiftSettings: strict),
@@ -271,7 +274,7 @@ let package = Package(
             name: "AccountOperationsTests",
             dependencies: [
                 "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Delivery",
-                "IdentityProviders", "JSON", "Postgres",
+                "IdentityProviders", "JSON", "Postgres", "PostgresCluster",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

@@ -9,10 +9,14 @@ import Postgres
 extension ExitCode {
     /// The command did its work, and the answer is "no": pending, changed, refused.
     static let answerIsNo = ExitCode(1)
+    /// What was given to read is not what it should be.
+    static let badData = ExitCode(65)
     static let databaseUnreachable = ExitCode(69)
     /// Something that should not happen did.
     static let bug = ExitCode(70)
     static let badConfiguration = ExitCode(78)
+    /// Somebody pressed Ctrl-C.
+    static let interrupted = ExitCode(130)
 
     /// What `error` means when it ends a command.
     init(for error: any Error) {
@@ -79,7 +83,7 @@ func announce(_ text: String) {
     emit(text + "\n", to: STDOUT_FILENO)
 }
 
-private func emit(_ text: String, to descriptor: Int32) {
+func emit(_ text: String, to descriptor: Int32) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
         let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }

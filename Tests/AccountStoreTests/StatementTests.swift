@@ -19,6 +19,7 @@ private struct Statement {
 
 private let tenant = TenantID.project
 private let fixed = userID("user-7")
+private let auditScope = AuditScope.range(after: "user-1", through: "user-7")
 
 private let statements: [Statement] = {
     let user = UserRecord.blank("user-7")
@@ -173,6 +174,38 @@ private let statements: [Statement] = {
             name: "AccountEventRow.withID",
             sql: AccountEventRow.withID(event.id, of: fixed, tenant: tenant).sql
         ),
+        Statement(
+            name: "AuditedUserRow.after",
+            sql: AuditedUserRow.after("user-7", limit: 10, tenant: "").sql,
+            isHot: false
+        ),
+        Statement(
+            name: "AuditedUserRow.changed",
+            sql: AuditedUserRow.changed(since: origin, after: "user-7", limit: 10, tenant: "").sql,
+            isHot: false
+        ),
+        Statement(
+            name: "AuditedUserRow.withIDs",
+            sql: AuditedUserRow.withIDs(["user-7"], tenant: "").sql,
+            isHot: false
+        ),
+        Statement(name: "AuditedUserRow.tenants", sql: AuditedUserRow.tenants.sql, isHot: false),
+        Statement(name: "AuditedPasswordRow.of", sql: AuditedPasswordRow.of(auditScope, tenant: "").sql, isHot: false),
+        Statement(name: "AuditedProviderRow.of", sql: AuditedProviderRow.of(auditScope, tenant: "").sql, isHot: false),
+        Statement(name: "AuditedMethodRow.of", sql: AuditedMethodRow.of(auditScope, tenant: "").sql, isHot: false),
+        Statement(name: "AuditedFactorRow.of", sql: AuditedFactorRow.of(auditScope, tenant: "").sql, isHot: false),
+        Statement(name: "AuditedSessionsRow.of", sql: AuditedSessionsRow.of(auditScope, tenant: "").sql, isHot: false),
+        Statement(name: "AuditedCodesRow.of", sql: AuditedCodesRow.of(auditScope, tenant: "").sql, isHot: false),
+        Statement(
+            name: "AuditedConflictsRow.of",
+            sql: AuditedConflictsRow.of(.ids(["user-7"]), tenant: "", at: origin).sql,
+            isHot: false
+        ),
+        Statement(
+            name: "AuditedClaimRow.on",
+            sql: AuditedClaimRow.on(["user7@example.com"], kind: "email", tenant: "").sql
+        ),
+        Statement(name: "AuditedClaimRow.stray", sql: AuditedClaimRow.stray(tenant: "", of: nil).sql, isHot: false),
         Statement(name: "APIKeyRow.all", sql: APIKeyRow.all.sql, isHot: false),
         Statement(name: "APIKeyRow.insert", sql: APIKeyRow.insert("key", displayName: "name"), isHot: false),
         Statement(

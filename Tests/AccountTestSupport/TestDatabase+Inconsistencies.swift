@@ -1,6 +1,9 @@
-import AccountStore
+package import AccountLinking
+import AccountOperations
+package import AccountStore
 import JSON
 import Postgres
+import Synchronization
 
 extension TestDatabase {
     /// What is wrong between the tables, one line each: every claim has its user, every user the claims of what it
@@ -100,7 +103,33 @@ extension TestDatabase {
                         AND created.kind = 'user-created')
             ) AS problems ORDER BY problem
             """
-        return try await rows(query).compactMap { $0 } + decisionsAnsweredOtherwise()
+        return try await rows(query).compactMap { $0 } + decisionsAnsweredOtherwise() + auditErrors()
+    }
+
+    /// What an audit calls an error: whatever the service does, its own accounts have none.
+    private func auditErrors() async throws -> [String] {
+        let terms = AuditTerms(policy: LinkPolicy(), isEnabled: { _ in true }, now: Effects.system.now())
+        let rules = AuditRule.all.filter { $0.severity == .error }
+        return try await findings(of: rules, terms).map { "audit: \($0.rule) \($0.user.rawValue) \($0.evidence.items)" }
+    }
+
+    /// What `rules` find, in the order in which it is told.
+    package func findings(
+        of rules: [AuditRule] = AuditRule.all,
+        _ terms: AuditTerms,
+        _ selection: AccountSnapshots.Selection = .all,
+        pageSize: Int = AccountSnapshots.pageSize,
+        connections: Int = 2
+    ) async throws -> [Finding] {
+        let told = Mutex<[Finding]>([])
+        let snapshots = AccountSnapshots(configuration, connections: connections, pageSize: pageSize)
+        _ = try await Audit(snapshots, rules: rules, terms: terms, temporaryFolder: "/tmp").run(
+            selection,
+            tenant: nil,
+            tell: { finding in told.withLock { $0.append(finding) } },
+            report: { _ in }
+        )
+        return told.withLock { $0 }
     }
 
     /// The stored decisions that the rules, asked again, answer in another way than is written.

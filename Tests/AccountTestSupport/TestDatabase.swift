@@ -56,6 +56,16 @@ package struct TestDatabase: Sendable {
         }
     }
 
+    /// Brings the database that `url` names to the newest schema and runs `body`. Whoever made it removes it.
+    package static func migrated<Output: Sendable>(
+        _ url: String,
+        _ body: (TestDatabase) async throws -> Output
+    ) async throws -> Output {
+        let configuration = try PostgresConfiguration(connectionString: url)
+        try await TestServer.migrate(configuration)
+        return try await body(TestDatabase(configuration: configuration, url: url))
+    }
+
     /// Runs `body` with a client on this database.
     package func withClient<Output: Sendable>(
         metrics: PostgresMetrics? = nil,
@@ -169,13 +179,13 @@ private actor TestServer {
         }
         try await run("DROP DATABASE IF EXISTS \(templateName) WITH (FORCE)", on: base)
         try await run("CREATE DATABASE \(templateName)", on: base)
-        let migrator = Migrator(
-            configuration: base.withDatabase(templateName),
-            migrations: try MigrationDirectory(path: Repository.root + "/migrations").read(),
-            toolVersion: "test"
-        )
-        _ = try await migrator.run(.latest)
+        try await migrate(base.withDatabase(templateName))
         return (base, url)
+    }
+
+    static func migrate(_ configuration: PostgresConfiguration) async throws {
+        let migrations = try MigrationDirectory(path: Repository.root + "/migrations").read()
+        _ = try await Migrator(configuration: configuration, migrations: migrations, toolVersion: "test").run(.latest)
     }
 
     private static func run(_ script: String, on configuration: PostgresConfiguration) async throws {

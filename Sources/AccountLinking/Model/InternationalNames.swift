@@ -8,6 +8,14 @@ func internationalDomain(_ domain: Substring) -> String? {
     asciiLabels(String(domain), flags: IDN2_NFC_INPUT.rawValue | IDN2_NONTRANSITIONAL.rawValue)
 }
 
+/// The inverse of `internationalDomain`, as far as the name is one; `nil` for what is no name in A-labels.
+func unicodeDomain(_ ascii: String) -> String? {
+    var output: UnsafeMutablePointer<CChar>?
+    guard idn2_to_unicode_8z8z(ascii, &output, 0) == IDN2_OK.rawValue, let output else { return nil }
+    defer { idn2_free(output) }
+    return String(cString: output)
+}
+
 /// A dot-atom in NFC and lower case of no locale, as UTF-8; `nil` when it has other characters outside ASCII than the
 /// letters, digits and marks of IDNA2008.
 ///
@@ -52,10 +60,7 @@ func internationalLocalPart(_ dotAtom: [UInt8]) -> [UInt8]? {
 /// There and back: the label in NFC, which is the form an A-label decodes to.
 private func normalisedLabel(_ label: String) -> String? {
     guard let ascii = asciiLabels(label, flags: IDN2_NFC_INPUT.rawValue | IDN2_NO_TR46.rawValue) else { return nil }
-    var output: UnsafeMutablePointer<CChar>?
-    guard idn2_to_unicode_8z8z(ascii, &output, 0) == IDN2_OK.rawValue, let output else { return nil }
-    defer { idn2_free(output) }
-    return String(cString: output)
+    return unicodeDomain(ascii)
 }
 
 private func asciiLabels(_ name: String, flags: UInt32) -> String? {

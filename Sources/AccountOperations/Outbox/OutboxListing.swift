@@ -76,7 +76,7 @@ package struct OutboxListing: Sendable {
 }
 
 /// The first character of a mailbox and its domain; the beginning and the end of a number.
-func maskedAddress(_ address: String) -> String {
+package func maskedAddress(_ address: String) -> String {
     guard let at = address.lastIndex(of: "@") else { return "\(address.prefix(3))…\(address.suffix(2))" }
     return "\(address.prefix(1))…\(address[at...])"
 }

@@ -171,14 +171,6 @@ extension UserRecord {
     /// Whether the account, as this record has it, owns `identifier`.
     package func holds(_ identifier: Identifier) -> Bool { identifiers.contains(identifier) }
 
-    /// What the account owns, in a fixed order, so that two writers never wait for each other in a circle.
-    var identifiers: [Identifier] {
-        var identifiers: [Identifier] = []
-        if let email { identifiers.append(.email(email.address)) }
-        identifiers += linkedProviders.values.map(\.identity)
-            .sorted { ($0.provider, $0.subject) < ($1.provider, $1.subject) }
-            .map(Identifier.federated)
-        if let phoneNumber { identifiers.append(.phone(phoneNumber)) }
-        return identifiers
-    }
+    /// In a fixed order, so that two writers never wait for each other in a circle.
+    var identifiers: [Identifier] { account.identifiers }
 }

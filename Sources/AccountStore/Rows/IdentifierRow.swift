@@ -1,30 +1,6 @@
 package import AccountLinking
 package import Postgres
 
-/// A key that at most one user of a tenant owns: a row of `identifiers`.
-package enum Identifier: Sendable, Hashable {
-    case email(EmailAddress)
-    case phone(PhoneNumber)
-    case federated(ProviderIdentity)
-
-    var kind: String {
-        switch self {
-        case .email: "email"
-        case .phone: "phone"
-        case .federated: "federated"
-        }
-    }
-
-    /// The stored key. U+001F cannot occur in a provider id or a subject, so the two never run together.
-    var value: String {
-        switch self {
-        case .email(let address): address.canonical
-        case .phone(let number): number.rawValue
-        case .federated(let identity): identity.provider.rawValue + "\u{1F}" + identity.subject
-        }
-    }
-}
-
 /// Who owns an identifier.
 struct IdentifierRow: RowDecodable {
     let owner: UserID

@@ -35,17 +35,7 @@ struct ServeCommand: AsyncParsableCommand {
                     callers: RegisteredCallers(),
                     customTokens: { $0 },
                     trust: .declared,
-                    providers: ProviderRegistry(
-                        keys: JWKSCache(
-                            http: IssuerHTTPClient(configuration.providers),
-                            configuration.limits,
-                            logger: logger
-                        ),
-                        network: ProviderNetwork(
-                            http: ProviderGuard(IssuerHTTPClient(configuration.providers)),
-                            timeout: configuration.limits.providerCallTimeout
-                        )
-                    ),
+                    providers: ProviderRegistry(configuration.providers, configuration.limits, logger: logger),
                     webhooks: HTTPWebhookSender(
                         http: IssuerHTTPClient(configuration.providers),
                         timeout: configuration.limits.providerCallTimeout
@@ -99,6 +89,19 @@ extension IssuerHTTPClient {
         self.init(
             policy: NetworkPolicy(allowsPrivateNetworks: configuration.allowsPrivateNetworks),
             authorities: configuration.certificateAuthorities
+        )
+    }
+}
+
+extension ProviderRegistry {
+    /// Those of production.
+    init(_ configuration: ProvidersConfiguration, _ limits: LimitsConfiguration, logger: Logger) {
+        self.init(
+            keys: JWKSCache(http: IssuerHTTPClient(configuration), limits, logger: logger),
+            network: ProviderNetwork(
+                http: ProviderGuard(IssuerHTTPClient(configuration)),
+                timeout: limits.providerCallTimeout
+            )
         )
     }
 }

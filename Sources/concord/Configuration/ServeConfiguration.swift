@@ -69,6 +69,24 @@ struct OutboxConfiguration: Sendable {
     }
 }
 
+/// What an audit needs: the database, and what decides whether a provider lets anybody in.
+struct AuditConfiguration: Sendable {
+    let database: DatabaseConfiguration
+    let limits: LimitsConfiguration
+    let providers: ProvidersConfiguration
+
+    /// Every other setting is checked all the same.
+    /// - Throws: every mistake there is.
+    init(_ sources: ConfigurationSources) throws(ConfigurationMistakes) {
+        let reading = Reading(sources, requiresKeys: false)
+        guard let database = reading.database else { throw reading.failure }
+        try reading.finish()
+        self.database = database
+        limits = reading.limits
+        providers = reading.providers
+    }
+}
+
 /// One pass over every setting.
 private struct Reading {
     var reader: ConfigurationReader

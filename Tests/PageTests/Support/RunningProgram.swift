@@ -28,12 +28,12 @@ enum RunningProgram {
         ) { execution in
             let (founds, found) = AsyncStream.makeStream(of: Found.self)
             let lines = execution.standardOutput.strings()
-            let said = Mutex<[String]>([])
+            let said = LastLines()
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 // Read to the end: a program whose output nobody takes stands still.
                 group.addTask {
                     for try await line in lines {
-                        said.withLock { $0 = $0.suffix(19) + [line] }
+                        said.append(line)
                         recognize(line).map { _ = found.yield($0) }
                     }
                     found.finish()
@@ -41,7 +41,7 @@ enum RunningProgram {
                 let outcome: Result<Output, any Error>
                 do {
                     guard let first = await founds.first(where: { _ in true }) else {
-                        throw NeverReady(output: said.withLock { $0.joined() })
+                        throw NeverReady(output: said.text)
                     }
                     outcome = .success(try await body(first))
                 } catch {
@@ -58,6 +58,15 @@ enum RunningProgram {
     /// The program ended before it was ready; what it said last is why.
     struct NeverReady: Error {
         let output: String
+    }
+
+    /// What a program said last.
+    private final class LastLines: Sendable {
+        private let lines = Mutex<[String]>([])
+
+        func append(_ line: String) { lines.withLock { $0 = $0.suffix(19) + [line] } }
+
+        var text: String { lines.withLock { $0.joined() } }
     }
 
     /// Where the build put the programs: beside this one.

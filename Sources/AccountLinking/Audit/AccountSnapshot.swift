@@ -1,0 +1,137 @@
+/// Everything an audit looks at of one account, as of one instant of the database.
+///
+/// What does not fit together is part of it: an audit is there to find that. So rows may name an account that there is
+/// not, and values may be such as no version of Concord writes.
+package struct AccountSnapshot: Sendable {
+    /// One row of `linked_providers`.
+    package struct LinkedProvider: Sendable, Hashable {
+        package var identity: ProviderIdentity
+        package var issuer: String?
+        package var email: EmailAddress?
+        package var linkedAt: Timestamp
+
+        package init(identity: ProviderIdentity, issuer: String?, email: EmailAddress?, linkedAt: Timestamp) {
+            self.identity = identity
+            self.issuer = issuer
+            self.email = email
+            self.linkedAt = linkedAt
+        }
+    }
+
+    /// The sessions of one epoch that were begun in one way.
+    package struct Sessions: Sendable, Hashable {
+        package var epoch: Int64
+        /// `sign_in_provider` of their tokens.
+        package var signInProvider: String
+        package var count: Int64
+        package var lastAuthTime: Timestamp
+
+        package init(epoch: Int64, signInProvider: String, count: Int64, lastAuthTime: Timestamp) {
+            self.epoch = epoch
+            self.signInProvider = signInProvider
+            self.count = count
+            self.lastAuthTime = lastAuthTime
+        }
+    }
+
+    /// The mailed codes of one kind.
+    package struct Codes: Sendable, Hashable {
+        package var kind: EmailCodeRecord.Kind
+        package var count: Int64
+        /// When the oldest that was not used was made; `nil` where all were.
+        package var waitingSince: Timestamp?
+        package var firstExpiry: Timestamp
+
+        package init(kind: EmailCodeRecord.Kind, count: Int64, waitingSince: Timestamp?, firstExpiry: Timestamp) {
+            self.kind = kind
+            self.count = count
+            self.waitingSince = waitingSince
+            self.firstExpiry = firstExpiry
+        }
+    }
+
+    /// The conflicts of one kind about one provider.
+    package struct Conflicts: Sendable, Hashable {
+        package var kind: ConflictKind
+        package var provider: ProviderID
+        package var count: Int64
+        /// Those that can still be settled.
+        package var liveCount: Int64
+        package var lastOpenedAt: Timestamp
+        package var firstExpiry: Timestamp
+
+        package init(
+            kind: ConflictKind,
+            provider: ProviderID,
+            count: Int64,
+            liveCount: Int64,
+            lastOpenedAt: Timestamp,
+            firstExpiry: Timestamp
+        ) {
+            self.kind = kind
+            self.provider = provider
+            self.count = count
+            self.liveCount = liveCount
+            self.lastOpenedAt = lastOpenedAt
+            self.firstExpiry = firstExpiry
+        }
+    }
+
+    package var tenant: TenantID
+    package var id: UserID
+    /// What decisions read; `nil` where rows name an account that is not there.
+    package var account: Account?
+    package var emailProvenAt: Timestamp?
+    package var unprovenPhoneNumber: PhoneNumber?
+    /// When its sessions were last ended, if ever.
+    package var validSince: Timestamp
+    package var createdAt: Timestamp
+    package var lastLoginAt: Timestamp?
+    package var passwordUpdatedAt: Timestamp?
+    /// The beginning of the password's hash, as far as it says how it was made.
+    package var passwordScheme: String?
+    package var linkedProviders: [LinkedProvider]
+    package var methodProofs: [SignInMethod: UserRecord.MethodProof]
+    /// The numbers of those second factors that are numbers.
+    package var secondFactorNumbers: [PhoneNumber]
+    package var sessions: [Sessions]
+    package var codes: [Codes]
+    package var conflicts: [Conflicts]
+    /// Who owns what the account shows, as far as anybody does.
+    package var claims: [Identifier: UserID]
+    /// The stored keys, with their kinds, that name this account and might not be shown by it.
+    package var strayClaims: [StrayClaim]
+    /// The columns that hold what cannot be read.
+    package var unreadable: [String]
+
+    /// A row of `identifiers` that might belong to nobody.
+    package struct StrayClaim: Sendable, Hashable {
+        package var kind: String
+        package var value: String
+
+        package init(kind: String, value: String) {
+            self.kind = kind
+            self.value = value
+        }
+    }
+
+    /// An account of which nothing is known.
+    package init(tenant: TenantID, id: UserID, createdAt: Timestamp = Timestamp(secondsSinceEpoch: 0)) {
+        self.tenant = tenant
+        self.id = id
+        self.createdAt = createdAt
+        validSince = createdAt
+        linkedProviders = []
+        methodProofs = [:]
+        secondFactorNumbers = []
+        sessions = []
+        codes = []
+        conflicts = []
+        claims = [:]
+        strayClaims = []
+        unreadable = []
+    }
+
+    /// When the account was last used, as far as that is known.
+    package var lastUsedAt: Timestamp { max(lastLoginAt ?? createdAt, createdAt) }
+}

@@ -1,0 +1,193 @@
+/// One thing an audit looks for: what it is, why it matters, how it is repaired, and the check.
+///
+/// Checks are pure and total, ask the same predicates as the decisions, and repair nothing. The id is written once and
+/// never renamed or given to another rule.
+package struct AuditRule: Sendable {
+    package enum Severity: String, Sendable, Hashable, CaseIterable, Comparable {
+        /// Worth knowing; nothing has to be done.
+        case note
+        /// A risk to an account or its owner.
+        case warning
+        /// The tables contradict each other.
+        case error
+
+        package static func < (lhs: Self, rhs: Self) -> Bool { lhs.rank < rhs.rank }
+
+        private var rank: Int {
+            switch self {
+            case .note: 0
+            case .warning: 1
+            case .error: 2
+            }
+        }
+    }
+
+    /// What an account contributes to a rule about several.
+    package struct Trait: Sendable, Hashable {
+        /// Accounts with the same are put together.
+        package var key: String
+        /// What the account shows of it.
+        package var detail: String
+
+        package init(key: String, detail: String) {
+            self.key = key
+            self.detail = detail
+        }
+    }
+
+    /// One account of several, with what it contributed.
+    package struct Member: Sendable, Hashable {
+        package var user: UserID
+        package var detail: String
+
+        package init(user: UserID, detail: String) {
+            self.user = user
+            self.detail = detail
+        }
+    }
+
+    package enum Check: Sendable {
+        /// About one account: the evidence of each finding.
+        case account(@Sendable (AccountSnapshot, AuditTerms) -> [Evidence])
+        /// About claims that may be nobody's; of the account there is what it shows, and nothing else.
+        case claims(@Sendable (AccountSnapshot) -> [Evidence])
+        /// About several: what each contributes, and whether those with the same key are a finding. The members come in
+        /// the order of their ids, each as often as it contributed, two accounts at least.
+        case group(
+            traits: @Sendable (AccountSnapshot, AuditTerms) -> [Trait],
+            evidence: @Sendable (_ key: String, _ members: [Member]) -> Evidence?
+        )
+    }
+
+    package let id: String
+    package let severity: Severity
+    /// What is found, in a sentence.
+    package let summary: String
+    /// Which attack or pain it stands for.
+    package let reason: String
+    package let repair: String
+    package let check: Check
+}
+
+extension AuditRule {
+    /// Every rule, in the order in which they are listed.
+    package static let all: [AuditRule] = [
+        // The tables contradict each other.
+        .unreadableValue, .recordWithoutUser, .methodWithoutCredential, .identifierWithoutClaim, .claimWithoutOwner,
+        // Somebody cannot get in, or somebody else might.
+        .userWithoutSignInMethod, .addressProvenByNobody, .addressProvenByUntrustedProvider,
+        .unprovenAddressWithProviders, .methodOlderThanProof, .secondFactorOnUnprovenAddress, .disabledWithLiveSessions,
+        .weakPasswordHash, .unusedPassword,
+        // Accounts that may belong together, or must not be taken for each other.
+        .sameAddress, .lookAlikeAddresses, .providerAddressDiffers, .identityWantedByTwo, .recycledAddress,
+        .sharedNumber, .staleNumber,
+        // What should have come to an end.
+        .staleEmailChange, .overdueRecords,
+        // The next one goes here.
+    ]
+
+    /// The rule with `id`; `nil` when there is none.
+    package static func named(_ id: String) -> AuditRule? { all.first { $0.id == id } }
+}
+
+/// What an audit measures accounts by.
+package struct AuditTerms: Sendable {
+    package var policy: LinkPolicy
+    /// Whether somebody can be signed in by a provider now.
+    package var isEnabled: @Sendable (ProviderID) -> Bool
+    package var now: Timestamp
+    /// How long a change of address may wait to be confirmed.
+    package var emailChangeSeconds: Int64 = 7 * 86_400
+    /// After how long without a sign-in an account counts as left alone.
+    package var dormantSeconds: Int64 = 365 * 86_400
+    /// How long what has expired may stay: far longer than a server that purges leaves it.
+    package var overdueSeconds: Int64 = 30 * 86_400
+
+    package init(policy: LinkPolicy, isEnabled: @escaping @Sendable (ProviderID) -> Bool, now: Timestamp) {
+        self.policy = policy
+        self.isEnabled = isEnabled
+        self.now = now
+    }
+}
+
+/// What a rule found, by name; values that identify somebody are marked as such, so that they can be masked.
+package struct Evidence: Sendable, Hashable {
+    package enum Value: Sendable, Hashable {
+        case text(String)
+        case count(Int64)
+        case instant(Timestamp)
+        case address(String)
+        case addresses([String])
+        case number(String)
+        /// A provider's name of a user.
+        case subject(String)
+    }
+
+    package struct Item: Sendable, Hashable {
+        package var name: String
+        package var value: Value
+    }
+
+    package var items: [Item]
+    /// The other accounts that it is about.
+    package var others: [UserID]
+
+    package init(_ items: KeyValuePairs<String, Value>, others: [UserID] = []) {
+        self.items = items.map { Item(name: $0.key, value: $0.value) }
+        self.others = others
+    }
+}
+
+/// That an account, or several, break a rule.
+package struct Finding: Sendable, Hashable {
+    package var rule: String
+    package var severity: AuditRule.Severity
+    package var tenant: TenantID
+    package var user: UserID
+    package var evidence: Evidence
+
+    package init(_ rule: AuditRule, tenant: TenantID, user: UserID, evidence: Evidence) {
+        self.rule = rule.id
+        self.severity = rule.severity
+        self.tenant = tenant
+        self.user = user
+        self.evidence = evidence
+    }
+}
+
+extension AuditRule {
+    /// Whether it needs all accounts.
+    package var isAboutSeveral: Bool {
+        switch check {
+        case .group: true
+        case .account, .claims: false
+        }
+    }
+
+    /// What the rule finds in one account; nothing where it is about several, or about claims. Of an account with values
+    /// that cannot be read, only these are told: what is missing is no reason to suspect more.
+    package func findings(in snapshot: AccountSnapshot, _ terms: AuditTerms) -> [Finding] {
+        guard case .account(let check) = check, snapshot.unreadable.isEmpty || id == Self.unreadableValue.id else {
+            return []
+        }
+        return check(snapshot, terms).map {
+            Finding(self, tenant: snapshot.tenant, user: snapshot.id, evidence: $0)
+        }
+    }
+
+    /// What the rule finds in the claims of one account that may be nobody's.
+    package func findings(inClaimsOf snapshot: AccountSnapshot) -> [Finding] {
+        guard case .claims(let check) = check else { return [] }
+        return check(snapshot).map { Finding(self, tenant: snapshot.tenant, user: snapshot.id, evidence: $0) }
+    }
+
+    /// The finding about `members`, which share `key`; `nil` where there is none, or only one account.
+    package func finding(about members: [Member], key: String, tenant: TenantID) -> Finding? {
+        guard case .group(_, let evidence) = check else { return nil }
+        var users: [UserID] = []
+        for member in members where users.last != member.user { users.append(member.user) }
+        guard users.count > 1, var found = evidence(key, members) else { return nil }
+        found.others = Array(users.dropFirst())
+        return Finding(self, tenant: tenant, user: users[0], evidence: found)
+    }
+}

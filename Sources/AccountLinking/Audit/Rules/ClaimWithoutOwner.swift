@@ -1,0 +1,25 @@
+extension AuditRule {
+    static let claimWithoutOwner = AuditRule(
+        id: "claim-without-owner",
+        severity: .error,
+        summary: "An address, a number or a provider's identity is reserved for an account that does not show it.",
+        reason: "Its owner can neither sign up nor link it: it is taken by nobody.",
+        repair: "Free it, or show it on the account.",
+        check: .claims { snapshot in
+            let shown = Set(snapshot.account?.identifiers.map { [$0.kind, $0.value] } ?? [])
+            return snapshot.strayClaims.filter { !shown.contains([$0.kind, $0.value]) }.map { claim in
+                Evidence([claim.kind: claim.evidence])
+            }
+        }
+    )
+}
+
+extension AccountSnapshot.StrayClaim {
+    fileprivate var evidence: Evidence.Value {
+        switch kind {
+        case "email": .address(value)
+        case "phone": .number(value)
+        default: .subject(value.split(separator: "\u{1F}").joined(separator: "/"))
+        }
+    }
+}

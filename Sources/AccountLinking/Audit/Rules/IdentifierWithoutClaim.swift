@@ -1,0 +1,28 @@
+extension AuditRule {
+    static let identifierWithoutClaim = AuditRule(
+        id: "identifier-without-claim",
+        severity: .error,
+        summary: "An account shows an address, a number or a provider's identity that it does not own.",
+        reason: "Whoever signs in with it gets into another account or makes a new one.",
+        repair:
+            "Where nobody owns it, give it to the account; where another does, find out whose it is and take it off one.",
+        check: .account { snapshot, _ in
+            guard let account = snapshot.account else { return [] }
+            return account.identifiers.compactMap { identifier in
+                let owner = snapshot.claims[identifier]
+                guard owner != account.id else { return nil }
+                return Evidence([identifier.kind: identifier.evidence], others: owner.map { [$0] } ?? [])
+            }
+        }
+    )
+}
+
+extension Identifier {
+    fileprivate var evidence: Evidence.Value {
+        switch self {
+        case .email(let address): .address(address.canonical)
+        case .phone(let number): .number(number.rawValue)
+        case .federated(let identity): .subject("\(identity.provider.rawValue)/\(identity.subject)")
+        }
+    }
+}

@@ -1,0 +1,17 @@
+extension AuditRule {
+    static let identityWantedByTwo = AuditRule(
+        id: "identity-wanted-by-two-accounts",
+        severity: .warning,
+        summary: "Somebody tried to link a provider's identity to this account that belongs to another.",
+        reason: "One person uses both, or somebody wants what is not theirs. The conflict is open.",
+        repair: "Let it be settled on its page, merge the accounts, or let it expire.",
+        check: .account { snapshot, _ in
+            snapshot.conflicts.filter { $0.kind == .credentialAlreadyInUse && $0.liveCount > 0 }.map { conflict in
+                Evidence([
+                    "provider": .text(conflict.provider.rawValue), "conflicts": .count(conflict.liveCount),
+                    "lastOpened": .instant(conflict.lastOpenedAt),
+                ])
+            }
+        }
+    )
+}

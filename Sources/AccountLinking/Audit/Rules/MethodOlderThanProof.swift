@@ -1,0 +1,28 @@
+extension AuditRule {
+    static let methodOlderThanProof = AuditRule(
+        id: "method-older-than-proof",
+        severity: .warning,
+        summary: "A method was there before the address's owner came by a link, a reset or a provider.",
+        reason: "Pre-hijacking: whoever added it need not be the owner, and still gets in.",
+        repair: "Take the method off and end the sessions; the owner links what is theirs.",
+        check: .account { snapshot, _ in
+            guard let email = snapshot.account?.email, let provenAt = snapshot.emailProvenAt else { return [] }
+            let prover: SignInMethod?
+            switch email.proof {
+            case .emailLink: prover = .emailLink
+            case .passwordReset: prover = .password
+            case .provider(let provider): prover = .provider(provider)
+            // Asked for from within the account, or nobody's proof.
+            case .emailCode, .administrator, nil: return []
+            }
+            return snapshot.methodProofs.filter { $0.key != prover && $0.value.provenAt < provenAt }
+                .sorted { $0.key.name < $1.key.name }
+                .map { method, proof in
+                    Evidence([
+                        "method": .text(method.name), "added": .instant(proof.provenAt),
+                        "addressProven": .instant(provenAt),
+                    ])
+                }
+        }
+    )
+}

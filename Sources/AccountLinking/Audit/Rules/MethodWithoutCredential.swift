@@ -1,0 +1,18 @@
+extension AuditRule {
+    static let methodWithoutCredential = AuditRule(
+        id: "method-without-credential",
+        severity: .error,
+        summary: "A sign-in method is recorded without what it signs in with, or the other way round.",
+        reason: "The account shows a way in that there is not, or hides one that there is.",
+        repair: "Delete the row that stands alone, or link the method anew.",
+        check: .account { snapshot, _ in
+            guard let account = snapshot.account else { return [] }
+            var there: Set<SignInMethod> = Set(account.linkedProviders.keys.map(SignInMethod.provider))
+            if account.hasPassword { there.insert(.password) }
+            if account.phoneNumber != nil { there.insert(.phone) }
+            // A link needs nothing but the address, and stays recorded while that changes.
+            let recorded = Set(snapshot.methodProofs.keys).subtracting([.emailLink])
+            return there.symmetricDifference(recorded).map(\.name).sorted().map { Evidence(["method": .text($0)]) }
+        }
+    )
+}

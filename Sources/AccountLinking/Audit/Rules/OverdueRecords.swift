@@ -1,0 +1,33 @@
+extension AuditRule {
+    static let overdueRecords = AuditRule(
+        id: "overdue-records",
+        severity: .warning,
+        summary: "Codes, conflicts or sessions are still stored long after they ended.",
+        reason:
+            "Nothing deletes them: no server purges, or it cannot. Tables grow, and personal data stays for no reason.",
+        repair: "Keep `concord serve` running and look for its complaints about purging.",
+        check: .account { snapshot, terms in
+            let cutoff = terms.now.adding(seconds: -terms.overdueSeconds)
+            var found: [Evidence] = []
+            for codes in snapshot.codes where codes.firstExpiry < cutoff {
+                found.append(Evidence(["record": .text(codes.kind.rawValue), "expired": .instant(codes.firstExpiry)]))
+            }
+            for conflict in snapshot.conflicts where conflict.firstExpiry < cutoff {
+                found.append(Evidence(["record": .text("conflict"), "expired": .instant(conflict.firstExpiry)]))
+            }
+            // What ends sessions says when, in the same write.
+            if let account = snapshot.account, snapshot.validSince < cutoff {
+                let ended = snapshot.sessions.filter { $0.epoch != account.sessionEpoch }.reduce(0) { $0 + $1.count }
+                if ended > 0 {
+                    found.append(
+                        Evidence([
+                            "record": .text("session"), "expired": .instant(snapshot.validSince),
+                            "count": .count(ended),
+                        ])
+                    )
+                }
+            }
+            return found
+        }
+    )
+}

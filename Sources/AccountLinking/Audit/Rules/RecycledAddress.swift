@@ -1,0 +1,23 @@
+extension AuditRule {
+    static let recycledAddress = AuditRule(
+        id: "recycled-address",
+        severity: .warning,
+        summary: "A provider that is linked named the account's address for somebody else.",
+        reason: """
+            The provider knows two people by one address: it was given to somebody new, who must not inherit the account \
+            of who had it before.
+            """,
+        repair: "Ask the account's owner for another address; do not link the new identity on the address alone.",
+        check: .account { snapshot, _ in
+            let linked = Set(snapshot.linkedProviders.map(\.identity.provider))
+            return snapshot.conflicts
+                .filter { $0.kind == .accountExistsWithDifferentCredential && linked.contains($0.provider) }
+                .map { conflict in
+                    Evidence([
+                        "provider": .text(conflict.provider.rawValue), "conflicts": .count(conflict.count),
+                        "lastOpened": .instant(conflict.lastOpenedAt),
+                    ])
+                }
+        }
+    )
+}

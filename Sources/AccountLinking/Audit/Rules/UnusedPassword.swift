@@ -1,0 +1,18 @@
+extension AuditRule {
+    static let unusedPassword = AuditRule(
+        id: "unused-password",
+        severity: .note,
+        summary: "The password was not used since a provider was linked.",
+        reason: "A forgotten password is a way in that nobody watches: it may be in a list of leaked ones.",
+        repair: "Offer the user to take it off.",
+        check: .account { snapshot, _ in
+            guard let account = snapshot.account, account.hasPassword, let setAt = snapshot.passwordUpdatedAt,
+                let linkedAt = snapshot.linkedProviders.map(\.linkedAt).filter({ $0 > setAt }).min(),
+                // Somebody has signed in since, and not with the password.
+                let lastLoginAt = snapshot.lastLoginAt, lastLoginAt > linkedAt,
+                !snapshot.sessions.contains(where: { $0.signInProvider == "password" && $0.lastAuthTime > linkedAt })
+            else { return [] }
+            return [Evidence(["passwordSet": .instant(setAt), "providerLinked": .instant(linkedAt)])]
+        }
+    )
+}

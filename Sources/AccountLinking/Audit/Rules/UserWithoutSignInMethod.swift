@@ -1,0 +1,19 @@
+extension AuditRule {
+    static let userWithoutSignInMethod = AuditRule(
+        id: "user-without-sign-in-method",
+        severity: .warning,
+        summary: "No sign-in method of the account lets its user in now.",
+        reason: "The user is locked out: a provider was switched off, or the last method was taken off.",
+        repair: "Enable one of its methods, or set an address and send a link to reset the password.",
+        check: .account { snapshot, terms in
+            // Who is anonymous, or comes by custom tokens, has no method by design; who is disabled is kept out on purpose.
+            guard let account = snapshot.account, !account.isDisabled, !account.isAnonymous, !account.usesCustomTokens
+            else { return [] }
+            let enabled = Set(account.linkedProviders.keys.filter(terms.isEnabled))
+            let standings = methodStandings(of: account, policy: terms.policy, enabledProviders: enabled)
+            guard standings.allSatisfy({ $0.obstacle != nil }) else { return [] }
+            let obstacles = standings.map { "\($0.method.name): \($0.obstacle?.rawValue ?? "")" }
+            return [Evidence(["methods": .text(obstacles.isEmpty ? "none" : obstacles.joined(separator: ", "))])]
+        }
+    )
+}

@@ -1,0 +1,23 @@
+extension AuditRule {
+    /// What new hashes begin with; others are replaced at the next sign-in.
+    package static let currentPasswordScheme = "$argon2id$v=19$m=19456,t=2,p=1$"
+
+    static let weakPasswordHash = AuditRule(
+        id: "weak-password-hash",
+        severity: .warning,
+        summary: "The password's hash was made in another way than those of today.",
+        reason: "Whoever gets a copy of the table finds passwords behind weak hashes first.",
+        repair: "It is replaced when the user next signs in. For those who never do: delete the password.",
+        check: .account { snapshot, _ in
+            guard let scheme = snapshot.passwordScheme, !scheme.hasPrefix(currentPasswordScheme) else { return [] }
+            return [Evidence(["scheme": .text(schemeName(scheme))])]
+        }
+    )
+
+    /// What stands between the first two dollar signs, and nothing of the hash.
+    private static func schemeName(_ hash: String) -> String {
+        let parts = hash.split(separator: "$", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].isEmpty, parts[1].utf8.count <= 32 else { return "unknown" }
+        return String(parts[1])
+    }
+}

@@ -1,0 +1,36 @@
+/// A key that at most one user of a tenant owns: an address, a number or a provider's identity.
+package enum Identifier: Sendable, Hashable {
+    case email(EmailAddress)
+    case phone(PhoneNumber)
+    case federated(ProviderIdentity)
+
+    package var kind: String {
+        switch self {
+        case .email: "email"
+        case .phone: "phone"
+        case .federated: "federated"
+        }
+    }
+
+    /// The stored key. U+001F cannot occur in a provider id or a subject, so the two never run together.
+    package var value: String {
+        switch self {
+        case .email(let address): address.canonical
+        case .phone(let number): number.rawValue
+        case .federated(let identity): identity.provider.rawValue + "\u{1F}" + identity.subject
+        }
+    }
+}
+
+extension Account {
+    /// What the account owns, in a fixed order.
+    package var identifiers: [Identifier] {
+        var identifiers: [Identifier] = []
+        if let email { identifiers.append(.email(email.address)) }
+        identifiers += linkedProviders.sorted { $0.key < $1.key }.compactMap { provider, subject in
+            ProviderIdentity(provider: provider, subject: subject).map(Identifier.federated)
+        }
+        if let phoneNumber { identifiers.append(.phone(phoneNumber)) }
+        return identifiers
+    }
+}

@@ -1,0 +1,214 @@
+import AccountLinking
+import Glibc
+import Synchronization
+
+/// What accounts contribute to rules about several, on its way to the file.
+struct TraitBatch: Sendable {
+    fileprivate var records: [UInt8] = []
+    /// Where each record begins and ends, and the hash of what it is grouped by.
+    fileprivate var ends: [(hash: UInt64, end: Int)] = []
+
+    mutating func append(_ trait: AuditRule.Trait, of snapshot: AccountSnapshot, rule: Int) {
+        let start = records.count
+        records.append(UInt8(rule))
+        append(snapshot.tenant.rawValue)
+        append(trait.key)
+        let hash = stableHash(records[start...])
+        append(snapshot.id.rawValue)
+        append(trait.detail)
+        ends.append((hash, records.count))
+    }
+
+    private mutating func append(_ text: String) {
+        let bytes = text.utf8.prefix(Int(UInt16.max))
+        records.append(UInt8(truncatingIfNeeded: bytes.count))
+        records.append(UInt8(truncatingIfNeeded: bytes.count >> 8))
+        records += bytes
+    }
+}
+
+/// FNV-1a, 64 bits: the same in every run, so that findings come in the same order. Whoever makes many collide only makes
+/// the records of a bucket be compared.
+private func stableHash(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+}
+
+/// Accounts that contributed the same to a rule.
+struct TraitGroup: Sendable {
+    var rule: Int
+    var tenant: TenantID
+    var key: String
+    /// In the order of their ids.
+    var members: [AuditRule.Member]
+}
+
+/// The file that holds what does not fit into memory could not be written or read.
+package struct SpillFailure: Error, CustomStringConvertible {
+    package let description: String
+
+    fileprivate init(_ action: String) {
+        description = "a temporary file could not be \(action): \(String(cString: strerror(errno)))"
+    }
+}
+
+/// Puts together what belongs together among more accounts than memory holds.
+///
+/// Records go to one of many buckets by their hash; a bucket is small enough to be put in order in memory. All buckets share
+/// one file, which has no name: whatever ends the process, nothing of it stays behind.
+final class TraitSpill: Sendable {
+    private static let bucketCount = 256
+    private static let chunkBytes = 16 * 1024
+
+    private struct Bucket {
+        var pending: [UInt8] = []
+        /// Where its chunks are in the file.
+        var chunks: [(offset: Int, count: Int)] = []
+    }
+
+    private struct State {
+        var buckets = [Bucket](repeating: Bucket(), count: TraitSpill.bucketCount)
+        var length = 0
+    }
+
+    private let descriptor: Int32
+    private let state = Mutex(State())
+
+    /// - `folder`: where the file goes.
+    init(in folder: String) throws(SpillFailure) {
+        var path = Array("\(folder)/concord-audit-XXXXXX".utf8CString)
+        descriptor = mkstemp(&path)
+        guard descriptor >= 0 else { throw SpillFailure("made in \(folder)") }
+        unlink(path)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func append(_ batch: TraitBatch) throws {
+        try state.withLock { state in
+            var start = 0
+            for (hash, end) in batch.ends {
+                let index = Int(hash % UInt64(Self.bucketCount))
+                withUnsafeBytes(of: (hash, UInt32(end - start))) { header in
+                    state.buckets[index].pending += header.prefix(12)
+                }
+                state.buckets[index].pending += batch.records[start..<end]
+                start = end
+                if state.buckets[index].pending.count >= Self.chunkBytes { try flush(&state, index) }
+            }
+        }
+    }
+
+    private func flush(_ state: inout State, _ index: Int) throws(SpillFailure) {
+        let count = state.buckets[index].pending.count
+        var written = 0
+        while written < count {
+            let more = state.buckets[index].pending.withUnsafeBytes { bytes in
+                pwrite(descriptor, bytes.baseAddress?.advanced(by: written), count - written, state.length + written)
+            }
+            if more < 0, errno == EINTR { continue }
+            guard more > 0 else { throw SpillFailure("written") }
+            written += more
+        }
+        state.buckets[index].chunks.append((state.length, count))
+        state.buckets[index].pending.removeAll(keepingCapacity: true)
+        state.length += count
+    }
+
+    /// Calls `body` for every two accounts or more that contributed the same to a rule: rule by rule within a bucket, by
+    /// key. Once, after the last `append`.
+    func groups(_ body: (TraitGroup) throws -> Void) throws {
+        for index in 0..<Self.bucketCount {
+            var groups = try state.withLock { state in
+                Self.groups(in: try contents(state.buckets[index]))
+            }
+            groups.sort { ($0.rule, $0.tenant.rawValue, $0.key) < ($1.rule, $1.tenant.rawValue, $1.key) }
+            for group in groups { try body(group) }
+        }
+    }
+
+    private func contents(_ bucket: Bucket) throws(SpillFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(bucket.chunks.reduce(bucket.pending.count) { $0 + $1.count })
+        for chunk in bucket.chunks {
+            var buffer = [UInt8](repeating: 0, count: chunk.count)
+            var taken = 0
+            while taken < chunk.count {
+                let more = buffer.withUnsafeMutableBytes { target in
+                    pread(
+                        descriptor,
+                        target.baseAddress?.advanced(by: taken),
+                        chunk.count - taken,
+                        chunk.offset + taken
+                    )
+                }
+                if more < 0, errno == EINTR { continue }
+                guard more > 0 else { throw SpillFailure("read") }
+                taken += more
+            }
+            bytes += buffer
+        }
+        return bytes + bucket.pending
+    }
+
+    /// Only records whose hash another one has are looked at closely.
+    private static func groups(in bytes: [UInt8]) -> [TraitGroup] {
+        var places: [(hash: UInt64, start: Int)] = []
+        var offset = 0
+        while offset < bytes.count {
+            let (hash, count) = bytes.withUnsafeBytes { bytes in
+                (
+                    bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
+                    Int(bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self))
+                )
+            }
+            places.append((hash, offset + 12))
+            offset += 12 + count
+        }
+        places.sort { ($0.hash, $0.start) < ($1.hash, $1.start) }
+        var groups: [TraitGroup] = []
+        var first = 0
+        while first < places.count {
+            var end = first + 1
+            while end < places.count, places[end].hash == places[first].hash { end += 1 }
+            if end > first + 1 { groups += exactGroups(places[first..<end].map { Record(bytes, at: $0.start) }) }
+            first = end
+        }
+        return groups
+    }
+
+    /// Those with one hash need not have one key.
+    private static func exactGroups(_ records: [Record]) -> [TraitGroup] {
+        Dictionary(grouping: records) { [String($0.rule), $0.tenant, $0.key] }.values.compactMap { same in
+            guard same.count > 1, let first = same.first else { return nil }
+            let members = same.compactMap { record in
+                UserID(record.user).map { AuditRule.Member(user: $0, detail: record.detail) }
+            }
+            .sorted { $0.user.rawValue.utf8.lexicographicallyPrecedes($1.user.rawValue.utf8) }
+            return TraitGroup(rule: first.rule, tenant: TenantID(first.tenant), key: first.key, members: members)
+        }
+    }
+
+    private struct Record {
+        var rule: Int
+        var tenant: String
+        var key: String
+        var user: String
+        var detail: String
+
+        init(_ bytes: [UInt8], at start: Int) {
+            var offset = start + 1
+            func text() -> String {
+                let count = Int(bytes[offset]) | Int(bytes[offset + 1]) << 8
+                defer { offset += 2 + count }
+                return String(decoding: bytes[(offset + 2)..<(offset + 2 + count)], as: UTF8.self)
+            }
+            rule = Int(bytes[start])
+            tenant = text()
+            key = text()
+            user = text()
+            detail = text()
+        }
+    }
+}

@@ -1,0 +1,263 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import JSON
+import Synchronization
+
+/// The forms in which findings are printed.
+enum FindingFormat: String, CaseIterable, ExpressibleByArgument {
+    /// For people: columns, in colour on a terminal.
+    case text
+    /// An object a line, and one more that sums up.
+    case ndjson
+    /// RFC 4180, with a heading.
+    case csv
+    /// SARIF 2.1.0, as systems that run checks show it.
+    case sarif
+}
+
+/// Prints findings as they come, so that memory does not grow with them.
+final class FindingOutput: Sendable {
+    private let format: FindingFormat
+    private let rules: [AuditRule]
+    private let style: Style
+    private let now: Timestamp
+    private let count = Mutex(0)
+
+    init(_ format: FindingFormat, rules: [AuditRule], showsIdentifiers: Bool, at now: Timestamp) {
+        self.format = format
+        self.rules = rules
+        self.now = now
+        style = Style(
+            showsIdentifiers: showsIdentifiers,
+            isColored: format == .text && isatty(STDOUT_FILENO) == 1
+                && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+        )
+    }
+
+    /// What comes before the first finding.
+    func begin() {
+        switch format {
+        case .text, .ndjson: break
+        case .csv: print("rule,severity,tenant,user,others,evidence", terminator: "\r\n")
+        case .sarif: print(SARIF.beginning(rules), terminator: "")
+        }
+    }
+
+    func tell(_ finding: Finding) {
+        let index = count.withLock { count in
+            count += 1
+            return count - 1
+        }
+        switch format {
+        case .text:
+            if index == 0 { print(style.heading) }
+            print(style.line(finding))
+        case .ndjson: print(String(decoding: JSONWriter.object { style.write(finding, to: &$0) }, as: UTF8.self))
+        case .csv: print(style.csv(finding), terminator: "\r\n")
+        case .sarif:
+            print(index == 0 ? "\n" : ",\n", SARIF.result(finding, rules, style), separator: "", terminator: "")
+        }
+    }
+
+    /// What comes after the last finding.
+    func end(_ result: Audit.Progress) {
+        switch format {
+        case .text: print(style.summary(result, rules))
+        case .ndjson:
+            print(
+                String(
+                    decoding: JSONWriter.object { writer in
+                        writer.field("type", "summary")
+                        writer.field("at", RFC3339.text(now))
+                        writer.field("accounts", result.accounts)
+                        writer.field(
+                            "findings",
+                            object: { writer in
+                                for rule in rules { writer.field(rule.id, result.findings[rule.id, default: 0]) }
+                            }
+                        )
+                    },
+                    as: UTF8.self
+                )
+            )
+        case .csv: break
+        case .sarif: print(SARIF.end(result, at: now, isComplete: true))
+        }
+        fflush(nil)
+    }
+
+    /// What comes after the last finding of a run that was stopped.
+    func breakOff() {
+        if format == .sarif { print(SARIF.end(Audit.Progress(), at: now, isComplete: false)) }
+        fflush(nil)
+    }
+}
+
+/// How one finding looks.
+struct Style: Sendable {
+    let showsIdentifiers: Bool
+    let isColored: Bool
+
+    private static let ruleWidth = AuditRule.all.map(\.id.count).max() ?? 0
+    private static let userWidth = 28
+
+    var heading: String {
+        "\(padded("SEVERITY", to: 8))  \(padded("RULE", to: Self.ruleWidth))  \(padded("USER", to: Self.userWidth))  FOUND"
+    }
+
+    func line(_ finding: Finding) -> String {
+        var found = finding.evidence.items.map { "\($0.name): \(text($0.value))" }
+        if !finding.evidence.others.isEmpty {
+            found.append("with: \(finding.evidence.others.map(\.rawValue).joined(separator: ", "))")
+        }
+        let user =
+            finding.tenant == .project ? finding.user.rawValue : "\(finding.tenant.rawValue)/\(finding.user.rawValue)"
+        let severity = colored(padded(finding.severity.rawValue, to: 8), finding.severity)
+        return "\(severity)  \(padded(finding.rule, to: Self.ruleWidth))  \(padded(user, to: Self.userWidth))  "
+            + found.joined(separator: "; ")
+    }
+
+    func summary(_ result: Audit.Progress, _ rules: [AuditRule]) -> String {
+        let total = result.findings.values.reduce(0, +)
+        let accounts = "\(grouped(result.accounts)) \(result.accounts == 1 ? "account" : "accounts")"
+        guard total > 0 else { return "\(accounts), nothing found by \(rules.count) rules" }
+        var lines = ["", "\(accounts), \(grouped(total)) \(total == 1 ? "finding" : "findings")"]
+        for severity in AuditRule.Severity.allCases.reversed() {
+            for rule in rules where rule.severity == severity {
+                guard let count = result.findings[rule.id], count > 0 else { continue }
+                lines.append(
+                    "  \(colored(padded(severity.rawValue, to: 8), severity))  \(padded(rule.id, to: Self.ruleWidth))  \(grouped(count))"
+                )
+            }
+        }
+        lines.append("concord audit rules RULE explains one")
+        return lines.joined(separator: "\n")
+    }
+
+    func write(_ finding: Finding, to writer: inout JSONWriter) {
+        writer.field("type", "finding")
+        writer.field("rule", finding.rule)
+        writer.field("severity", finding.severity.rawValue)
+        writer.field("tenant", finding.tenant.rawValue)
+        writer.field("user", finding.user.rawValue)
+        if !finding.evidence.others.isEmpty { writer.field("others", finding.evidence.others.map(\.rawValue)) }
+        writer.field("evidence", object: { write(finding.evidence, to: &$0) })
+    }
+
+    private func write(_ evidence: Evidence, to writer: inout JSONWriter) {
+        for item in evidence.items {
+            switch item.value {
+            case .count(let count): writer.field(item.name, count)
+            case .addresses(let addresses): writer.field(item.name, addresses.map { shown($0) })
+            case .text, .instant, .address, .number, .subject: writer.field(item.name, text(item.value))
+            }
+        }
+    }
+
+    func csv(_ finding: Finding) -> String {
+        let evidence = JSONWriter.object { write(finding.evidence, to: &$0) }
+        return [
+            finding.rule, finding.severity.rawValue, finding.tenant.rawValue, finding.user.rawValue,
+            finding.evidence.others.map(\.rawValue).joined(separator: " "), String(decoding: evidence, as: UTF8.self),
+        ].map(Self.csvField).joined(separator: ",")
+    }
+
+    /// Quoted where RFC 4180 demands it.
+    private static func csvField(_ text: String) -> String {
+        guard text.utf8.contains(where: { [0x2C, 0x22, 0x0A, 0x0D].contains($0) }) else { return text }
+        return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+
+    func text(_ value: Evidence.Value) -> String {
+        switch value {
+        case .text(let text): text
+        case .count(let count): grouped(count)
+        case .instant(let instant): RFC3339.text(instant)
+        case .address(let address): shown(address)
+        case .addresses(let addresses): addresses.map { shown($0) }.joined(separator: ", ")
+        case .number(let number): shown(number)
+        case .subject(let subject): showsIdentifiers ? subject : maskedSubject(subject)
+        }
+    }
+
+    private func shown(_ address: String) -> String { showsIdentifiers ? address : maskedAddress(address) }
+
+    /// The provider, and how the name begins.
+    private func maskedSubject(_ subject: String) -> String {
+        let parts = subject.split(separator: "/", maxSplits: 1)
+        guard parts.count == 2 else { return "…" }
+        return "\(parts[0])/\(parts[1].prefix(2))…"
+    }
+
+    private func colored(_ text: String, _ severity: AuditRule.Severity) -> String {
+        guard isColored else { return text }
+        let code =
+            switch severity {
+            case .note: "2"
+            case .warning: "33"
+            case .error: "31;1"
+            }
+        return "\u{1B}[\(code)m\(text)\u{1B}[0m"
+    }
+}
+
+/// Static Analysis Results Interchange Format 2.1.0 (OASIS), written piece by piece.
+enum SARIF {
+    static func beginning(_ rules: [AuditRule]) -> String {
+        let described = rules.map { rule in
+            JSONWriter.object { writer in
+                writer.field("id", rule.id)
+                writer.field("shortDescription", object: { $0.field("text", rule.summary) })
+                writer.field("fullDescription", object: { $0.field("text", rule.reason) })
+                writer.field("help", object: { $0.field("text", rule.repair) })
+                writer.field("defaultConfiguration", object: { $0.field("level", rule.severity.rawValue) })
+            }
+        }
+        .map { String(decoding: $0, as: UTF8.self) }.joined(separator: ",")
+        return """
+            {"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"tool":{"driver":\
+            {"name":"concord","version":"\(ConcordVersion.current)","rules":[\(described)]}},"results":[
+            """
+    }
+
+    static func result(_ finding: Finding, _ rules: [AuditRule], _ style: Style) -> String {
+        let rule = rules.first { $0.id == finding.rule }
+        let evidence = finding.evidence.items.map { "\($0.name): \(style.text($0.value))" }.joined(separator: "; ")
+        let users = [finding.user] + finding.evidence.others
+        return String(
+            decoding: JSONWriter.object { writer in
+                writer.field("ruleId", finding.rule)
+                writer.field("level", finding.severity.rawValue)
+                writer.field("message", object: { $0.field("text", "\(rule?.summary ?? finding.rule) \(evidence)") })
+                writer.field(
+                    "locations",
+                    .array(
+                        users.map { user in
+                            .object([
+                                "logicalLocations": .array([
+                                    .object([
+                                        "fullyQualifiedName": .string("\(finding.tenant.rawValue)/\(user.rawValue)"),
+                                        "kind": .string("resource"),
+                                    ])
+                                ])
+                            ])
+                        }
+                    )
+                )
+            },
+            as: UTF8.self
+        )
+    }
+
+    static func end(_ result: Audit.Progress, at now: Timestamp, isComplete: Bool) -> String {
+        let invocation = JSONWriter.object { writer in
+            writer.field("executionSuccessful", isComplete)
+            writer.field("startTimeUtc", RFC3339.text(now))
+        }
+        return "\n],\"invocations\":[\(String(decoding: invocation, as: UTF8.self))]}]}"
+    }
+}

@@ -1,0 +1,25 @@
+import Synchronization
+import UnixSignals
+
+/// Somebody pressed Ctrl-C, or asked the process to end.
+struct Interrupted: Error {}
+
+/// Notices SIGINT and SIGTERM while something runs that ends by itself where it stands well.
+final class Interrupt: Sendable {
+    private let came = Atomic(false)
+
+    /// Whether the signal has come.
+    var hasCome: Bool { came.load(ordering: .relaxed) }
+
+    /// Runs `body`; meanwhile the signals end nothing, and are noticed.
+    func watching<Output: Sendable>(_ body: @Sendable () async throws -> Output) async throws -> Output {
+        let signals = await UnixSignalsSequence(trapping: [.sigint, .sigterm])
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await _ in signals { self.came.store(true, ordering: .relaxed) }
+            }
+            defer { group.cancelAll() }
+            return try await body()
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import AccountLinking
+import JSON
+
+/// The rules of audits in words.
+enum RuleText {
+    /// Three columns with a heading.
+    static func list(_ rules: [AuditRule]) -> String {
+        let width = rules.map(\.id.count).max() ?? 0
+        return
+            (["\(padded("SEVERITY", to: 8))  \(padded("RULE", to: width))  WHAT IT FINDS"]
+            + rules.map { "\(padded($0.severity.rawValue, to: 8))  \(padded($0.id, to: width))  \($0.summary)" })
+            .joined(separator: "\n")
+    }
+
+    static func explanation(_ rule: AuditRule) -> String {
+        """
+        \(rule.id) (\(rule.severity.rawValue)\(rule.isAboutSeveral ? ", about several accounts" : ""))
+
+        What    \(wrapped(rule.summary))
+        Why     \(wrapped(rule.reason))
+        Repair  \(wrapped(rule.repair))
+        """
+    }
+
+    static func json(_ rules: [AuditRule]) -> String {
+        JSONValue.array(
+            rules.map { rule in
+                .object([
+                    "id": .string(rule.id), "severity": .string(rule.severity.rawValue),
+                    "summary": .string(rule.summary), "reason": .string(rule.reason), "repair": .string(rule.repair),
+                    "aboutSeveral": .bool(rule.isAboutSeveral),
+                ])
+            }
+        ).text
+    }
+
+    /// Lines of at most 100 characters, the following ones behind the heading.
+    private static func wrapped(_ text: String) -> String {
+        var lines: [String] = []
+        for word in text.split(separator: " ") {
+            if let last = lines.last, last.count + word.count < 92 {
+                lines[lines.count - 1] = "\(last) \(word)"
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines.joined(separator: "\n        ")
+    }
+}

@@ -1,0 +1,315 @@
+import AccountLinking
+import AccountTestSupport
+import Foundation
+import Testing
+
+/// Each rule of an audit finds what it is for, and nothing in an account that is well.
+struct AuditRuleTests {
+    private static let day: Int64 = 86_400
+    private static let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
+    private static let terms = AuditTerms(policy: LinkPolicy(), isEnabled: { $0 != .gitHub }, now: now)
+
+    private static func ago(days: Int64) -> Timestamp { now.adding(seconds: -days * day) }
+
+    /// An account that is well: an address that was proven by mail, a password, Google, a number and a session.
+    private static func well(_ id: String = "ann") -> AccountSnapshot {
+        var snapshot = AccountSnapshot(tenant: .project, id: user(id), createdAt: ago(days: 90))
+        snapshot.account = Account.fixture(
+            id,
+            email: ann,
+            proof: .emailCode,
+            password: true,
+            phone: true,
+            providers: [.google: "g-1"]
+        )
+        snapshot.emailProvenAt = ago(days: 89)
+        snapshot.lastLoginAt = ago(days: 1)
+        snapshot.passwordUpdatedAt = ago(days: 90)
+        snapshot.passwordScheme = "\(AuditRule.currentPasswordScheme)c2FsdHNhbHRz"
+        snapshot.linkedProviders = [
+            .init(identity: identity(.google, "g-1"), issuer: nil, email: ann, linkedAt: ago(days: 80))
+        ]
+        let methods: [SignInMethod] = [.password, .provider(.google), .phone]
+        for method in methods { snapshot.methodProofs[method] = .init(proof: .session, provenAt: ago(days: 80)) }
+        snapshot.sessions = [.init(epoch: 7, signInProvider: "password", count: 1, lastAuthTime: ago(days: 1))]
+        for identifier in snapshot.account?.identifiers ?? [] { snapshot.claims[identifier] = user(id) }
+        return snapshot
+    }
+
+    private static func changed(_ change: (inout AccountSnapshot) -> Void) -> AccountSnapshot {
+        var snapshot = well()
+        change(&snapshot)
+        return snapshot
+    }
+
+    private static func findings(_ rule: AuditRule, _ snapshot: AccountSnapshot) -> [Finding] {
+        rule.findings(in: snapshot, terms) + rule.findings(inClaimsOf: snapshot)
+    }
+
+    /// Accounts in which the rules about one account find something, and how often.
+    private static let ill: [(rule: String, count: Int, snapshot: AccountSnapshot)] = [
+        ("unreadable-value", 2, changed { $0.unreadable = ["users.email", "users.email_proof"] }),
+        (
+            "record-without-user", 3,
+            changed {
+                $0.account = nil
+                $0.methodProofs = [:]
+            }
+        ),
+        (
+            "method-without-credential", 2,
+            changed {
+                $0.methodProofs[.password] = nil
+                $0.account?.phoneNumber = nil
+            }
+        ),
+        ("identifier-without-claim", 1, changed { $0.claims[.email(ann)] = nil }),
+        ("identifier-without-claim", 1, changed { $0.claims[.phone(annsNumber)] = user("bob") }),
+        ("claim-without-owner", 1, changed { $0.strayClaims = [.init(kind: "email", value: "ann@old.example")] }),
+        (
+            "claim-without-owner", 1,
+            changed {
+                $0.account = nil
+                $0.strayClaims = [.init(kind: "federated", value: "google.com\u{1F}g-1")]
+            }
+        ),
+        (
+            "user-without-sign-in-method", 1,
+            changed { $0.account = .fixture("ann", email: bob, providers: [.gitHub: "h-1"]) }
+        ),
+        ("user-without-sign-in-method", 1, changed { $0.account = .fixture("ann", email: bob) }),
+        ("address-proven-by-nobody", 1, changed { $0.account?.email?.proof = .administrator }),
+        ("address-proven-by-untrusted-provider", 1, changed { $0.account?.email?.proof = .provider(.gitHub) }),
+        ("unproven-address-with-providers", 1, changed { $0.account?.email?.proof = nil }),
+        (
+            "method-older-than-proof", 2,
+            changed { snapshot in
+                snapshot.account?.email?.proof = .passwordReset
+                snapshot.emailProvenAt = ago(days: 1)
+            }
+        ),
+        (
+            "second-factor-on-unproven-address", 1,
+            changed {
+                $0.account?.email?.proof = nil
+                $0.account?.hasSecondFactor = true
+            }
+        ),
+        ("disabled-with-live-sessions", 1, changed { $0.account?.isDisabled = true }),
+        ("weak-password-hash", 1, changed { $0.passwordScheme = "$2b$10$N9qo8uLOickgx2ZMRZoMye" }),
+        ("weak-password-hash", 1, changed { $0.passwordScheme = "$argon2id$v=19$m=4096,t=1,p=1$c2Fs" }),
+        ("unused-password", 1, changed { $0.sessions = [] }),
+        (
+            "provider-address-differs", 1,
+            changed { $0.linkedProviders[0].email = address("ann@work.example") }
+        ),
+        (
+            "identity-wanted-by-two-accounts", 1,
+            changed { $0.conflicts = [conflict(.credentialAlreadyInUse, .facebook, live: 1)] }
+        ),
+        (
+            "recycled-address", 1,
+            changed { $0.conflicts = [conflict(.accountExistsWithDifferentCredential, .google, live: 0)] }
+        ),
+        (
+            "stale-number", 1,
+            changed { snapshot in
+                snapshot.createdAt = ago(days: 800)
+                snapshot.lastLoginAt = ago(days: 400)
+                snapshot.methodProofs[.phone]?.provenAt = ago(days: 700)
+            }
+        ),
+        (
+            "stale-email-change", 1,
+            changed { $0.codes = [codes(.verifyAndChangeEmail, waitingSince: ago(days: 8), expiring: ago(days: 5))] }
+        ),
+        (
+            "overdue-records", 3,
+            changed { snapshot in
+                snapshot.codes = [codes(.passwordReset, waitingSince: nil, expiring: ago(days: 31))]
+                snapshot.conflicts = [conflict(.emailAlreadyInUse, .facebook, live: 0, expiring: ago(days: 31))]
+                snapshot.sessions.append(
+                    .init(epoch: 6, signInProvider: "google.com", count: 2, lastAuthTime: ago(days: 60))
+                )
+                snapshot.validSince = ago(days: 31)
+            }
+        ),
+    ]
+
+    private static func conflict(
+        _ kind: ConflictKind,
+        _ provider: ProviderID,
+        live: Int64,
+        expiring: Timestamp = now
+    ) -> AccountSnapshot.Conflicts {
+        .init(
+            kind: kind,
+            provider: provider,
+            count: 1,
+            liveCount: live,
+            lastOpenedAt: ago(days: 40),
+            firstExpiry: expiring
+        )
+    }
+
+    private static func codes(
+        _ kind: EmailCodeRecord.Kind,
+        waitingSince: Timestamp?,
+        expiring: Timestamp
+    ) -> AccountSnapshot.Codes {
+        .init(kind: kind, count: 1, waitingSince: waitingSince, firstExpiry: expiring)
+    }
+
+    @Test func `an account that is well breaks no rule`() {
+        for rule in AuditRule.all { #expect(Self.findings(rule, Self.well()) == [], "\(rule.id)") }
+    }
+
+    @Test func `each rule finds what it is for`() {
+        for (id, count, snapshot) in Self.ill {
+            let found = AuditRule.named(id).map { Self.findings($0, snapshot) } ?? []
+            #expect(found.count == count, "\(id): \(found)")
+            #expect(found.allSatisfy { $0.rule == id && $0.user == snapshot.id })
+        }
+        let alone = AuditRule.all.filter { !$0.isAboutSeveral }.map(\.id)
+        #expect(Set(Self.ill.map(\.rule)) == Set(alone), "every rule has an account that breaks it")
+    }
+
+    @Test func `a rule has a name that says what it is, and three sentences`() {
+        #expect(Set(AuditRule.all.map(\.id)).count == AuditRule.all.count)
+        for rule in AuditRule.all {
+            #expect(rule.id.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x2D }, "\(rule.id)")
+            for text in [rule.summary, rule.reason, rule.repair] { #expect(text.hasSuffix("."), "\(rule.id): \(text)") }
+        }
+    }
+
+    @Test func `the document lists every rule as it is`() throws {
+        let document = try String(contentsOfFile: Repository.root + "/docs/audits.md", encoding: .utf8)
+        let rows = document.split(separator: "\n").filter { $0.hasPrefix("| `") && $0.split(separator: "|").count == 3 }
+            .filter { $0.contains("| error |") || $0.contains("| warning |") || $0.contains("| note |") }
+        #expect(
+            rows.map(String.init) == AuditRule.all.map { "| `\($0.id)` | \($0.severity.rawValue) | \($0.summary) |" }
+        )
+    }
+
+    // MARK: What is no finding
+
+    @Test func `who has no method by design, or is kept out on purpose, is not locked out`() {
+        let accounts = [
+            Account.fixture("anonymous"), .fixture("custom", customTokens: true),
+            .fixture("disabled", email: bob, disabled: true),
+        ]
+        for account in accounts {
+            let snapshot = Self.changed { $0.account = account }
+            #expect(AuditRule.userWithoutSignInMethodFindings(snapshot, Self.terms).isEmpty, "\(account.id)")
+        }
+    }
+
+    @Test func `a takeover leaves nothing older than its proof`() {
+        let owner = AccountSnapshot.after(takeover: Self.well(), at: Self.now)
+        for rule in AuditRule.all where rule.id == "method-older-than-proof" {
+            #expect(Self.findings(rule, owner).isEmpty)
+        }
+    }
+
+    @Test func `a password in use, a fresh change and a new number are well`() {
+        let fresh = Self.changed { snapshot in
+            snapshot.codes = [Self.codes(.verifyAndChangeEmail, waitingSince: Self.ago(days: 2), expiring: Self.now)]
+            snapshot.account?.isDisabled = false
+            snapshot.conflicts = [Self.conflict(.accountExistsWithDifferentCredential, .facebook, live: 1)]
+        }
+        for rule in AuditRule.all { #expect(Self.findings(rule, fresh) == [], "\(rule.id)") }
+    }
+
+    // MARK: Several accounts
+
+    /// What a rule finds among accounts with these addresses and numbers.
+    private func groups(_ id: String, _ snapshots: [AccountSnapshot]) -> [Finding] {
+        guard let rule = AuditRule.named(id), case .group(let traits, _) = rule.check else { return [] }
+        var members: [String: [AuditRule.Member]] = [:]
+        for snapshot in snapshots {
+            for trait in traits(snapshot, Self.terms) {
+                members[trait.key, default: []].append(.init(user: snapshot.id, detail: trait.detail))
+            }
+        }
+        return members.sorted { $0.key < $1.key }
+            .compactMap { rule.finding(about: $0.value, key: $0.key, tenant: .project) }
+    }
+
+    private func owner(_ id: String, of text: String) -> AccountSnapshot {
+        var snapshot = AccountSnapshot(tenant: .project, id: user(id))
+        snapshot.account = .fixture(id, email: address(text), proof: .emailCode)
+        return snapshot
+    }
+
+    @Test func `an address of several accounts is found, whoever names it`() throws {
+        var other = owner("bob", of: "bob@example.com")
+        other.linkedProviders = [.init(identity: identity(.google, "g"), issuer: nil, email: ann, linkedAt: Self.now)]
+        let found = groups("same-address-in-several-accounts", [owner("ann", of: "ann@gmail.com"), other])
+        #expect(found.map(\.user) == [user("ann")] && found.first?.evidence.others == [user("bob")])
+        #expect(groups("same-address-in-several-accounts", [other]).isEmpty, "one account is no group")
+    }
+
+    @Test func `a number of several accounts is found, whatever it is for`() {
+        var factor = owner("bob", of: "bob@example.com")
+        factor.secondFactorNumbers = [annsNumber]
+        var left = owner("cid", of: "cid@example.com")
+        left.unprovenPhoneNumber = annsNumber
+        let found = groups("shared-number", [Self.well(), factor, left])
+        #expect(found.count == 1 && found[0].evidence.others == [user("bob"), user("cid")])
+    }
+
+    @Test(arguments: [
+        ("ada.lovelace@gmail.com", "adalovelace@gmail.com"),
+        ("ada@gmail.com", "a.d.a+shop@googlemail.com"),
+        ("ada@outlook.com", "ada+1@outlook.com"),
+        ("ada@me.com", "ada@icloud.com"),
+        ("microsoft@example.com", "rnicrosoft@example.com"),
+        ("paypal@example.com", "paypa1@example.com"), ("google@example.com", "g00gle@example.com"),
+        // Cyrillic letters: а, р, о.
+        ("paypal@example.com", "раураl@example.com"),
+        ("ada@example.com", "ada@exаmple.com"),
+        // Without its dot, and as one letter.
+        ("li@example.com", "lı@example.com"),
+    ])
+    func `addresses that look alike are found`(first: String, second: String) throws {
+        let one = try #require(EmailAddress(first))
+        guard let two = EmailAddress(second) else {
+            // What no address may be made of needs no finding.
+            return
+        }
+        #expect(one.lookAlikeKey == two.lookAlikeKey, "\(one.lookAlikeKey) and \(two.lookAlikeKey)")
+        #expect(groups("look-alike-addresses", [owner("one", of: first), owner("two", of: second)]).count == 1)
+    }
+
+    @Test(arguments: [
+        ("ada@example.com", "ada+shop@example.com"), ("a.da@example.com", "ada@example.com"),
+        ("ada@example.com", "eda@example.com"), ("ada@gmail.com", "ada@gmail.example"),
+        ("strasse@example.com", "straße@example.com"),
+    ])
+    func `addresses of different people are not`(first: String, second: String) throws {
+        let one = try #require(EmailAddress(first))
+        let two = try #require(EmailAddress(second))
+        #expect(one.lookAlikeKey != two.lookAlikeKey)
+    }
+}
+
+extension AuditRule {
+    fileprivate static func userWithoutSignInMethodFindings(
+        _ snapshot: AccountSnapshot,
+        _ terms: AuditTerms
+    ) -> [Finding] {
+        named("user-without-sign-in-method")?.findings(in: snapshot, terms) ?? []
+    }
+}
+
+extension AccountSnapshot {
+    /// What a takeover by a reset leaves of an account.
+    fileprivate static func after(takeover snapshot: AccountSnapshot, at now: Timestamp) -> AccountSnapshot {
+        var left = snapshot
+        left.account = .fixture(snapshot.id.rawValue, email: ann, proof: .passwordReset, password: true)
+        left.emailProvenAt = now
+        left.linkedProviders = []
+        left.methodProofs = [.password: .init(proof: .message, provenAt: now)]
+        return left
+    }
+}

@@ -1,0 +1,303 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import AccountTestSupport
+import Foundation
+import Postgres
+import PostgresCluster
+import Synchronization
+import Testing
+
+/// Audits of accounts in a real database: what they find, that they read it whole and as of one instant, and that they
+/// write nothing.
+struct AuditTests {
+    private static let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
+    private static let terms = AuditTerms(policy: LinkPolicy(), isEnabled: { _ in true }, now: now)
+
+    /// Accounts `user-0001` and so on that are well, each with an address, a password and Google.
+    private static func fill(_ database: TestDatabase, count: Int) async throws {
+        try await database.execute(
+            """
+            INSERT INTO users (user_id, session_epoch, email, email_proof, email_proven_at, valid_since, created_at)
+                SELECT 'user-' || lpad(n::text, 4, '0'), 7, 'person' || n * 7919 || '@example.com', 'mailed-code',
+                    to_timestamp(1799990000), to_timestamp(1799990000), to_timestamp(1799990000)
+                FROM generate_series(1, \(count)) AS n;
+            INSERT INTO identifiers (kind, value, user_id) SELECT 'email', email, user_id FROM users;
+            INSERT INTO password_credentials (user_id, hash, updated_at)
+                SELECT user_id, '$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA', to_timestamp(1799990000) FROM users;
+            INSERT INTO linked_providers (user_id, provider_id, subject, email, email_key, linked_at, updated_at)
+                SELECT user_id, 'google.com', 's-' || user_id, email, email, to_timestamp(1799990000), now() FROM users;
+            INSERT INTO identifiers (kind, value, user_id)
+                SELECT 'federated', 'google.com' || E'\\x1F' || subject, user_id FROM linked_providers;
+            INSERT INTO sign_in_methods (user_id, method, proof, proven_at)
+                SELECT user_id, method, 'session', to_timestamp(1799990000)
+                FROM users, unnest(ARRAY['password', 'google.com']) AS method
+            """
+        )
+    }
+
+    /// What is done to one account each, by the rule that has to find it.
+    private static let damages: [(rule: String, user: String, script: String)] = [
+        (
+            "record-without-user", "ghost-1",
+            """
+            ALTER TABLE sessions DROP CONSTRAINT sessions_tenant_id_user_id_fkey;
+            INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider)
+                VALUES ('ghost-1', decode(repeat('00', 16), 'hex'), decode(repeat('00', 32), 'hex'), 1, now(), 'password')
+            """
+        ),
+        (
+            "method-without-credential", "user-0002",
+            "DELETE FROM sign_in_methods WHERE user_id = 'user-0002' AND method = 'password'"
+        ),
+        (
+            "identifier-without-claim", "user-0003",
+            "DELETE FROM identifiers WHERE user_id = 'user-0003' AND kind = 'email'"
+        ),
+        (
+            "identifier-without-claim", "user-0004",
+            "UPDATE identifiers SET user_id = 'user-0005' WHERE user_id = 'user-0004' AND kind = 'federated'"
+        ),
+        ("claim-without-owner", "user-0005", ""),
+        (
+            "claim-without-owner", "ghost-2",
+            "INSERT INTO identifiers (kind, value, user_id) VALUES ('phone', '+15550001111', 'ghost-2')"
+        ),
+        (
+            "unreadable-value", "user-0006",
+            "UPDATE users SET email_proof = 'a friend' WHERE user_id = 'user-0006'"
+        ),
+        (
+            "second-factor-on-unproven-address", "user-0007",
+            """
+            UPDATE users SET email_proof = NULL, email_proven_at = NULL WHERE user_id = 'user-0007';
+            INSERT INTO second_factors (user_id, enrollment_id, slot, number, enrolled_at)
+                VALUES ('user-0007', 'f', 1, '+15550002222', now())
+            """
+        ),
+        ("unproven-address-with-providers", "user-0007", ""),
+        (
+            "shared-number", "user-0007",
+            """
+            UPDATE users SET phone_number = '+15550002222' WHERE user_id = 'user-0900';
+            INSERT INTO identifiers (kind, value, user_id) VALUES ('phone', '+15550002222', 'user-0900');
+            INSERT INTO sign_in_methods (user_id, method, proof, proven_at) VALUES ('user-0900', 'phone', 'message', now())
+            """
+        ),
+        (
+            "disabled-with-live-sessions", "user-0008",
+            """
+            UPDATE users SET disabled = true WHERE user_id = 'user-0008';
+            INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider)
+                VALUES ('user-0008', decode(repeat('01', 16), 'hex'), decode(repeat('00', 32), 'hex'), 7, now(), 'password')
+            """
+        ),
+        (
+            "same-address-in-several-accounts", "user-0009",
+            """
+            UPDATE linked_providers SET email = 'person' || 800 * 7919 || '@example.com' WHERE user_id = 'user-0009'
+            """
+        ),
+        ("provider-address-differs", "user-0009", ""),
+        (
+            "look-alike-addresses", "user-0010",
+            """
+            UPDATE users SET email = 'pers0n' || 700 * 7919 || '@example.com' WHERE user_id = 'user-0010';
+            UPDATE identifiers SET value = u.email FROM users AS u
+                WHERE identifiers.user_id = 'user-0010' AND u.user_id = 'user-0010' AND kind = 'email';
+            UPDATE linked_providers SET email = NULL, email_key = NULL WHERE user_id = 'user-0010'
+            """
+        ),
+        (
+            "weak-password-hash", "user-0011",
+            "UPDATE password_credentials SET hash = '$2b$10$abc' WHERE user_id = 'user-0011'"
+        ),
+        (
+            "stale-email-change", "user-0012",
+            """
+            INSERT INTO one_time_codes (code_hash, kind, user_id, session_epoch, email, email_key, new_email, created_at,
+                    expires_at)
+                VALUES (decode(repeat('02', 32), 'hex'), 'VERIFY_AND_CHANGE_EMAIL', 'user-0012', 7, 'a@b.cd', 'a@b.cd',
+                    'e@b.cd', to_timestamp(1799000000), to_timestamp(1799990000))
+            """
+        ),
+        (
+            "recycled-address", "user-0013",
+            """
+            INSERT INTO conflicts (user_id, conflict_id, state, kind, provider_id, identity_digest, token_digests,
+                    sealed_credential, opened_at, expires_at, closed_at)
+                VALUES ('user-0013', decode(repeat('03', 16), 'hex'), 'declined',
+                    'account-exists-with-different-credential', 'google.com', decode(repeat('04', 32), 'hex'), '{}', '',
+                    to_timestamp(1799990000), to_timestamp(1799999000), now())
+            """
+        ),
+    ]
+
+    @Test func `accounts that are well have no finding, and each damage is found once`() async throws {
+        try await TestDatabase.with { database in
+            try await Self.fill(database, count: 1000)
+            #expect(try await database.findings(Self.terms, pageSize: 170, connections: 3) == [])
+            for damage in Self.damages where !damage.script.isEmpty { try await database.execute(damage.script) }
+            let found = try await database.findings(Self.terms, pageSize: 170, connections: 3)
+            let expected = Self.damages.map { "\($0.rule) \($0.user)" }
+            #expect(found.map { "\($0.rule) \($0.user.rawValue)" }.sorted() == expected.sorted())
+        }
+    }
+
+    @Test func `findings come in the same order however the accounts are read`() async throws {
+        try await TestDatabase.with { database in
+            try await Self.fill(database, count: 1000)
+            for damage in Self.damages where !damage.script.isEmpty { try await database.execute(damage.script) }
+            let plain = try await database.findings(Self.terms, pageSize: 1000, connections: 1)
+            for (pageSize, connections) in [(1, 4), (7, 2), (333, 8)] {
+                let found = try await database.findings(Self.terms, pageSize: pageSize, connections: connections)
+                #expect(found.map(\.line) == plain.map(\.line))
+                #expect(found == plain)
+            }
+        }
+    }
+
+    /// Stops a run after its `pages`th page, as a lost connection would.
+    private struct Stopped: Error {}
+
+    @Test func `a run that was stopped anywhere goes on where it was, and tells everything once`() async throws {
+        try await TestDatabase.with { database in
+            try await Self.fill(database, count: 300)
+            for damage in Self.damages where !damage.script.isEmpty && !damage.script.contains("user-0900") {
+                try await database.execute(damage.script)
+            }
+            let snapshots = AccountSnapshots(database.configuration, connections: 2, pageSize: 4)
+            let audit = Audit(snapshots, rules: AuditRule.all, terms: Self.terms, temporaryFolder: "/tmp")
+            let whole = try await database.findings(Self.terms)
+            for stopAfter in [1, 2, 3, 40, 74] {
+                let told = Mutex<[Finding]>([])
+                let place = Mutex<AccountSnapshots.Place?>(nil)
+                let pages = Mutex(0)
+                await #expect(throws: Stopped.self) {
+                    _ = try await audit.run(
+                        .all,
+                        tenant: nil,
+                        tell: { finding in told.withLock { $0.append(finding) } },
+                        report: { progress in
+                            place.withLock { $0 = progress.place }
+                            let count = pages.withLock { count in
+                                count += 1
+                                return count
+                            }
+                            if count == stopAfter { throw Stopped() }
+                        }
+                    )
+                }
+                let start = place.withLock { $0 }
+                _ = try await audit.run(
+                    .all,
+                    tenant: nil,
+                    after: start,
+                    tell: { finding in told.withLock { $0.append(finding) } },
+                    report: { _ in }
+                )
+                #expect(told.withLock { $0 }.map(\.line) == whole.map(\.line), "stopped after \(stopAfter) pages")
+            }
+        }
+    }
+
+    @Test func `one account, and those that something happened to since`() async throws {
+        try await TestDatabase.with { database in
+            try await Self.fill(database, count: 50)
+            for damage in Self.damages where !damage.script.isEmpty && !damage.script.contains("user-0900") {
+                try await database.execute(damage.script)
+            }
+            let users = ["user-0003", "user-0008", "user-0020", "nobody"].compactMap(UserID.init)
+            let chosen = try await database.findings(Self.terms, .users(users), pageSize: 1)
+            #expect(chosen.map(\.rule) == ["identifier-without-claim", "disabled-with-live-sessions"])
+            try await database.execute(
+                """
+                UPDATE users SET last_login_at = to_timestamp(1799999000) WHERE user_id = 'user-0003';
+                INSERT INTO account_events (user_id, event_id, occurred_at, kind, rule)
+                    VALUES ('user-0011', gen_random_uuid(), to_timestamp(1799999001), 'signed-in', 'S6'),
+                        ('user-0008', gen_random_uuid(), to_timestamp(1799998000), 'signed-in', 'S6')
+                """
+            )
+            let since = Timestamp(secondsSinceEpoch: 1_799_999_000)
+            let recent = try await database.findings(Self.terms, .changed(since: since), pageSize: 1)
+            let ofAccounts = recent.filter { $0.rule != "claim-without-owner" }
+            #expect(ofAccounts.map(\.rule) == ["identifier-without-claim", "weak-password-hash"])
+        }
+    }
+
+    @Test func `whatever changes during a run is not seen by it`() async throws {
+        try await TestDatabase.with { database in
+            try await Self.fill(database, count: 200)
+            let told = Mutex<[Finding]>([])
+            let hasChanged = Mutex(false)
+            let snapshots = AccountSnapshots(database.configuration, connections: 2, pageSize: 10)
+            _ = try await Audit(snapshots, rules: AuditRule.all, terms: Self.terms, temporaryFolder: "/tmp").run(
+                .all,
+                tenant: nil,
+                tell: { finding in told.withLock { $0.append(finding) } },
+                report: { _ in
+                    let isFirst = hasChanged.withLock { changed in
+                        defer { changed = true }
+                        return !changed
+                    }
+                    // Blocks the reader that reports, and nothing else.
+                    if isFirst {
+                        let connection = try PostgresConnection(database.configuration)
+                        try connection.execute(script: "DELETE FROM identifiers; UPDATE users SET disabled = true")
+                    }
+                }
+            )
+            #expect(told.withLock { $0 } == [])
+            #expect(try await !database.findings(Self.terms).isEmpty, "the next run sees it")
+        }
+    }
+
+    @Test func `an audit writes nothing, not even to the log of the database`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("concord-audit-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let cluster = PostgresCluster(dataDirectory: folder, settings: .disposable)
+        let connection = try await cluster.start()
+        do {
+            _ = try await cluster.createDatabase("audited")
+            let url = connection.url(database: "audited")
+            try await TestDatabase.migrated(url) { database in
+                try await Self.fill(database, count: 500)
+                // What is dead or unseen on a page is tidied by the first who reads it.
+                try await database.execute("VACUUM (FREEZE, ANALYZE)")
+                try await database.execute("CHECKPOINT")
+                #expect(try await database.findings(Self.terms, pageSize: 50) == [])
+                let before = try await database.rows("SELECT pg_current_wal_insert_lsn()::text" as Query<String?>)
+                #expect(try await database.findings(Self.terms, pageSize: 50) == [])
+                let after = try await database.rows("SELECT pg_current_wal_insert_lsn()::text" as Query<String?>)
+                #expect(before == after)
+            }
+        } catch {
+            try await cluster.stop()
+            throw error
+        }
+        try await cluster.stop()
+    }
+
+    @Test func `many more accounts than a page has are put together by what they share`() async throws {
+        try await TestDatabase.with { database in
+            try await Self.fill(database, count: 4000)
+            try await database.execute(
+                """
+                UPDATE users SET unproven_phone_number = '+1555' || lpad((substr(user_id, 6)::int % 2000)::text, 7, '0')
+                """
+            )
+            let found = try await database.findings(
+                of: AuditRule.all.filter { $0.id == "shared-number" },
+                Self.terms,
+                pageSize: 300
+            )
+            #expect(found.count == 2000)
+            #expect(found.allSatisfy { $0.evidence.others.count == 1 })
+            #expect(Set(found.map(\.user)).count == 2000)
+        }
+    }
+}
+
+extension Finding {
+    fileprivate var line: String { "\(rule) \(user.rawValue)" }
+}

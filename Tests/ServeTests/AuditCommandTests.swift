@@ -1,0 +1,225 @@
+import AccountLinking
+import AccountTestSupport
+import Glibc
+import JSON
+import Postgres
+import Subprocess
+import Synchronization
+import SystemPackage
+import Testing
+
+/// `concord audit`, the real program, on a real database.
+struct AuditCommandTests {
+    /// A project with a few accounts, of which three are not as they should be.
+    private static func withAccounts(_ body: @Sendable (TestDatabase) async throws -> Void) async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await database.execute(
+                """
+                INSERT INTO users (user_id, session_epoch, email, email_proof, email_proven_at, valid_since, created_at)
+                    SELECT 'user-' || n, 7, 'ada.' || n || '@example.com', 'mailed-code', now(), now(), now()
+                    FROM generate_series(1, 5) AS n;
+                INSERT INTO identifiers (kind, value, user_id) SELECT 'email', email, user_id FROM users;
+                INSERT INTO sign_in_methods (user_id, method, proof, proven_at)
+                    SELECT user_id, 'password', 'session', now() FROM users;
+                INSERT INTO password_credentials (user_id, hash, updated_at)
+                    SELECT user_id, '$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA', now() FROM users;
+                UPDATE password_credentials SET hash = '$md5$0$c2FsdA$aGFzaA' WHERE user_id = 'user-2';
+                DELETE FROM identifiers WHERE user_id = 'user-3';
+                UPDATE users SET unproven_phone_number = '+15550001111' WHERE user_id IN ('user-4', 'user-5')
+                """
+            )
+            try await body(database)
+        }
+    }
+
+    private typealias Ending = (status: TerminationStatus, output: String, error: String)
+
+    private static func concord(
+        _ arguments: [String],
+        _ database: TestDatabase,
+        input: String = ""
+    ) async throws -> Ending {
+        let result = try await Subprocess.run(
+            .path(FilePath("\(try ProgramFolder.path)/concord")),
+            arguments: Arguments(["audit"] + arguments),
+            environment: environment(database),
+            input: .string(input),
+            output: .string(limit: 1 << 20),
+            error: .string(limit: 1 << 16)
+        )
+        return (result.terminationStatus, result.standardOutput, result.standardError)
+    }
+
+    private static func environment(_ database: TestDatabase) -> Environment {
+        .custom(
+            Dictionary(
+                uniqueKeysWithValues: ["CONCORD_DATABASE_URL": database.url].merging(ServeProcess.patience) { $1 }
+                    .map { (Environment.Key(stringLiteral: $0.key), $0.value) }
+            )
+        )
+    }
+
+    @Test func `people read columns, and what was found how often`() async throws {
+        try await Self.withAccounts { database in
+            let (status, output, error) = try await Self.concord(["run"], database)
+            #expect(status == .exited(1) && error == "")
+            let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.first?.hasPrefix("SEVERITY  RULE") == true)
+            #expect(output.contains("error     identifier-without-claim"))
+            #expect(output.contains("scheme: md5"))
+            #expect(output.contains("email: a…@example.com") && !output.contains("ada.3"), "masked: \(output)")
+            #expect(output.contains("with: user-5"))
+            #expect(output.contains("5 accounts, 3 findings"))
+            #expect(!output.contains("\u{1B}"), "no colour in a pipe")
+        }
+    }
+
+    @Test func `the exit code says whether anything was found that matters`() async throws {
+        try await Self.withAccounts { database in
+            for (arguments, status) in [
+                (["run", "--fail-on", "never"], 0), (["run", "--rule", "weak-password-hash"], 0),
+                (["run", "--rule", "weak-password-hash", "--fail-on", "warning"], 1),
+                (["run", "--user", "user-1", "--fail-on", "note"], 0), (["run", "--rule", "no-such-rule"], 64),
+                (["run", "--user", "a", "--since", "1d"], 64), (["run", "--since", "yesterday"], 64),
+                (["run", "--after", "nonsense"], 64), (["run", "--emails", "/no/such/file"], 65),
+                (["rules", "no-such-rule"], 64),
+            ] {
+                let ending = try await Self.concord(arguments, database)
+                #expect(ending.status == .exited(TerminationStatus.Code(status)), "\(arguments): \(ending.error)")
+            }
+        }
+    }
+
+    @Test func `programs read an object a line`() async throws {
+        try await Self.withAccounts { database in
+            let arguments = ["run", "--format", "ndjson", "--show-identifiers"]
+            let lines = try await Self.concord(arguments, database).output.split(separator: "\n")
+                .map { try JSONValue(parsing: Array($0.utf8)) }
+            #expect(lines.map { $0["type"]?.string } == ["finding", "finding", "finding", "summary"])
+            #expect(lines.contains { $0["evidence"]?["email"]?.string == "ada.3@example.com" })
+            #expect(lines.last?["accounts"]?.integer == 5)
+            #expect(lines.last?["findings"]?["shared-number"]?.integer == 1)
+        }
+    }
+
+    @Test func `tables read comma-separated values`() async throws {
+        try await Self.withAccounts { database in
+            let output = try await Self.concord(["run", "--format", "csv"], database).output
+            let rows = output.split(separator: "\r\n")
+            #expect(rows.count == 4 && rows[0] == "rule,severity,tenant,user,others,evidence")
+            #expect(rows.contains("weak-password-hash,warning,,user-2,,\"{\"\"scheme\"\":\"\"md5\"\"}\""))
+        }
+    }
+
+    @Test func `systems that run checks read SARIF`() async throws {
+        try await Self.withAccounts { database in
+            let output = try await Self.concord(["run", "--format", "sarif"], database).output
+            let document = try JSONValue(parsing: Array(output.utf8))
+            #expect(document["version"]?.string == "2.1.0")
+            let run = try #require(document["runs"]?.array?.first)
+            let rules = run["tool"]?["driver"]?["rules"]?.array?.compactMap { $0["id"]?.string }
+            #expect(rules == AuditRule.all.map(\.id))
+            let results = try #require(run["results"]?.array)
+            #expect(
+                results.map { $0["level"]?.string }.sorted { $0 ?? "" < $1 ?? "" } == ["error", "warning", "warning"]
+            )
+            for result in results {
+                #expect(result["ruleId"]?.string.map { rules?.contains($0) == true } == true)
+                #expect(result["message"]?["text"]?.string?.isEmpty == false)
+                let place = result["locations"]?.array?.first?["logicalLocations"]?.array?.first
+                #expect(place?["fullyQualifiedName"]?.string?.hasPrefix("/user-") == true)
+            }
+            #expect(run["invocations"]?.array?.first?["executionSuccessful"]?.bool == true)
+        }
+    }
+
+    @Test func `accounts are chosen by their addresses, from a pipe`() async throws {
+        try await Self.withAccounts { database in
+            let arguments = ["run", "--emails", "-", "--format", "ndjson"]
+            let ending = try await Self.concord(
+                arguments,
+                database,
+                input: "Ada.2@Example.com\r\n\nnobody@example.com\n"
+            )
+            #expect(ending.output.contains("weak-password-hash") && ending.output.contains("\"accounts\":1"))
+            #expect(ending.error.contains("no account has the address on line 3"))
+            #expect(ending.error.contains("need all accounts"))
+            let bad = try await Self.concord(arguments, database, input: "ada.2@example.com\nno address\n")
+            #expect(bad.status == .exited(65) && bad.error.contains("-, line 2: not an e-mail address"))
+        }
+    }
+
+    @Test func `each rule is explained without a database`() async throws {
+        try await TestDatabase.with { database in
+            for rule in AuditRule.all {
+                let ending = try await Self.concord(["rules", rule.id], database)
+                #expect(ending.status == .exited(0) && ending.output.contains("Repair  "), "\(rule.id)")
+            }
+            let listed = try await Self.concord(["rules", "--format", "json"], database).output
+            let rules = try #require(JSONValue(parsing: Array(listed.utf8)).array)
+            #expect(rules.compactMap { $0["id"]?.string } == AuditRule.all.map(\.id))
+        }
+    }
+
+    // MARK: Cut short
+
+    /// Starts a run that waits for a table, does something to it there, and lets the table go.
+    private static func interrupted(
+        _ arguments: [String],
+        _ database: TestDatabase,
+        by act: @Sendable (_ process: Int32, TestDatabase) async throws -> Void
+    ) async throws -> (status: TerminationStatus, output: String, error: String) {
+        let blocker = try PostgresConnection(database.configuration)
+        try blocker.execute(script: "BEGIN; LOCK TABLE second_factors IN ACCESS EXCLUSIVE MODE")
+        let result = try await Subprocess.run(
+            .path(FilePath("\(try ProgramFolder.path)/concord")),
+            arguments: Arguments(["audit"] + arguments),
+            environment: environment(database),
+            input: .none,
+            output: .string(limit: 1 << 20),
+            error: .sequence
+        ) { execution in
+            while try await database.count(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            ) == 0 { try await Task.sleep(for: .milliseconds(20)) }
+            try await act(execution.processIdentifier.value, database)
+            try blocker.execute(script: "ROLLBACK")
+            var error = ""
+            for try await line in execution.standardError.strings() { error += line }
+            return error
+        }
+        return (result.terminationStatus, result.standardOutput, result.closureResult)
+    }
+
+    @Test func `Ctrl-C ends a run where it can go on`() async throws {
+        try await Self.withAccounts { database in
+            let ending = try await Self.interrupted(["run", "--format", "ndjson"], database) { process, _ in
+                #expect(kill(process, SIGINT) == 0)
+                // The signal is noticed on a thread of its own, the end of the page on another.
+                try await Task.sleep(for: .seconds(2))
+            }
+            #expect(ending.status == .exited(130), "\(ending.error)")
+            let cursor = try #require(ending.error.split(separator: "--after ").last).prefix { !$0.isWhitespace }
+            let rest = try await Self.concord(["run", "--format", "ndjson", "--after", String(cursor)], database)
+            #expect(rest.status == .exited(0), "the error was told by the first run: \(rest.output)")
+            #expect(ending.output.contains("identifier-without-claim"))
+            #expect(rest.output.contains("shared-number") && !ending.output.contains("shared-number"))
+        }
+    }
+
+    @Test func `a lost connection is told with how to go on`() async throws {
+        try await Self.withAccounts { database in
+            let ending = try await Self.interrupted(["run"], database) { _, database in
+                try await database.execute(
+                    """
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name = 'concord audit'
+                    """
+                )
+            }
+            #expect(ending.status == .exited(69), "\(ending.error)")
+            #expect(ending.error.contains("stopped; nothing was read yet"))
+        }
+    }
+}
