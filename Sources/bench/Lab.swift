@@ -68,20 +68,7 @@ struct Lab: Sendable {
     private func load() async throws {
         note("loading \(plan.users) users")
         let start = nanoseconds()
-        _ = try ChildProcess.run(
-            "\(binaries)/concord",
-            ["migrate", "up"],
-            environment: ["CONCORD_DATABASE_URL": databaseURL],
-            output: "\(directory)/migrate.out"
-        )
-        try await withClient { client in
-            let project = ProjectRecord(
-                projectID: Self.projectID,
-                projectNumber: 12345,
-                settings: ProjectSettings.developmentDefaults
-            )
-            _ = try await AccountStore(client: client).createProject(project, apiKey: Self.apiKey)
-        }
+        try await prepare(databaseURL)
         try psql(
             "load",
             [
@@ -90,6 +77,24 @@ struct Lab: Sendable {
             ]
         )
         note("  in \((Double(nanoseconds() - start) / 1e9).shown(0)) s")
+    }
+
+    /// Brings a database to the newest schema and makes the project.
+    private func prepare(_ url: String) async throws {
+        _ = try ChildProcess.run(
+            "\(binaries)/concord",
+            ["migrate", "up"],
+            environment: ["CONCORD_DATABASE_URL": url],
+            output: "\(directory)/migrate.out"
+        )
+        try await withClient(url) { client in
+            let project = ProjectRecord(
+                projectID: Self.projectID,
+                projectNumber: 12345,
+                settings: ProjectSettings.developmentDefaults
+            )
+            _ = try await AccountStore(client: client).createProject(project, apiKey: Self.apiKey)
+        }
     }
 
     func close() async {
@@ -110,9 +115,10 @@ struct Lab: Sendable {
 
     /// Runs `body` with a client of default settings on the database.
     func withClient<Output: Sendable>(
+        _ url: String? = nil,
         _ body: (PostgresClient) async throws -> Output
     ) async throws -> Output {
-        let client = PostgresClient(configuration: try PostgresConfiguration(connectionString: databaseURL))
+        let client = PostgresClient(configuration: try PostgresConfiguration(connectionString: url ?? databaseURL))
         return try await withThrowingTaskGroup { group in
             group.addTask { await client.run() }
             defer { client.shutDown() }
@@ -128,12 +134,32 @@ struct Lab: Sendable {
     }
 
     private func psql(_ script: String, _ variables: [String: String] = [:]) throws {
-        _ = try ChildProcess.run(
+        try psql(script, variables, on: databaseURL)
+    }
+
+    /// Runs a script on another database.
+    func psql(_ script: String, _ variables: [String: String] = [:], on url: String) throws {
+        _ = try psql(
+            ["--file=\(scripts)/\(script).sql"] + variables.map { "--set=\($0.key)=\($0.value)" },
+            on: url
+        )
+    }
+
+    /// What `psql` prints, one value a line.
+    func psql(_ arguments: [String], on url: String) throws -> String {
+        try ChildProcess.run(
             "psql",
-            ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=\(scripts)/\(script).sql"]
-                + variables.map { "--set=\($0.key)=\($0.value)" } + [databaseURL],
+            ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1"] + arguments + [url],
             output: "\(directory)/psql.out"
         )
+    }
+
+    /// A migrated database beside the other, with a project.
+    func makeDatabase(_ name: String) async throws -> String {
+        _ = try await cluster.createDatabase(name)
+        let url = connection.url(database: name)
+        try await prepare(url)
+        return url
     }
 
     /// Adds as many expired conflicts as the plan wants.

@@ -60,6 +60,16 @@ struct ChildProcess: Sendable {
         return status == 0
     }
 
+    /// The same, with the processor time it took and the memory it had at most, in bytes.
+    func waitForUsage() -> (endedWell: Bool, time: CPUTime, residentBytesMax: Int) {
+        var status: Int32 = 0
+        var usage = rusage()
+        while wait4(processID, &status, 0, &usage) == -1, errno == EINTR {}
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        let time = CPUTime(user: seconds(usage.ru_utime), system: seconds(usage.ru_stime))
+        return (status == 0, time, usage.ru_maxrss * 1024)
+    }
+
     func stop() {
         kill(processID, SIGTERM)
         _ = wait()

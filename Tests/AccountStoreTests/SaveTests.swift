@@ -97,7 +97,8 @@ struct SaveTests {
             #expect(try await scene.create(user) == user)
             #expect(try await scene.eventCount(of: user.id) == 1)
         }
-        #expect(try await scene.database.inconsistencies() == [])
+        let inconsistencies = try await scene.database.inconsistencies()
+        #expect(inconsistencies == [])
     }
 
     @Test func `an account is found by what it owns and by nothing else`() async throws {
@@ -168,7 +169,8 @@ struct SaveTests {
                 ) == (after.passwordUpdatedAt == nil ? [] : [change.password == .set ? "$another$" : "$hash$"])
             )
         }
-        #expect(try await scene.database.inconsistencies() == [])
+        let inconsistencies = try await scene.database.inconsistencies()
+        #expect(inconsistencies == [])
     }
 
     @Test func `a claim that was given up can be taken by somebody else`() async throws {
@@ -193,13 +195,15 @@ struct SaveTests {
     }
 
     @Test func `an unknown e-mail proof or provider in the database is an error, not a guess`() async throws {
-        let scene = try StoreScene.shared
-        let user = try await scene.create(.full())
-        try await PostgresConnection.withConnection(scene.database.configuration) { connection in
-            try connection.execute("UPDATE users SET email_proof = 'a-feeling' WHERE user_id = \(user.id.rawValue)")
-        }
-        await #expect { try await scene.stored(user.id) } throws: { error in
-            (error as? PostgresError)?.code == .decoding
+        // A database of its own: others look for what cannot be read.
+        try await StoreScene.with { scene in
+            let user = try await scene.create(.full())
+            try await PostgresConnection.withConnection(scene.database.configuration) { connection in
+                try connection.execute("UPDATE users SET email_proof = 'a-feeling' WHERE user_id = \(user.id.rawValue)")
+            }
+            await #expect { try await scene.stored(user.id) } throws: { error in
+                (error as? PostgresError)?.code == .decoding
+            }
         }
     }
 

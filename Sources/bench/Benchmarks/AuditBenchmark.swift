@@ -1,0 +1,103 @@
+import Glibc
+
+extension Benchmark {
+    /// What a full audit takes and holds, against reading the same rows, and whether it finds what is labelled.
+    static let audit = Benchmark(
+        name: "audit",
+        summary: "concord audit run, all rules, over as many accounts with 2.3 identities each and labelled defects"
+    ) { lab in
+        lab.note("audit: \(lab.plan.users) accounts with labelled defects")
+        let url = try await lab.makeDatabase("audited")
+        try lab.psql("audit-corpus", ["users": String(lab.plan.users)], on: url)
+        var samples: [Sample] = []
+        var references: [Double] = []
+        for round in 0..<lab.plan.rounds {
+            if round.isMultiple(of: 2) { samples.append(try run(lab, url)) }
+            let start = nanoseconds()
+            try lab.psql("audit-read", on: url)
+            references.append(Double(nanoseconds() - start) / 1e9)
+            if !round.isMultiple(of: 2) { samples.append(try run(lab, url)) }
+            lab.note(
+                """
+                  \(samples[round].seconds.shown(1)) s, \(samples[round].rate.shown(0)) accounts/s, \
+                \((Double(samples[round].residentBytes) / 1_048_576).shown(1)) MiB, against \
+                \(references[round].shown(1)) s
+                """
+            )
+        }
+        let (missed, others, labels) = try judged(lab, url)
+        lab.note("  \(labels) labels, \(missed) missed, \(others) found beside them")
+        let ratios = zip(samples, references).map { $0.seconds / $1 }
+        let rates = samples.map(\.rate)
+        let resident = samples.map { Double($0.residentBytes) / 1_048_576 }
+        func outcome(_ name: String, _ reference: String, _ values: [Double], _ aim: Outcome.Aim) -> Outcome {
+            Outcome(
+                name: name,
+                summary: summaries[name] ?? "",
+                reference: reference,
+                samples: samples,
+                value: values.median,
+                spread: (values.min() ?? 0)...(values.max() ?? 0),
+                aim: aim
+            )
+        }
+        return [
+            outcome("audit-rate", "none", rates, .atLeast(200_000)),
+            outcome("audit-time", "psql \\copy of the same rows", ratios, .atMost(2)),
+            outcome("audit-memory", "none", resident, .atMost(150)),
+            outcome("audit-missed", "labels", [Double(missed)], .atMost(0)),
+            outcome("audit-beside", "labels", [Double(others)], .atMost(0)),
+        ]
+    }
+
+    private static let summaries = [
+        "audit-rate": "a full audit, all rules, accounts a second",
+        "audit-time": "a full audit, against reading the same rows to nowhere; time",
+        "audit-memory": "a full audit, resident memory at most, in MiB",
+        "audit-missed": "labelled defects that a full audit does not find",
+        "audit-beside": "what a full audit finds that is not labelled",
+    ]
+
+    private static func run(_ lab: Lab, _ url: String) throws -> Sample {
+        let postgres = ProcessStatus.timeOfFamily(lab.postmaster)
+        let start = nanoseconds()
+        let process = try ChildProcess(
+            "\(lab.binaries)/concord",
+            ["audit", "run", "--format", "csv", "--fail-on", "never"],
+            environment: ["CONCORD_DATABASE_URL": url, "TMPDIR": lab.directory],
+            output: found(lab)
+        )
+        let usage = process.waitForUsage()
+        guard usage.endedWell else { throw BenchmarkFailure("the audit failed:\n\(process.output.prefix(2000))") }
+        var sample = Sample(count: lab.plan.users, seconds: Double(nanoseconds() - start) / 1e9)
+        sample.product = usage.time
+        sample.postgres = ProcessStatus.timeOfFamily(lab.postmaster) - postgres
+        sample.residentBytes = usage.residentBytesMax
+        return sample
+    }
+
+    private static func found(_ lab: Lab) -> String { "\(lab.directory)/findings.csv" }
+
+    /// How many labels the last run missed, what it found beside them, and how many there are.
+    private static func judged(_ lab: Lab, _ url: String) throws -> (missed: Int, others: Int, labels: Int) {
+        let commands = [
+            """
+            CREATE TEMP TABLE found (rule text, severity text, tenant text, user_id text COLLATE "C", others text,
+                evidence text)
+            """,
+            "\\copy found FROM '\(found(lab))' CSV HEADER",
+            """
+            SELECT count(*) FROM (SELECT rule, user_id FROM audit_labels EXCEPT SELECT rule, user_id FROM found) AS missed
+            UNION ALL SELECT count(*) FROM (
+                SELECT rule, user_id FROM found EXCEPT ALL SELECT rule, user_id FROM audit_labels) AS others
+            UNION ALL SELECT count(*) FROM audit_labels
+            """,
+        ]
+        let lines = try lab.psql(commands.flatMap { ["--command", $0] }, on: url).split(separator: "\n")
+        guard lines.count == 3, let missed = Int(lines[0]), let others = Int(lines[1]), let labels = Int(lines[2])
+        else {
+            throw BenchmarkFailure("the findings could not be judged:\n\(lines.joined(separator: "\n"))")
+        }
+        return (missed, others, labels)
+    }
+}

@@ -1,0 +1,10 @@
+-- Reads to nowhere what an audit reads.
+\copy (SELECT user_id, version, session_epoch, email, email_proof, email_proven_at, initial_email IS NOT NULL, phone_number, unproven_phone_number, disabled, uses_custom_tokens, valid_since, created_at, last_login_at FROM users) TO '/dev/null'
+\copy (SELECT user_id, updated_at, left(hash, 48) FROM password_credentials) TO '/dev/null'
+\copy (SELECT user_id, provider_id, subject, issuer, email, linked_at FROM linked_providers) TO '/dev/null'
+\copy (SELECT user_id, method, proof, proven_at FROM sign_in_methods) TO '/dev/null'
+\copy (SELECT user_id, number FROM second_factors) TO '/dev/null'
+\copy (SELECT user_id, session_epoch, sign_in_provider, auth_time FROM sessions) TO '/dev/null'
+\copy (SELECT user_id, kind, created_at, consumed_at, expires_at FROM one_time_codes) TO '/dev/null'
+\copy (SELECT user_id, kind, provider_id, state, opened_at, expires_at FROM conflicts) TO '/dev/null'
+\copy (SELECT kind, value, user_id FROM identifiers) TO '/dev/null'
