@@ -28,12 +28,12 @@ enum RunningProgram {
         ) { execution in
             let (founds, found) = AsyncStream.makeStream(of: Found.self)
             let lines = execution.standardOutput.strings()
-            let said = Mutex<[String]>([])
+            let said = LastLines()
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 // Read to the end: a program whose output nobody takes stands still.
                 group.addTask {
                     for try await line in lines {
-                        said.withLock { $0 = $0.suffix(19) + [line] }
+                        said.lines.withLock { $0 = $0.suffix(19) + [line] }
                         recognize(line).map { _ = found.yield($0) }
                     }
                     found.finish()
@@ -41,7 +41,7 @@ enum RunningProgram {
                 let outcome: Result<Output, any Error>
                 do {
                     guard let first = await founds.first(where: { _ in true }) else {
-                        throw NeverReady(output: said.withLock { $0.joined() })
+                        throw NeverReady(output: said.lines.withLock { $0.joined() })
                     }
                     outcome = .success(try await body(first))
                 } catch {
@@ -70,4 +70,8 @@ enum RunningProgram {
     static func built(_ name: String) throws -> Executable {
         .path(FilePath("\(try folder())/\(name)"))
     }
+}
+
+private final class LastLines: Sendable {
+    let lines = Mutex<[String]>([])
 }
