@@ -76,7 +76,8 @@ private let statements: [Statement] = {
         createdAt: origin,
         expiresAt: later,
         attempts: 1,
-        leasedUntil: later
+        leasedUntil: later,
+        isWithheld: false
     )
     let conflict = ConflictRecord(
         tenant: tenant,
@@ -329,6 +330,7 @@ private let statements: [Statement] = {
         Statement(name: "OutboxRow.insert", sql: OutboxRow.insert(message)),
         Statement(name: "OutboxRow.markSent", sql: OutboxRow.markSent(claimed), isHot: false),
         Statement(
+        Statement(name: "OutboxRow.discard", sql: OutboxRow.discard(claimed), isHot: false),
             name: "OutboxRow.newest",
             sql: OutboxRow.newest(.mail, countMax: 10, tenant: tenant).sql,
             isHot: false
