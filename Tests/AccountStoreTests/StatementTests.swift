@@ -298,6 +298,10 @@ private let statements: [Statement] = {
             sql: MessageCountRow.count(perNumber, tenant: tenant, at: origin)
         ),
         Statement(
+            name: "MessageCountRow.assertNoneReached",
+            sql: MessageCountRow.assertNoneReached([perNumber], tenant: tenant, at: origin)
+        ),
+        Statement(
             name: "MessageCountRow.deleteOver",
             sql: MessageCountRow.deleteOver(before: origin, rowsMax: 10),
             isHot: false

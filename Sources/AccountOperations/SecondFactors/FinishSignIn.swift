@@ -72,7 +72,7 @@ extension AccountOperations {
         of user: UserRecord
     ) async throws -> Outcome<String> {
         let addressee: PhoneAddressee
-        let found = try await appraise(request) { isRegionAllowed in
+        let found = try await appraise(request, tenant: user.tenant) { isRegionAllowed in
             let verdict = decideSendFactorCode(isRegionAllowed: isRegionAllowed)
             return verdict.decision.map { Verdict(verdict.rule, $0) }
         }
