@@ -533,6 +533,10 @@ private let statements: [Statement] = {
             sql: SecondFactorRow.secret(of: factor.id, of: fixed, tenant: tenant).sql
         ),
         Statement(
+            name: "SecondFactorRow.isEnrolled",
+            sql: SecondFactorRow.isEnrolled(number("+16505553434"), tenant: tenant).sql
+        ),
+        Statement(
             name: "SecondFactorRow.update",
             sql: SecondFactorRow.update(factor, slot: 1, of: fixed, tenant: tenant)
         ),
