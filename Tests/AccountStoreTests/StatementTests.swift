@@ -289,17 +289,21 @@ private let statements: [Statement] = {
             sql: EmailCodeRow.voidAll(of: fixed, tenant: tenant, at: origin)
         ),
         Statement(
+            name: "EmailCodeRow.voidAllButProvenRecovery",
+            sql: EmailCodeRow.voidAllButProvenRecovery(of: fixed, tenant: tenant, at: origin)
+        ),
+        Statement(
             name: "EmailCodeRow.voidAllButRecovery",
             sql: EmailCodeRow.voidAllButRecovery(of: fixed, tenant: tenant, at: origin)
         ),
         Statement(name: "EmailCodeRow.withHash", sql: EmailCodeRow.withHash([1], tenant: tenant).sql),
         Statement(
-            name: "MessageCountRow.count",
-            sql: MessageCountRow.count(perNumber, tenant: tenant, at: origin)
-        ),
-        Statement(
             name: "MessageCountRow.assertNoneReached",
             sql: MessageCountRow.assertNoneReached([perNumber], tenant: tenant, at: origin)
+        ),
+        Statement(
+            name: "MessageCountRow.count",
+            sql: MessageCountRow.count(perNumber, tenant: tenant, at: origin)
         ),
         Statement(
             name: "MessageCountRow.deleteOver",
@@ -326,6 +330,7 @@ private let statements: [Statement] = {
             isHot: false
         ),
         Statement(name: "OutboxRow.entries", sql: OutboxRow.entries(.failed, countMax: 10).sql, isHot: false),
+        Statement(name: "OutboxRow.discard", sql: OutboxRow.discard(claimed), isHot: false),
         Statement(
             name: "OutboxRow.giveUp",
             sql: OutboxRow.giveUp(claimed, reason: "550 5.1.1", keepsContent: true),
@@ -334,7 +339,6 @@ private let statements: [Statement] = {
         Statement(name: "OutboxRow.insert", sql: OutboxRow.insert(message)),
         Statement(name: "OutboxRow.markSent", sql: OutboxRow.markSent(claimed), isHot: false),
         Statement(
-        Statement(name: "OutboxRow.discard", sql: OutboxRow.discard(claimed), isHot: false),
             name: "OutboxRow.newest",
             sql: OutboxRow.newest(.mail, countMax: 10, tenant: tenant).sql,
             isHot: false
@@ -529,12 +533,12 @@ private let statements: [Statement] = {
             )
         ),
         Statement(
-            name: "SecondFactorRow.secret",
-            sql: SecondFactorRow.secret(of: factor.id, of: fixed, tenant: tenant).sql
-        ),
-        Statement(
             name: "SecondFactorRow.isEnrolled",
             sql: SecondFactorRow.isEnrolled(number("+16505553434"), tenant: tenant).sql
+        ),
+        Statement(
+            name: "SecondFactorRow.secret",
+            sql: SecondFactorRow.secret(of: factor.id, of: fixed, tenant: tenant).sql
         ),
         Statement(
             name: "SecondFactorRow.update",
