@@ -145,6 +145,8 @@ CREATE TABLE public.one_time_codes (
     consumed_by uuid,
     attempts integer DEFAULT 0 NOT NULL,
     second_factor_id text COLLATE pg_catalog."C",
+    address_was_proven boolean DEFAULT false NOT NULL,
+    CONSTRAINT one_time_codes_address_was_proven_check CHECK (((NOT address_was_proven) OR (kind = ANY (ARRAY['RECOVER_EMAIL'::text, 'REVERT_SECOND_FACTOR_ADDITION'::text])))),
     CONSTRAINT one_time_codes_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT one_time_codes_check CHECK (((consumed_by IS NULL) OR (consumed_at IS NOT NULL))),
     CONSTRAINT one_time_codes_check1 CHECK (((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text])) OR (user_id IS NOT NULL))),
@@ -168,7 +170,9 @@ CREATE TABLE public.outbox (
     attempts integer DEFAULT 0 NOT NULL,
     next_attempt_at timestamp with time zone NOT NULL,
     reason text,
+    is_withheld boolean DEFAULT false NOT NULL,
     CONSTRAINT outbox_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT outbox_is_withheld_check CHECK ((NOT (is_withheld AND (state = 'sent'::text)))),
     CONSTRAINT outbox_kind_check CHECK ((kind ~ '^[a-z-]{1,32}$'::text)),
     CONSTRAINT outbox_payload_check CHECK (((state = 'failed'::text) OR ((state = 'pending'::text) = (sealed_payload IS NOT NULL)))),
     CONSTRAINT outbox_reason_check CHECK ((reason ~ '^[ -~]{1,64}$'::text)),
@@ -617,7 +621,7 @@ CREATE INDEX message_counts_by_end ON public.message_counts USING btree (ends_at
 
 CREATE INDEX one_time_codes_by_expiry ON public.one_time_codes USING btree (expires_at);
 
-CREATE INDEX one_time_codes_by_user ON public.one_time_codes USING btree (tenant_id, user_id) WHERE (user_id IS NOT NULL);
+CREATE INDEX one_time_codes_by_user ON public.one_time_codes USING btree (tenant_id, user_id);
 
 CREATE INDEX outbox_by_expiry ON public.outbox USING btree (expires_at);
 
@@ -640,6 +644,8 @@ CREATE INDEX proof_mails_by_end ON public.proof_mails USING btree (free_at);
 CREATE INDEX provider_flows_by_expiry ON public.provider_flows USING btree (expires_at);
 
 CREATE INDEX quarantined_methods_by_expiry ON public.quarantined_methods USING btree (expires_at);
+
+CREATE INDEX second_factors_by_number ON public.second_factors USING btree (tenant_id, number) WHERE (number IS NOT NULL);
 
 CREATE INDEX short_codes_by_expiry ON public.short_codes USING btree (expires_at);
 

@@ -24,7 +24,8 @@ extension AccountOperations {
             // There is no way to show a second factor here: sign in, then change the password.
             case .secondFactorRequired:
                 // Says that the password is right, so only while it may be guessed at.
-                let isLocked = try await store.passwordAttempts(for: email, tenant: tenant, at: effects.now()).isLocked
+                let isLocked = try await store.wrongGuesses(at: .password(of: email), tenant: tenant, at: effects.now())
+                    .isLocked
                 return isLocked ? nil : refused(.refusal(.credentialTooOld), by: signIn.rule)
             case .createUser, .conflict: throw UnexpectedDecision(signIn.rule)
             case .signIn: break

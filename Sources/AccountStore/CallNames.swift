@@ -4,7 +4,8 @@ extension AccountStore {
     package static let callNames = [
         "account-delete", "account-write", "activity", "code-attempt", "code-exchange", "code-issue", "code-use",
         "conflict-change", "conflict-count", "conflict-open", "delete-all-users", "event", "factor-attempt",
-        "factor-challenge", "outbox-claim", "outbox-enqueue", "outbox-finish", "outbox-release", "outbox-retry",
+        "factor-challenge", "factor-spend", "message-count", "outbox-claim", "outbox-enqueue", "outbox-finish",
+        "outbox-release", "outbox-retry",
         "password-attempt", "phone-attempt", "phone-issue", "phone-use", "project-create", "project-settings",
         "provider-config-add", "provider-config-change", "provider-config-remove", "provider-configs-change",
         "provider-disable", "provider-flow", "purge", "purge-sessions", "read-account_events", "read-api_keys",

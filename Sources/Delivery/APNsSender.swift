@@ -32,7 +32,8 @@ package struct APNsHosts: Sendable, Hashable {
 }
 
 /// Hands pushes over to Apple's push service, over HTTP/2 connections that are kept ("Sending notification requests to
-/// APNs").
+/// APNs"). Where an answer is waited for in vain, the next push goes over another connection: one that has died without a word
+/// looks alive for as long as something is sent over it.
 package final class APNsSender: PushSending {
     /// Apple refuses a token that is an hour old, and one that is made anew within twenty minutes ("Establishing a
     /// token-based connection to APNs").
@@ -41,20 +42,20 @@ package final class APNsSender: PushSending {
 
     /// How one app is pushed to.
     private struct Way: Sendable {
-        let client: HTTPClient
+        let client: KeptClient
         /// `nil` where a certificate says who we are.
         let tokens: ProviderTokens?
     }
 
     private let ways: [String: Way]
-    private let clients: [HTTPClient]
+    private let clients: [KeptClient]
     private let hosts: APNsHosts
 
     ///
     /// - `apps`: by bundle identifier.
     /// - `authorities`: whom the certificates of the hosts may come from, beside those the system believes.
     package init(apps: [String: APNsCredential], hosts: APNsHosts, authorities: [NIOSSLCertificate] = []) {
-        func client(_ identity: ([NIOSSLCertificate], NIOSSLPrivateKey)?) -> HTTPClient {
+        func client(_ identity: ([NIOSSLCertificate], NIOSSLPrivateKey)?) -> KeptClient {
             var tls = TLSConfiguration.makeClientConfiguration()
             if !authorities.isEmpty { tls.additionalTrustRoots = [.certificates(authorities)] }
             if let identity {
@@ -64,14 +65,11 @@ package final class APNsSender: PushSending {
             var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
             configuration.httpVersion = .automatic
             configuration.connectionPool.retryConnectionEstablishment = false
-            return HTTPClient(
-                eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
-                configuration: configuration
-            )
+            return KeptClient(configuration)
         }
         var ways: [String: Way] = [:]
-        var clients: [HTTPClient] = []
-        var withTokens: HTTPClient?
+        var clients: [KeptClient] = []
+        var withTokens: KeptClient?
         var tokens: [String: ProviderTokens] = [:]
         for (topic, credential) in apps {
             switch credential {
@@ -112,20 +110,24 @@ package final class APNsSender: PushSending {
             request.headers.add(name: "authorization", value: "bearer " + token)
         }
         request.body = .bytes(ByteBuffer(bytes: push.payload))
+        let line = way.client.enter()
+        defer { line.leave() }
         do {
-            let response = try await way.client.execute(request, timeout: TimeAmount(timeout))
+            let response = try await line.client.execute(request, timeout: TimeAmount(timeout))
             let body = try await response.body.collect(upTo: Self.answerBytesMax)
             let answer = try? JSONValue(parsing: Array(body.readableBytesView), depthMax: 4)
             let outcome = DeliveryOutcome(response.status, reason: answer?["reason"]?.string)
             if outcome == .deferred(reason: Self.expiredToken) { way.tokens?.forget(token) }
             return outcome
         } catch {
+            if error as? HTTPClientError == .deadlineExceeded { way.client.replace(line) }
             return .deferred(reason: "unreachable")
         }
     }
 
+    /// Nothing is sent any more.
     package func shutDown() async {
-        for client in clients { try? await client.shutdown() }
+        for client in clients { await client.shutDown() }
     }
 
     fileprivate static let expiredToken = "ExpiredProviderToken"
@@ -183,5 +185,73 @@ extension DeliveryOutcome {
             case (400..<500, _): .refused(reason: reason)
             default: .deferred(reason: reason)
             }
+    }
+}
+
+/// A client whose connections are kept, and given up where nothing comes back over them.
+private final class KeptClient: Sendable {
+    /// A client, and how many requests are under way over it.
+    final class Line: Sendable {
+        private struct State {
+            var users = 0
+            var isRetired = false
+        }
+
+        let client: HTTPClient
+        private let state = Mutex(State())
+
+        init(_ configuration: HTTPClient.Configuration) {
+            client = HTTPClient(
+                eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
+                configuration: configuration
+            )
+        }
+
+        fileprivate func enter() {
+            state.withLock { $0.users += 1 }
+        }
+
+        /// Once for each that entered. The last to leave a retired one closes it: what others wait for may still come.
+        func leave() {
+            let isOver = state.withLock { state in
+                state.users -= 1
+                return state.isRetired && state.users == 0
+            }
+            if isOver { _ = client.shutdown() as EventLoopFuture<Void> }
+        }
+
+        fileprivate func retire() {
+            state.withLock { $0.isRetired = true }
+        }
+    }
+
+    private let configuration: HTTPClient.Configuration
+    private let line: Mutex<Line>
+
+    init(_ configuration: HTTPClient.Configuration) {
+        self.configuration = configuration
+        line = Mutex(Line(configuration))
+    }
+
+    /// What the next request goes over; `leave` it afterwards.
+    func enter() -> Line {
+        line.withLock { line in
+            line.enter()
+            return line
+        }
+    }
+
+    /// Has later requests go over other connections than `dead`, which its caller has entered.
+    func replace(_ dead: Line) {
+        line.withLock { line in
+            guard line === dead else { return }
+            line = Line(configuration)
+            dead.retire()
+        }
+    }
+
+    func shutDown() async {
+        let client = line.withLock { $0.client }
+        try? await client.shutdown()
     }
 }

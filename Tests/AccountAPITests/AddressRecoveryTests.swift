@@ -41,18 +41,24 @@ struct AddressRecoveryTests {
         try await api.listedCodes().filter { $0["requestType"] == "RECOVER_EMAIL" }.map { $0["email"]?.string }
     }
 
-    @Test(arguments: Arrival.allCases)
+    @Test(arguments: Arrival.allCases, [false, true])
     func `a takeover forgets the intruder's first address, which takes nothing back later`(
-        arrival: Arrival
+        arrival: Arrival,
+        isProven: Bool
     ) async throws {
         try await TestAPI.with { api in
             let intruder = try await api.signUp("intruder@evil.example", password: "intruder's own")
+            let id = try #require(intruder["localId"]?.string.flatMap(UserID.init))
+            if isProven { try await api.service.edit(id) { $0.prove(.administrator) } }
             #expect(try await change(api, intruder, to: "victim@gmail.com").status == 200)
             #expect(try await recoveries(api) == ["intruder@evil.example"])
+            let recovery = try await api.listedCode("RECOVER_EMAIL").code
 
             let victim = try await arrive(arrival, api, at: "victim@gmail.com")
             #expect(victim["localId"] == intruder["localId"])
             #expect(try await recoveries(api) == [])
+            let early = try await api.post("/v1/accounts:update", ["oobCode": .string(recovery)])
+            #expect(early.errorMessage == "INVALID_OOB_CODE")
             let database = api.service.database
             #expect(
                 try await database.count("SELECT count(*) FROM account_events WHERE kind = 'account-taken-over'") == 1

@@ -209,7 +209,7 @@ struct EmailCodeRaceTests {
             _ = try await store.issue(void, message: nil)
             try await api.service.change(
                 "ada@example.com",
-                companions: [.voidEmailCodes(of: id, tenant: .project, includingRecovery: true, at: now)]
+                companions: [.voidEmailCodes(of: id, tenant: .project, .all, at: now)]
             ) { _ in }
             for record in [used, locked, fresh] { _ = try await store.issue(record, message: nil) }
             let first = PostgresUUID(high: 1, low: 1)

@@ -257,6 +257,20 @@ import Testing
         }
     }
 
+    @Test func `a number that is somebody's second factor cannot become fictional`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let owner = try await api.enrollNumber(api.factorOwner(), "+16505553434")
+            let numbers: JSONValue = ["+16505553434": "654321", "+16505553435": "654321"]
+            let answer = try await api.change(Self.body(numbers), mask: Self.numbersMask)
+            #expect(answer.status == 400)
+            #expect(answer.errorMessage?.contains("an account owns +16505553434") == true)
+            #expect(try await api.config().json["signIn"]?["phoneNumber"]?["testPhoneNumbers"] == nil)
+            let enrolled = try #require(try await api.service.user(owner.id)?.secondFactors.first)
+            #expect(try await api.withdraw(enrolled.id.rawValue, owner.idToken).status == 200)
+            #expect(try await api.change(Self.body(numbers), mask: Self.numbersMask).status == 200)
+        }
+    }
+
     @Test func `a fictional number stays when the account that used it stays`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let numbers: JSONValue = ["+16505553434": "654321"]

@@ -78,6 +78,73 @@ struct SecondFactorMailTests {
         }
     }
 
+    enum Proof: CaseIterable {
+        case reset, link
+    }
+
+    /// The thief shows to read the mailbox of the address that the account was moved to.
+    private func prove(_ way: Proof, _ api: TestAPI, _ thief: FactorOwner, _ email: String) async throws {
+        switch way {
+        case .reset:
+            #expect(
+                try await api.reset(try await api.code("PASSWORD_RESET", for: email), to: "thief's own").status == 200
+            )
+        case .link:
+            let first = try await api.follow(try await api.code("EMAIL_SIGNIN", for: email), as: email)
+            let pending = try #require(first.json["mfaPendingCredential"]?.string)
+            let code = api.code(of: try #require(thief.app))
+            #expect(try await api.secondStep(pending, thief.enrollmentID, code).status == 200)
+        }
+        let database = api.service.database
+        #expect(try await database.count("SELECT count(*) FROM account_events WHERE kind = 'account-taken-over'") == 1)
+    }
+
+    @Test(arguments: Proof.allCases)
+    func `the owner gets past a thief who enrols a factor, moves the account and proves the new address`(
+        way: Proof
+    ) async throws {
+        try await TestAPI.with { api async throws in
+            let thief = try await api.enrollApp(api.factorOwner("ada@example.com"))
+            let revert: JSONValue = ["oobCode": .string(try await api.listedCode(Self.type).code)]
+            let change: JSONValue = ["idToken": .string(thief.idToken), "email": "thief@example.com"]
+            #expect(try await api.post(Self.update, change).status == 200)
+            let recover: JSONValue = ["oobCode": .string(try await api.listedCode("RECOVER_EMAIL").code)]
+            // Too early: the address is another. It is not spent by that.
+            for path in [Self.update, Self.inspect, Self.update] {
+                #expect(try await api.post(path, revert).errorMessage == "INVALID_OOB_CODE")
+            }
+            try await prove(way, api, thief, "thief@example.com")
+
+            #expect(try await api.post(Self.update, recover).status == 200)
+            #expect(try await api.post(Self.update, revert).status == 200)
+            let owner = try #require(try await api.service.user(thief.id))
+            #expect(owner.email?.address.raw == "ada@example.com" && owner.email?.isVerified == true)
+            #expect(owner.secondFactors.isEmpty)
+            let reset = try await api.code("PASSWORD_RESET", for: "ada@example.com")
+            #expect(try await api.reset(reset, to: "the owner's own").status == 200)
+            #expect(try await api.signIn("ada@example.com", password: "the owner's own").json["idToken"] != nil)
+            for code in [recover, revert] {
+                #expect(try await api.post(Self.update, code).errorMessage == "INVALID_OOB_CODE")
+            }
+        }
+    }
+
+    @Test func `an address that nobody had proven takes nothing back from who proves the next`() async throws {
+        try await TestAPI.with { api async throws in
+            let owner = try await api.enrollApp(api.factorOwner("ada@example.com"))
+            try await api.service.edit(owner.id) { user in
+                user.email?.proof = nil
+                user.emailProvenAt = nil
+            }
+            let change: JSONValue = ["idToken": .string(owner.idToken), "email": "next@example.com"]
+            #expect(try await api.post(Self.update, change).status == 200)
+            let recover: JSONValue = ["oobCode": .string(try await api.listedCode("RECOVER_EMAIL").code)]
+            try await prove(.reset, api, owner, "next@example.com")
+            #expect(try await api.post(Self.update, recover).errorMessage == "INVALID_OOB_CODE")
+            #expect(try await api.service.user(owner.id)?.email?.address.raw == "next@example.com")
+        }
+    }
+
     @Test func `a reset of the password leaves it, because it takes back what an intruder did`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())

@@ -251,7 +251,9 @@ struct SendOobCodeTests {
             let database = api.service.database
             #expect(try await database.count("SELECT count(*) FROM one_time_codes") == 2)
             #expect(try await database.count("SELECT count(*) FROM outbox") == 2)
-            #expect(try await database.count("SELECT count(*) FROM outbox WHERE state = 'pending'") == 1)
+            #expect(try await database.count("SELECT count(*) FROM outbox WHERE state = 'pending'") == 2)
+            #expect(try await database.count("SELECT count(*) FROM outbox WHERE is_withheld") == 1)
+            #expect(try await database.count("SELECT count(DISTINCT length(sealed_payload)) FROM outbox") == 1)
             #expect(
                 try await database.count("SELECT count(*) FROM one_time_codes WHERE consumed_at IS NULL") == 1
             )

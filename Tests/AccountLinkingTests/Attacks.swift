@@ -136,6 +136,52 @@ struct Attacks {
         }
     }
 
+    /// Whose address it was first says nothing about who is right: who reads the new one has come, or a thief has.
+    @Test(arguments: [false, true])
+    func `trojan first address: one that the attacker had proven outlives nobody who can be in the account`(
+        hasSecondFactor: Bool
+    ) {
+        let prepared = Account.fixture(
+            "m",
+            email: ann,
+            password: true,
+            secondFactor: hasSecondFactor,
+            initialEmail: true
+        )
+        for isAsked in [false, true] {
+            let policy = LinkPolicy.policy { $0.requiresEnrolledSecondFactors = isAsked }
+            guard policy.codesVoided(byTakeoverOf: prepared) != .all else { continue }
+            #expect(hasSecondFactor && isAsked)
+            // The owner of the address is not in: it takes the attacker's second factor.
+            let byLink = decideSignInWithEmailLink(
+                policy: policy,
+                email: ann,
+                owner: prepared,
+                target: nil,
+                isSessionRecent: false,
+                secondFactorProvenBy: nil
+            )
+            let byProvider = decideSignInWithIdp(
+                policy: policy,
+                accounts: MatchingAccounts(identityOwner: nil, emailOwner: prepared),
+                credential: .trusted,
+                isProviderEnabled: true,
+                createsUsers: true,
+                secondFactorProvenBy: nil
+            )
+            let byPassword = decideSignInWithPassword(
+                policy: policy,
+                owner: prepared,
+                isLocked: false,
+                passwordMatches: true,
+                secondFactorProvenBy: nil
+            )
+            for verdict in [byLink, byProvider, byPassword] {
+                #expect(verdict.decision == .secondFactorRequired(prepared.id))
+            }
+        }
+    }
+
     @Test(arguments: [ProviderID.facebook, .gitHub, .twitter, .linkedIn, provider("example.com"), .google])
     func `non-verifying provider: whoever claims an address at it gets a conflict, never the account`(
         attacker: ProviderID

@@ -145,6 +145,48 @@ struct SecondFactorLaws {
         }
     }
 
+    @Test func `codes to a proven address outlive a takeover where a second factor is asked for, and nowhere else`() {
+        for point in SecondFactorCase.all {
+            let spared = point.policy.codesVoided(byTakeoverOf: point.account)
+            let isAsked = point.policy.requiresEnrolledSecondFactors && point.account.hasSecondFactor
+            #expect(spared == (isAsked ? .allButProvenRecovery : .all))
+        }
+    }
+
+    @Test func `a code that brings back an address is about the account that had it`() {
+        let made = Timestamp(secondsSinceEpoch: 1_000)
+        func code(_ address: EmailAddress, proven: Bool, at seconds: Int64 = 1_000) -> EmailCodeRecord {
+            let now = Timestamp(secondsSinceEpoch: seconds)
+            return EmailCodeRecord(
+                tenant: .project,
+                hash: [1],
+                kind: .recoverEmail,
+                user: user("m"),
+                email: address,
+                addressWasProven: proven,
+                createdAt: now,
+                expiresAt: now
+            )
+        }
+        var record = UserRecord(tenant: .project, id: user("m"), sessionEpoch: 1, createdAt: made)
+        record.initialEmail = ann.raw
+        #expect(code(ann, proven: false).bringsBackAddress(of: record))
+        #expect(!code(bob, proven: false).bringsBackAddress(of: record))
+        // Forgotten since, or made anew under the id of one that was deleted.
+        record.initialEmail = nil
+        #expect(!code(ann, proven: false).bringsBackAddress(of: record))
+        #expect(code(ann, proven: true).bringsBackAddress(of: record))
+        #expect(!code(ann, proven: true, at: 999).bringsBackAddress(of: record))
+    }
+
+    @Test func `enrolments are told apart by the bytes of their names`() throws {
+        let composed = try #require(SecondFactorID("caf\u{E9}"))
+        let decomposed = try #require(SecondFactorID("cafe\u{301}"))
+        #expect(composed.rawValue == decomposed.rawValue, "as strings they are the same")
+        #expect(composed != decomposed && Set([composed, decomposed]).count == 2)
+        #expect(composed == SecondFactorID("caf\u{E9}"))
+    }
+
     @Test func `a disabled account is changed by an administrator only`() {
         for point in SecondFactorCase.all where point.account.isDisabled && point.request != .replace {
             #expect(point.change == nil)

@@ -3,6 +3,7 @@ import AccountStore
 import AccountTestSupport
 import JSON
 import Postgres
+import Synchronization
 import Testing
 
 @testable import AccountOperations
@@ -45,6 +46,48 @@ struct MessageLimitTests {
             #expect(try await first.askForCode(number(1), from: "192.0.2.1").denial == tooMany)
             first.clock.advance(seconds: 3540)
             #expect(try await second.askForCode(number(1), from: "192.0.2.1").denial == nil)
+        }
+    }
+
+    /// Each of its judgements costs money.
+    private final class Assessor: AppVerifying {
+        let asked = Mutex(0)
+        private let isGenuine: Bool
+
+        init(_ isGenuine: Bool) {
+            self.isGenuine = isGenuine
+        }
+
+        func isGenuine(_ request: AppRequest) async throws -> Bool {
+            asked.withLock { $0 += 1 }
+            return isGenuine
+        }
+    }
+
+    @Test func `of 64 requests that are refused as many are assessed as there may be messages`() async throws {
+        let settings = Self.settings(["perNumberPerHour": 2, "perAddressPerMinute": 5, "perProjectPerDay": 7])
+        try await TestService.withTwo(settings: settings) { first, second async throws in
+            let assessor = Assessor(false)
+            @Sendable func ask(_ service: TestService, from address: String?) async throws -> Denial? {
+                var operations = service.operations
+                operations.apps = AppVerifiers(assessments: assessor)
+                let credential = AppCredential.assessment(token: "t", clientType: "CLIENT_TYPE_WEB", version: nil)
+                let request = PhoneCodeRequest(number: number(1), credential: credential, subscriber: address)
+                return try await operations.sendPhoneCode(request, tenant: .project).denial
+            }
+            let denials = try await first.race(with: second) { service, _ in try await ask(service, from: "192.0.2.1") }
+            #expect(denials.count { $0 == .phone(.invalidRecaptchaToken) } == 5)
+            #expect(denials.count { $0 == .phone(.tooManyMessages) } == 59)
+            #expect(assessor.asked.withLock { $0 } == 5)
+            for service in [first, second] {
+                #expect(try await ask(service, from: "192.0.2.2") == .phone(.invalidRecaptchaToken))
+            }
+            #expect(try await ask(first, from: "192.0.2.3") == .phone(.quotaExceeded))
+            #expect(assessor.asked.withLock { $0 } == 7)
+            // Another way of showing an app goes on: messages have a count of their own.
+            #expect(try await first.askForCode(number(1), from: "192.0.2.1").denial == nil)
+            first.clock.advance(seconds: 86_400)
+            #expect(try await ask(first, from: "192.0.2.1") == .phone(.invalidRecaptchaToken))
         }
     }
 

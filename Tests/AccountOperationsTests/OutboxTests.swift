@@ -177,6 +177,68 @@ struct OutboxTests {
         }
     }
 
+    @Test func `what is withheld waits like any other, is seen by nobody, and is thrown away by whoever takes it`()
+        async throws
+    {
+        try await TestService.with { service in
+            let channel = FakeChannel()
+            let deliveries = OutboxDeliveries(service.operations, over: channel)
+            let store = service.operations.store
+            try await service.enqueueMails(1)
+            try await service.enqueueMails(2, isWithheld: true)
+            let alike: Query<Int64?> = """
+                SELECT count(DISTINCT (state, length(sealed_payload), attempts, next_attempt_at, expires_at, reason)) FROM outbox
+                """
+            #expect(try await service.database.count(alike) == 1)
+            #expect(try await store.waitingMessages(.mail, countMax: 10).count == 1)
+            #expect(try await service.operations.inbox(tenant: .project).count == 1)
+            #expect(try await store.outboxEntries(.pending, countMax: 10).count == 1)
+
+            #expect(try await deliveries.sendDue() == 3)
+            #expect(channel.ids.count == 1)
+            let ended: Query<String> = """
+                SELECT state || ' ' || (sealed_payload IS NULL) FROM outbox WHERE is_withheld
+                """
+            #expect(try await service.database.rows(ended) == ["withheld true", "withheld true"])
+            for state in OutboxMessage.State.allCases {
+                #expect(try await store.outboxEntries(state, countMax: 10).count == (state == .sent ? 1 : 0))
+            }
+            #expect(try await deliveries.sendDue() == 0)
+
+            // Nor does anybody hear of one that came too late, or that a server before this one has given up.
+            try await service.enqueueMails(1, seconds: 60, isWithheld: true)
+            service.clock.advance(seconds: 60)
+            #expect(try await deliveries.sendDue() == 1)
+            #expect(try await store.outboxEntries(.failed, countMax: 10).isEmpty)
+            try await service.enqueueMails(1, isWithheld: true)
+            try await service.database.execute("UPDATE outbox SET state = 'failed' WHERE state = 'pending'")
+            #expect(try await store.outboxEntries(.failed, countMax: 10).isEmpty)
+            #expect(try await store.retryMessages(nil, at: service.clock.now, countMax: 10) == 0)
+            #expect(channel.ids.count == 1)
+        }
+    }
+
+    @Test func `what is withheld says nothing of what it would have said`() async throws {
+        try await TestService.with(settings: Self.protected) { service in
+            #expect(try await service.askForReset("nobody@example.com").denial == nil)
+            let store = service.operations.store
+            let now = service.clock.now
+            let claimed = try await store.claimMessages(.mail, at: now, until: now.adding(seconds: 60), countMax: 1)
+            let message = try #require(claimed.first)
+            #expect(message.isWithheld)
+            let said = OutboxMessage.plaintext(
+                of: message.sealedPayload,
+                id: message.id,
+                tenant: .project,
+                sealer: service.operations.sealer
+            )
+            #expect(said?.allSatisfy { $0 == 0 } == true && (said?.count ?? 0) > 100)
+        }
+    }
+
+    private static let protected = ProjectSettings.developmentDefaults
+        .setting(true, at: ["emailPrivacyConfig", "enableImprovedEmailPrivacy"])
+
     @Test func `what cannot be opened is given up and kept`() async throws {
         try await TestService.with { service in
             let channel = FakeChannel()
@@ -334,7 +396,12 @@ extension TestService {
     }
 
     /// Writes mails that wait, as the operations would.
-    func enqueueMails(_ count: Int, to recipient: String = "ada@example.com", seconds: Int64 = 3600) async throws {
+    func enqueueMails(
+        _ count: Int,
+        to recipient: String = "ada@example.com",
+        seconds: Int64 = 3600,
+        isWithheld: Bool = false
+    ) async throws {
         let now = clock.now
         let mail = Mail(
             template: .code(.verifyEmail),
@@ -350,15 +417,16 @@ extension TestService {
                 tenant: .project,
                 createdAt: now,
                 expiresAt: now.adding(seconds: seconds),
+                isWithheld: isWithheld,
                 sealer: operations.sealer
             )
-            let sealed = Hexadecimal.encode(message.sealedPayload ?? [])
+            let sealed = Hexadecimal.encode(message.sealedPayload)
             let (created, expires) = (RFC3339.text(now), RFC3339.text(message.expiresAt))
-            return "('\(id.text)', 'mail', '\\x\(sealed)', '\(created)', '\(expires)', '\(created)')"
+            return "('\(id.text)', 'mail', '\\x\(sealed)', '\(created)', '\(expires)', '\(created)', \(isWithheld))"
         }
         try await database.execute(
             """
-            INSERT INTO outbox (message_id, kind, sealed_payload, created_at, expires_at, next_attempt_at)
+            INSERT INTO outbox (message_id, kind, sealed_payload, created_at, expires_at, next_attempt_at, is_withheld)
             VALUES \(rows.joined(separator: ", "))
             """
         )

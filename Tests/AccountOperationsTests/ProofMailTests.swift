@@ -72,7 +72,7 @@ struct ProofMailTests {
             }
             #expect(denials.prefix(10).allSatisfy { $0 == nil })
             #expect(denials.suffix(2).compactMap { $0?.mailWaitSeconds } == [3590, 3589])
-            #expect(try await service.database.count("SELECT count(*) FROM outbox WHERE state = 'withheld'") == 10)
+            #expect(try await service.database.count("SELECT count(*) FROM outbox WHERE is_withheld") == 10)
         }
     }
 

@@ -99,6 +99,116 @@ struct SecondFactorRaceTests {
         }
     }
 
+    // MARK: Codes of messages
+
+    private static let fictional = ProjectSettings.developmentDefaults
+        .setting([number: "123456"], at: ["signIn", "phoneNumber", "testPhoneNumbers"])
+
+    @Test func `of 200 wrong codes for one pending sign-in five are compared, over as many messages as there are`()
+        async throws
+    {
+        try await TestService.withTwo(settings: Self.fictional) { first, second in
+            let owner = try await first.guarded(by: Self.number, code: "123456")
+            let pending = try await first.pending(owner)
+            var sessions: [String] = []
+            for _ in 0..<40 { sessions.append(try await first.session(for: pending, owner)) }
+            let outcomes = try await first.race(with: second, count: 200) { [sessions] service, caller in
+                try await service.finish(pending, "654321", sessionInfo: sessions[caller / 5])
+            }
+            #expect(outcomes.count { $0 == .phone(.invalidCode) } == 5)
+            #expect(outcomes.count { $0 == .secondFactor(.tooManyAttempts) } == 195)
+            #expect(
+                try await count("SELECT attempts::bigint FROM factor_challenges WHERE purpose = 'sign-in'", first) == 5
+            )
+            #expect(try await count("SELECT failures::bigint FROM password_attempts", first) == 5)
+            #expect(
+                try await first.finish(pending, "123456", sessionInfo: sessions[39]) == .secondFactor(.tooManyAttempts)
+            )
+            // Another sign-in goes on, and a right code begins anew.
+            let next = try await first.pending(owner)
+            let session = try await first.session(for: next, owner)
+            #expect(try await second.finish(next, "123456", sessionInfo: session) == nil)
+            #expect(try await count("SELECT count(*) FROM password_attempts", first) == 0)
+        }
+    }
+
+    @Test func `of 200 wrong codes of messages over as many pending sign-ins ten are compared`() async throws {
+        try await TestService.withTwo(settings: Self.fictional) { first, second in
+            let owner = try await first.guarded(by: Self.number, code: "123456")
+            var waiting: [(pending: String, session: String)] = []
+            for _ in 0..<40 {
+                let pending = try await first.pending(owner)
+                waiting.append((pending, try await first.session(for: pending, owner)))
+            }
+            let outcomes = try await first.race(with: second, count: 200) { [waiting] service, caller in
+                let (pending, session) = waiting[caller / 5]
+                return try await service.finish(pending, "654321", sessionInfo: session)
+            }
+            #expect(outcomes.count { $0 == .phone(.invalidCode) } == PasswordAttempts.freeMax + 1)
+            #expect(
+                try await count("SELECT failures::bigint FROM password_attempts", first)
+                    == Int64(PasswordAttempts.freeMax + 1)
+            )
+            // The right one counts no more, for a while.
+            let last = try #require(waiting.last)
+            let locked = Denial.secondFactor(.tooManyAttempts)
+            let next = try await first.pending(owner)
+            let session = try await first.session(for: next, owner)
+            #expect(try await first.finish(last.pending, "123456", sessionInfo: last.session) == locked)
+            #expect(try await first.finish(next, "123456", sessionInfo: session) == locked)
+            first.clock.advance(seconds: 60)
+            #expect(try await first.finish(next, "123456", sessionInfo: session) == nil)
+        }
+    }
+
+    @Test func `wrong codes of messages keep no app waiting`() async throws {
+        try await TestService.withTwo(settings: Self.fictional) { first, second in
+            var owner = try await first.guarded()
+            let app = owner.factor
+            try await first.edit(owner.id) { user in
+                guard let id = SecondFactorID("number"), let number = PhoneNumber(Self.number) else { return }
+                let factor = SecondFactor(id: id, method: .phone(number), displayName: nil, enrolledAt: user.createdAt)
+                user.secondFactors.append(factor)
+            }
+            owner.factor = "number"
+            for _ in 0...2 {
+                let pending = try await first.pending(owner)
+                let session = try await first.session(for: pending, owner)
+                for _ in 0..<5 { _ = try await second.finish(pending, "654321", sessionInfo: session) }
+            }
+            let pending = try await first.pending(owner)
+            let session = try await first.session(for: pending, owner)
+            #expect(
+                try await first.finish(pending, "123456", sessionInfo: session) == .secondFactor(.tooManyAttempts)
+            )
+            owner.factor = app
+            #expect(try await second.finish(pending, owner, owner.code(at: first.clock.now)) == nil)
+        }
+    }
+
+    @Test func `a right code that lets nobody in is spent`() async throws {
+        try await TestService.withTwo { first, second in
+            let owner = try await first.guarded()
+            let pending = try await first.pending(owner)
+            let code = owner.code(at: first.clock.now)
+            try await first.database.execute(
+                """
+                UPDATE project_config SET version = version + 1,
+                    settings = jsonb_set(settings, '{signIn,email,enabled}', 'false')
+                """
+            )
+            for service in [first, second] { try await service.operations.project.refresh() }
+            let outcomes = try await first.race(with: second, count: 16) { service, _ in
+                try await service.finish(pending, owner, code)
+            }
+            #expect(outcomes.count { $0 != .secondFactor(.invalidPendingCredential) } == 1)
+            #expect(!outcomes.contains(nil))
+            #expect(
+                try await count("SELECT last_step FROM second_factors", first) == TOTP.step(at: first.clock.now)
+            )
+        }
+    }
+
     @Test func `one message for a second factor signs in once`() async throws {
         try await TestService.withTwo { first, second in
             let owner = try await first.guarded(by: Self.number)
@@ -250,12 +360,13 @@ extension TestService {
         return try await enroll(shown, user)
     }
 
-    fileprivate func guarded(by number: String) async throws -> GuardedUser {
+    /// `code`: of a fictional number.
+    fileprivate func guarded(by number: String, code: String? = nil) async throws -> GuardedUser {
         let user = try await unguarded()
         let request = PhoneCodeRequest(number: number, credential: .recaptcha(token: "app"))
         let sessionInfo = try await operations.startEnrollment(request, idToken: user.idToken, tenant: .project).value
-        let code = try await operations.messagesWithUsableCodes(tenant: .project).first?.code
-        return try await enroll(.message(code: try #require(code), sessionInfo: sessionInfo), user)
+        let sent = try await operations.messagesWithUsableCodes(tenant: .project).first?.code
+        return try await enroll(.message(code: try #require(code ?? sent), sessionInfo: sessionInfo), user)
     }
 
     private func enroll(_ shown: FinishEnrollment.Shown, _ user: GuardedUser) async throws -> GuardedUser {
@@ -279,6 +390,21 @@ extension TestService {
         ).value
         guard case .secondFactorRequired(let pending) = ending else { throw UnexpectedEnding("no second factor") }
         return pending.credential
+    }
+
+    /// Asks for a message to the number that is the user's second factor.
+    fileprivate func session(for pending: String, _ user: GuardedUser) async throws -> String {
+        let request = PhoneCodeRequest(number: nil, credential: .recaptcha(token: "app"))
+        return
+            try await operations
+            .sendSignInCode(request, to: user.factor, pendingCredential: pending, tenant: .project).value
+    }
+
+    /// - Returns: why not; `nil` when it signed in.
+    fileprivate func finish(_ pending: String, _ code: String, sessionInfo: String) async throws -> Denial? {
+        let shown = FinishSignIn.Shown.message(code: code, sessionInfo: sessionInfo)
+        let request = FinishSignIn(pendingCredential: pending, shown: shown)
+        return try await operations.finishSignIn(request, tenant: .project).denial
     }
 
     /// - Returns: why not; `nil` when it signed in.

@@ -162,6 +162,92 @@ struct ShortCodeTests {
         }
     }
 
+    // MARK: Limits
+
+    /// As many mails as anybody asks for, and these limits on guesses alone.
+    private static func limited(_ limits: [String: JSONValue]) -> JSONValue {
+        let unlimited = Dictionary(
+            uniqueKeysWithValues: MessageLimits.ofGuesses.map { ($0.name, JSONValue.integer(0)) }
+        )
+        return ProjectSettings.developmentDefaults
+            .setting(.object(unlimited.merging(limits) { _, given in given }), at: ["concord", "shortCodes"])
+    }
+
+    @Test func `a mailbox is guessed at so often a day, however many mails it is sent`() async throws {
+        try await Self.withRequest(settings: Self.limited(["perMailboxPerDay": 7])) { first, second, _ in
+            var answered = 0
+            for _ in 1...3 {
+                for (number, service) in [first, second, first, second, first].enumerated() {
+                    let denial = try await service.exchange(String(number)).denial
+                    answered += denial == .emailCode(.wrongCode) ? 1 : 0
+                }
+                first.clock.advance(seconds: 1)
+                #expect(try await first.askForReset(Self.email).denial == nil)
+            }
+            #expect(answered == 7)
+            let code = try #require(try await first.newestMail().shortCode)
+            for service in [first, second] {
+                #expect(try await service.exchange(code).denial == .emailCode(.tooManyAttempts))
+            }
+            // Other mails and mailboxes are another matter, and so is the next day.
+            #expect(try await first.exchange("0", of: .emailSignIn).denial == .emailCode(.wrongCode))
+            #expect(try await first.exchange("0", "bob@example.com").denial == .emailCode(.wrongCode))
+            first.clock.advance(seconds: 86_400)
+            #expect(try await first.askForReset(Self.email).denial == nil)
+            let next = try #require(try await first.newestMail().shortCode)
+            #expect(try await second.exchange(next).denial == nil)
+        }
+    }
+
+    @Test func `a caller and the project have so many guesses, at whichever mailboxes`() async throws {
+        let limits: [String: JSONValue] = ["perAddressPerMinute": 3, "perProjectPerDay": 5]
+        try await Self.withRequest(settings: Self.limited(limits)) { first, second, mail in
+            let code = try #require(mail.shortCode)
+            for (number, service) in [first, second, first].enumerated() {
+                let denial = try await service.exchange("0", "a\(number)@example.com", from: "192.0.2.1").denial
+                #expect(denial == .emailCode(.wrongCode))
+            }
+            // Not even the right one.
+            let tooMany = Denial.emailCode(.tooManyAttempts)
+            #expect(try await second.exchange(code, from: "192.0.2.1").denial == tooMany)
+            for number in 0...1 {
+                let denial = try await second.exchange("0", "b\(number)@example.com", from: "192.0.2.2").denial
+                #expect(denial == .emailCode(.wrongCode))
+            }
+            #expect(try await first.exchange(code, from: "192.0.2.3").denial == tooMany)
+            #expect(try await first.exchange(code).denial == tooMany)
+            first.clock.advance(seconds: 86_400)
+            #expect(try await first.askForReset(Self.email).denial == nil)
+            let next = try #require(try await first.newestMail().shortCode)
+            #expect(try await second.exchange(next, from: "192.0.2.1").denial == nil)
+        }
+    }
+
+    @Test func `of 200 guesses of one caller at as many mailboxes as many are answered as there may be`() async throws {
+        try await Self.withRequest(settings: Self.limited(["perAddressPerHour": 20])) { first, second, mail in
+            let denials = try await first.race(with: second, count: 200) { service, number in
+                try await service.exchange("0", "a\(number)@example.com", from: "192.0.2.1").denial
+            }
+            #expect(denials.count { $0 == .emailCode(.wrongCode) } == 20)
+            #expect(denials.count { $0 == .emailCode(.tooManyAttempts) } == 180)
+            #expect(try await first.database.rows("SELECT messages FROM message_counts" as Query<Int64>) == [20])
+            let guesses: Query<Int64?> = "SELECT sum(attempts) FROM short_codes"
+            #expect(try await first.database.count(guesses) == 20)
+            #expect(try await first.exchange(try #require(mail.shortCode), from: "192.0.2.2").denial == nil)
+        }
+    }
+
+    @Test func `right codes are not counted`() async throws {
+        try await Self.withRequest(settings: Self.limited(["perAddressPerHour": 1])) { first, second, _ in
+            for service in [first, second, first] {
+                first.clock.advance(seconds: 1)
+                #expect(try await first.askForReset(Self.email).denial == nil)
+                let code = try #require(try await first.newestMail().shortCode)
+                #expect(try await service.exchange(code, from: "192.0.2.1").denial == nil)
+            }
+        }
+    }
+
     /// What is kept, for whoever reads the tables: neither the code nor what it could be found by.
     @Test func `a code is sealed, and bound to its address and purpose`() async throws {
         try await Self.withRequest { first, _, mail in
@@ -198,12 +284,20 @@ extension TestService {
     fileprivate func exchange(
         _ code: String,
         _ email: String = "ada@example.com",
-        of kind: EmailCodeRecord.Kind = .passwordReset
+        of kind: EmailCodeRecord.Kind = .passwordReset,
+        from clientAddress: String? = nil
     ) async throws -> Outcome<ExchangedShortCode> {
         guard let mailbox = EmailAddress(email) else { throw UnexpectedEnding("not an address") }
         return
             try await operations
-            .exchangeShortCode(code, of: kind, mailedTo: mailbox, tenant: .project, locale: nil)
+            .exchangeShortCode(
+                code,
+                of: kind,
+                mailedTo: mailbox,
+                tenant: .project,
+                locale: nil,
+                clientAddress: clientAddress
+            )
     }
 
     fileprivate func newestMail() async throws -> Mail {

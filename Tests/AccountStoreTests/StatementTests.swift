@@ -77,7 +77,8 @@ private let statements: [Statement] = {
         createdAt: origin,
         expiresAt: later,
         attempts: 1,
-        leasedUntil: later
+        leasedUntil: later,
+        isWithheld: false
     )
     let conflict = ConflictRecord(
         tenant: tenant,
@@ -321,10 +322,18 @@ private let statements: [Statement] = {
             sql: EmailCodeRow.voidAll(of: fixed, tenant: tenant, at: origin)
         ),
         Statement(
+            name: "EmailCodeRow.voidAllButProvenRecovery",
+            sql: EmailCodeRow.voidAllButProvenRecovery(of: fixed, tenant: tenant, at: origin)
+        ),
+        Statement(
             name: "EmailCodeRow.voidAllButRecovery",
             sql: EmailCodeRow.voidAllButRecovery(of: fixed, tenant: tenant, at: origin)
         ),
         Statement(name: "EmailCodeRow.withHash", sql: EmailCodeRow.withHash([1], tenant: tenant).sql),
+        Statement(
+            name: "MessageCountRow.assertNoneReached",
+            sql: MessageCountRow.assertNoneReached([perNumber], tenant: tenant, at: origin)
+        ),
         Statement(
             name: "MessageCountRow.count",
             sql: MessageCountRow.count(perNumber, tenant: tenant, at: origin)
@@ -354,6 +363,7 @@ private let statements: [Statement] = {
             isHot: false
         ),
         Statement(name: "OutboxRow.entries", sql: OutboxRow.entries(.failed, countMax: 10).sql, isHot: false),
+        Statement(name: "OutboxRow.discard", sql: OutboxRow.discard(claimed), isHot: false),
         Statement(
             name: "OutboxRow.giveUp",
             sql: OutboxRow.giveUp(claimed, reason: "550 5.1.1", keepsContent: true),
@@ -554,6 +564,10 @@ private let statements: [Statement] = {
                 for: fixed,
                 tenant: tenant
             )
+        ),
+        Statement(
+            name: "SecondFactorRow.isEnrolled",
+            sql: SecondFactorRow.isEnrolled(number("+16505553434"), tenant: tenant).sql
         ),
         Statement(
             name: "SecondFactorRow.secret",

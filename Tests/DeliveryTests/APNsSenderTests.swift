@@ -158,6 +158,23 @@ struct APNsSenderTests {
         }
     }
 
+    @Test func `after an answer that does not come the next push goes over another connection`() async throws {
+        let key = P256.Signing.PrivateKey()
+        try await with([Self.topic: .key(id: "K", team: "T", key)]) { request in
+            LocalServer.Reply(stops: request.target.hasPrefix("/sandbox") ? .beforeHead : .never)
+        } _: { sender, server in
+            #expect(await sender.send(push(), at: Self.now, timeout: Self.timeout) == .delivered)
+            #expect(server.connectionCount == 1)
+            // One that has died without a word looks like this.
+            let silent = await sender.send(push(usesSandbox: true), at: Self.now, timeout: .milliseconds(200))
+            #expect(silent == .deferred(reason: "unreachable"))
+            for _ in 1...2 {
+                #expect(await sender.send(push(), at: Self.now, timeout: Self.timeout) == .delivered)
+            }
+            #expect(server.connectionCount == 2, "the old one is not used again, the new one is kept")
+        }
+    }
+
     @Test func `what is no app of ours is not pushed to, and a service that is away is tried again`() async throws {
         let sender = APNsSender(
             apps: [Self.topic: .key(id: "K", team: "T", P256.Signing.PrivateKey())],

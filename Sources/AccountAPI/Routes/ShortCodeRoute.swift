@@ -24,7 +24,14 @@ extension Route {
             throw Problem(.malformedRequest, "code is missing.")
         }
         let exchanged = try await request.operations
-            .exchangeShortCode(code, of: kind, mailedTo: email, tenant: request.tenant, locale: request.locale)
+            .exchangeShortCode(
+                code,
+                of: kind,
+                mailedTo: email,
+                tenant: request.tenant,
+                locale: request.locale,
+                clientAddress: request.clientAddress.flatMap { IPAddress($0)?.subscriber }
+            )
             .valueOrProblem()
         return .object { writer in
             writer.field("requestType", kind.rawValue)

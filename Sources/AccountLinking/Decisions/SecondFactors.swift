@@ -126,8 +126,8 @@ extension SecondFactor {
 
 /// Decides whether the mail that told of a new second factor takes it off again: rows G (`spec/05` C4).
 ///
-/// Total and pure; the first matching rule wins. The code is used up by every answer. No tokens are issued, and every
-/// session ends: whoever enrolled the factor had one.
+/// Total and pure; the first matching rule wins. A refusal uses nothing up: who recovers the address can take the factor off
+/// afterwards. No tokens are issued, and every session ends: whoever enrolled the factor had one.
 ///
 /// - `account`: the account the code was made for; `nil` when it is gone.
 /// - `address`: where the mail went. Whoever has an address that is not the account's any more has no say in it.

@@ -16,3 +16,26 @@ extension AccountChange {
         return change
     }
 }
+
+/// Which of the outstanding codes of an account become void.
+package enum VoidedCodes: Sendable, Hashable, CaseIterable {
+    case all
+    /// Those stay that take back what an intruder did: that bring back the account's first address, or take a second factor
+    /// off.
+    case allButRecovery
+    /// Those of them stay whose address had been proven by the time they went there.
+    case allButProvenRecovery
+}
+
+extension LinkPolicy {
+    /// What becomes of the codes of `account` where somebody shows for the first time that its address is theirs.
+    ///
+    /// As a rule they are all void (`spec/09` 7). One that goes to an address which somebody had proven is no sign of who is
+    /// right: an owner, whose stolen session moved the account to an address of the thief's, and a thief, who moved an account
+    /// of their own to the owner's address and waits, look the same. But where the account asks for a second factor, nobody is
+    /// in it who has not shown that. Then there is nothing that an owner would lose by the code, and a way back for one whom
+    /// the thief locked out with a factor of the thief's own.
+    package func codesVoided(byTakeoverOf account: Account) -> VoidedCodes {
+        needsSecondFactor(account, provenBy: nil) ? .allButProvenRecovery : .all
+    }
+}

@@ -36,6 +36,9 @@ package struct EmailCodeRecord: Sendable, Hashable {
     package var newEmail: EmailAddress?
     /// What a code of that kind takes off the account.
     package var secondFactor: SecondFactorID?
+    /// Whether whoever reads the mailbox had shown to, by the time the code went there. Of codes that take back what an
+    /// intruder did.
+    package var addressWasProven: Bool
     package var createdAt: Timestamp
     package var expiresAt: Timestamp
     package var consumedAt: Timestamp?
@@ -50,6 +53,7 @@ package struct EmailCodeRecord: Sendable, Hashable {
         email: EmailAddress,
         newEmail: EmailAddress? = nil,
         secondFactor: SecondFactorID? = nil,
+        addressWasProven: Bool = false,
         createdAt: Timestamp,
         expiresAt: Timestamp,
         consumedAt: Timestamp? = nil
@@ -62,6 +66,7 @@ package struct EmailCodeRecord: Sendable, Hashable {
         self.email = email
         self.newEmail = newEmail
         self.secondFactor = secondFactor
+        self.addressWasProven = addressWasProven
         self.createdAt = createdAt
         self.expiresAt = expiresAt
         self.consumedAt = consumedAt
@@ -72,5 +77,13 @@ package struct EmailCodeRecord: Sendable, Hashable {
         if consumedAt != nil { return .consumed }
         if now >= expiresAt { return .expired }
         return attempts < Self.attemptsMax ? .usable : .locked
+    }
+
+    /// Whether a code that brings back an address is about `user`: an account that was made anew under the id of a deleted one
+    /// never had that address. A takeover makes an account forget its first address, but not one whose holder had shown to be
+    /// that.
+    package func bringsBackAddress(of user: UserRecord) -> Bool {
+        addressWasProven
+            ? user.createdAt <= createdAt : user.initialEmail.flatMap(EmailAddress.init) == email
     }
 }

@@ -7,6 +7,9 @@ package enum SecondFactorKind: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Names an enrolment within its account (`mfaEnrollmentId`): 1 to 128 characters, none of them a control character.
+///
+/// Two are the same where their bytes are, as in the database: strings are the same in Swift where Unicode says that they are
+/// equivalent.
 package struct SecondFactorID: Sendable, Hashable {
     package let rawValue: String
 
@@ -16,6 +19,12 @@ package struct SecondFactorID: Sendable, Hashable {
             !rawValue.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
         else { return nil }
         self.rawValue = rawValue
+    }
+
+    package static func == (lhs: Self, rhs: Self) -> Bool { lhs.rawValue.utf8.elementsEqual(rhs.rawValue.utf8) }
+
+    package func hash(into hasher: inout Hasher) {
+        for byte in rawValue.utf8 { hasher.combine(byte) }
     }
 }
 

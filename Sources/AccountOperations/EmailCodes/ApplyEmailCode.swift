@@ -24,7 +24,8 @@ extension AccountOperations {
     /// (`accounts:update` with an `oobCode`).
     ///
     /// Every answer of the rules uses the code up, also a refusal; of many callers at once exactly one is answered by
-    /// them. No tokens are issued.
+    /// them. But a refusal leaves one that takes a second factor off: it is worth something once the address that it was sent
+    /// to is the account's again. No tokens are issued.
     ///
     /// `locale`: the language for the mail to a replaced address, as sent.
     package func applyEmailCode(
@@ -46,6 +47,8 @@ extension AccountOperations {
             let judged = try await judge(code)
             let (user, verdict) = (judged.user, judged.verdict)
             switch verdict.decision {
+            case .refuse(let refusal) where code.kind == .revertSecondFactorAddition:
+                return refused(.refusal(refusal), by: verdict.rule)
             case .refuse(let refusal):
                 guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
                 return refused(.refusal(refusal), by: verdict.rule)
@@ -89,8 +92,7 @@ extension AccountOperations {
             let verdict = decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account)
             return JudgedEmailCode(user: user, verdict: verdict)
         case .recoverEmail:
-            // An account that was made anew under the id of a deleted one never had this address.
-            if user?.initialEmail.flatMap(EmailAddress.init) != code.email { user = nil }
+            user = user.flatMap { code.bringsBackAddress(of: $0) ? $0 : nil }
             let owner = try await store.user(owning: .email(code.email), tenant: code.tenant)
             let change = EmailCodeChange.recover(initial: code.email)
             let verdict = decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account)

@@ -16,7 +16,7 @@ struct EmailRecovery: Sendable {
 extension AccountOperations {
     /// What `change` writes into other tables, when it makes `user` of `previous`.
     ///
-    /// With `voidsOutstandingProofs`, every code and open conflict of the account is void (`spec/09` 7). When the address
+    /// With `voidsOutstandingProofs`, codes and open conflicts of the account are void (`codesVoided(byTakeoverOf:)`). When the address
     /// is another afterwards, whoever had the account's first address is told and can take it back: the session that
     /// changed it may be stolen. Without `recovery` nobody is told: that is for an administrator's changes and for those
     /// that replace no address.
@@ -31,20 +31,29 @@ extension AccountOperations {
         if change.voidsOutstandingProofs {
             companions = [
                 .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: now),
-                .voidEmailCodes(of: user.id, tenant: user.tenant, includingRecovery: true, at: now),
+                .voidEmailCodes(
+                    of: user.id,
+                    tenant: user.tenant,
+                    policy.codesVoided(byTakeoverOf: previous.account),
+                    at: now
+                ),
             ]
         }
         if let recovery, user.email?.address != previous.email?.address {
-            companions += try recoveryMail(recovery, for: user, at: now)
+            companions += try recoveryMail(recovery, for: user, replacing: previous.email, at: now)
         }
         return companions
     }
 
     /// The code and the mail that let the owner of an account's first address take it back (`RECOVER_EMAIL`). Nothing
     /// for an account that has its first address.
+    ///
+    /// `replaced`: the address it had until now, which may be another than the first. Whether the first was proven is known
+    /// only while it is the account's.
     private func recoveryMail(
         _ recovery: EmailRecovery,
         for user: UserRecord,
+        replacing replaced: AccountEmail?,
         at now: Timestamp
     ) throws -> [AccountWrite.Companion] {
         guard let initial = user.initialEmail.flatMap(EmailAddress.init), user.email?.address != initial else {
@@ -56,6 +65,7 @@ extension AccountOperations {
             kind: .recoverEmail,
             user: user.id,
             email: initial,
+            addressWasProven: replaced?.address == initial && replaced?.isVerified == true,
             createdAt: now,
             expiresAt: now.adding(seconds: project.settings.codeSeconds(.recoverEmail))
         )
@@ -70,14 +80,15 @@ extension AccountOperations {
         to user: UserRecord,
         at now: Timestamp
     ) throws -> [AccountWrite.Companion] {
-        guard let address = user.email?.address else { return [] }
+        guard let email = user.email else { return [] }
         let record = EmailCodeRecord(
             tenant: user.tenant,
             hash: recovery.code.hash,
             kind: .revertSecondFactorAddition,
             user: user.id,
-            email: address,
+            email: email.address,
             secondFactor: factor.id,
+            addressWasProven: email.isVerified,
             createdAt: now,
             expiresAt: now.adding(seconds: project.settings.codeSeconds(.revertSecondFactorAddition))
         )

@@ -155,7 +155,7 @@ package struct Mail: Sendable, Hashable {
 extension Mail {
     /// The message for the outbox.
     ///
-    /// `isWithheld`: everything is done but nothing is kept to be sent.
+    /// `isWithheld`: it says nothing, at the same length, and is not sent.
     func message(
         id: PostgresUUID,
         tenant: TenantID,

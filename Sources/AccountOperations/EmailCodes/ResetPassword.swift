@@ -37,11 +37,11 @@ extension AccountOperations {
             case .unchanged: throw UnexpectedDecision(verdict.rule)
             case .apply(_, let change, issuesTokens: _):
                 guard let user = judged.user else { throw UnexpectedDecision(verdict.rule) }
-                // Where the reset first proves the address, the change voids the recovery code as well.
+                // Where the reset first proves the address, the change voids recovery codes as well.
                 let void = AccountWrite.Companion.voidEmailCodes(
                     of: user.id,
                     tenant: tenant,
-                    includingRecovery: false,
+                    .allButRecovery,
                     at: use.now
                 )
                 let changed = try await apply(

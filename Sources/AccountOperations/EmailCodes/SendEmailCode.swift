@@ -201,8 +201,8 @@ extension AccountOperations {
         let limits =
             request.isAdministrator
             ? []
-            : project.settings.mailLimits.counted(
-                .mail,
+            : project.settings.mailLimits.limiting(
+                .message(.mail),
                 // Each purpose by itself: mails that are of no use to their reader use up none that are.
                 to: "\(plan.kind.rawValue) \(shortCode.mailbox.canonical)",
                 from: request.clientAddress

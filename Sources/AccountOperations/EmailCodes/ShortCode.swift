@@ -37,18 +37,30 @@ extension AccountOperations {
     ///
     /// A wrong guess is counted before it is answered, whether or not there is anything to guess at: five are answered,
     /// however many come at once and from wherever. Until the next mail is asked for a right one is then refused as well; the
-    /// link works on. `locale`: the language of the link, as asked for.
+    /// link works on. Beyond the limits on guesses none counts either, whichever mailbox it is at.
+    ///
+    /// - `locale`: the language of the link, as asked for.
+    /// - `clientAddress`: who guesses, as limits count.
     package func exchangeShortCode(
         _ typed: String,
         of kind: EmailCodeRecord.Kind,
         mailedTo mailbox: EmailAddress,
         tenant: TenantID,
-        locale: String?
+        locale: String?,
+        clientAddress: String?
     ) async throws -> Outcome<ExchangedShortCode> {
         let now = effects.now()
         let code = NewEmailCode(effects: effects)
         let countedUntil = now.adding(seconds: project.settings.codeSeconds(kind))
+        let limits = project.settings.guessLimits.limiting(
+            .guess,
+            to: "\(kind.rawValue) \(mailbox.canonical)",
+            from: clientAddress
+        )
         return try await decideAndApply {
+            guard try await store.reached(limits, tenant: tenant, at: now).isEmpty else {
+                return .denied(.emailCode(.tooManyAttempts))
+            }
             let known = try await store.shortCode(kind, of: mailbox, tenant: tenant)
             let current =
                 known.flatMap { now < $0.expiresAt ? $0 : nil }
@@ -56,13 +68,19 @@ extension AccountOperations {
             guard !current.isLocked else { return .denied(.emailCode(.tooManyAttempts)) }
             let isRight = ShortCode.isRight(typed, current.sealedCode, context: current.codeContext, sealer: sealer)
             guard isRight, let linkHash = current.linkHash else {
-                let isCounted = try await store.countWrongGuess(current, until: countedUntil, at: now)
+                let isCounted = try await store.countWrongGuess(
+                    current,
+                    until: countedUntil,
+                    counting: limits,
+                    at: now
+                )
                 return isCounted ? .denied(.emailCode(.wrongCode)) : nil
             }
             guard try await store.emailCode(linkHash, tenant: tenant)?.state(at: now) == .usable else {
                 return .denied(.refusal(.invalidEmailCode))
             }
-            guard try await store.exchange(current, for: code.hash, at: now) == .applied else { return nil }
+            let exchanged = try await store.exchange(current, for: code.hash, within: limits, at: now)
+            guard exchanged == .applied else { return nil }
             let link = mailLinks.page(
                 for: kind,
                 code: code.text,

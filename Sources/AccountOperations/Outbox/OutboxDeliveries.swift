@@ -97,6 +97,11 @@ package final class OutboxDeliveries: Sendable {
 
     /// - Returns: until when nothing can be sent and why, where this message was not even looked at.
     private func send(_ message: ClaimedMessage) async throws -> (until: Timestamp, reason: String)? {
+        // No attempt, and nothing that anybody has to know.
+        if message.isWithheld {
+            try await store.finish(message, .withheld)
+            return nil
+        }
         guard message.expiresAt > effects.now() else {
             try await store.finish(message, .expired)
             metrics.messageAttempted(channel.kind, .expired)

@@ -5,7 +5,7 @@ import Postgres
 // What a message of the outbox says, sealed. The seal is bound to the message's id and tenant.
 
 extension OutboxMessage {
-    /// `isWithheld`: everything is done but nothing is kept to be sent.
+    /// `isWithheld`: it says nothing, at the same length, and is not sent.
     init(
         sealing plaintext: [UInt8],
         as kind: Kind,
@@ -16,14 +16,15 @@ extension OutboxMessage {
         isWithheld: Bool = false,
         sealer: Sealer
     ) throws {
-        let sealed = try sealer.seal(plaintext, context: Self.context(id, tenant))
+        let content = isWithheld ? [UInt8](repeating: 0, count: plaintext.count) : plaintext
         self.init(
             tenant: tenant,
             id: id,
             kind: kind,
-            sealedPayload: isWithheld ? nil : sealed,
+            sealedPayload: try sealer.seal(content, context: Self.context(id, tenant)),
             createdAt: createdAt,
-            expiresAt: expiresAt
+            expiresAt: expiresAt,
+            isWithheld: isWithheld
         )
     }
 

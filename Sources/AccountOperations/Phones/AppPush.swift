@@ -72,7 +72,7 @@ extension AccountOperations {
             expiresAt: now.adding(seconds: Lifetimes.appPushSeconds),
             sealer: sealer
         )
-        let limits = AppPush.limits.counted(.push, to: device, from: request.clientAddress)
+        let limits = AppPush.limits.limiting(.message(.push), to: device, from: request.clientAddress)
         return try await decideAndApply {
             guard try await store.reached(limits, tenant: tenant, at: now).isEmpty else {
                 return .denied(.phone(.invalidAppCredential))

@@ -87,6 +87,14 @@ package struct AppVerifiers: Sendable {
     /// Whether an assessment is all that a browser can show: there is no challenge to fall back on.
     package var needsAssessments: Bool { assessmentKeys != nil && recaptcha == nil }
 
+    /// Whether the operator pays somebody to judge `request`.
+    func isPaid(_ request: AppRequest) -> Bool {
+        switch request.credential {
+        case .assessment: assessments != nil && !acceptsUnverified
+        case .none, .recaptcha, .unassessed, .push, .playIntegrity, .safetyNet: false
+        }
+    }
+
     /// Why `request` is not believed; `nil` when it is.
     func denial(of request: AppRequest) async throws -> PhoneDenial? {
         if acceptsUnverified { return nil }

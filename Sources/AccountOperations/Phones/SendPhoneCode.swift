@@ -75,7 +75,8 @@ extension AccountOperations {
             return refused(.refusal(refusal.decision), by: refusal.rule)
         }
         let addressee: PhoneAddressee
-        switch try await appraise(request, refusal: { refusal(owner: nil, isRegionAllowed: $0) }) {
+        let found = try await appraise(request, tenant: tenant) { refusal(owner: nil, isRegionAllowed: $0) }
+        switch found {
         case .denied(let denial): return .denied(denial)
         case .success(let appraised): addressee = appraised
         }
@@ -120,6 +121,7 @@ extension AccountOperations {
     /// `refusal`: what the rules say, given whether messages go to where the number is.
     func appraise(
         _ request: PhoneCodeRequest,
+        tenant: TenantID,
         refusal: (_ isRegionAllowed: Bool) -> Verdict<Refusal>?
     ) async throws -> Outcome<PhoneAddressee> {
         let addressee: PhoneAddressee
@@ -138,8 +140,27 @@ extension AccountOperations {
             apiKey: request.apiKey,
             clientAddress: request.clientAddress
         )
+        if apps.isPaid(app),
+            case .denied(let denial) = try await countAssessment(for: request.subscriber, tenant: tenant)
+        {
+            return .denied(denial)
+        }
         if let denial = try await apps.denial(of: app) { return .denied(.phone(denial)) }
         return .success(addressee)
+    }
+
+    /// Counts an assessment before it is asked for: what is refused by it sends no message, and costs money all the same.
+    /// There may be as many as there may be messages.
+    private func countAssessment(for subscriber: String?, tenant: TenantID) async throws -> Outcome<Void> {
+        let now = effects.now()
+        let limits = project.settings.messageLimits.filter { $0.scope != .recipient }
+            .limiting(.assessment, to: "", from: subscriber)
+        return try await decideAndApply {
+            if let reached = try await store.reached(limits, tenant: tenant, at: now).first {
+                return .denied(.phone(reached.scope.denial))
+            }
+            return try await store.count(limits, tenant: tenant, at: now) == .applied ? .success(()) : nil
+        }
     }
 
     /// Stores a verification with the message that carries its code, within the limits; or, where such a message is under
@@ -175,8 +196,8 @@ extension AccountOperations {
         let code = effects.newDigits(PhoneVerificationRecord.codeDigits)
         verification.sealedCode = try sealer.seal(Array(code.utf8), context: verification.codeContext)
         let message = try message(carrying: code, verification, session, locale: order.locale)
-        let limits = project.settings.messageLimits.counted(
-            .sms,
+        let limits = project.settings.messageLimits.limiting(
+            .message(.sms),
             // Each purpose by itself: a stranger who asks for codes to sign in uses up no second factor's.
             to: "\(order.purpose.rawValue) \(order.number.rawValue)",
             from: order.subscriber
@@ -202,7 +223,7 @@ extension AccountOperations {
                 return .success(joined.text)
             }
             if let reached = facts.reached.first {
-                return .denied(.phone(reached.scope == .project ? .quotaExceeded : .tooManyMessages))
+                return .denied(.phone(reached.scope.denial))
             }
             let applied = try await store.issue(
                 verification,
@@ -245,5 +266,15 @@ extension AccountOperations {
             expiresAt: verification.expiresAt,
             sealer: sealer
         )
+    }
+}
+
+extension MessageLimit.Scope {
+    /// What is said where such a limit is reached.
+    fileprivate var denial: PhoneDenial {
+        switch self {
+        case .recipient, .address: .tooManyMessages
+        case .project: .quotaExceeded
+        }
     }
 }

@@ -15,8 +15,7 @@ enum MessageLimits {
         ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
     ]
 
-    /// Those on mails that somebody asks for. What bounds the mails to one address also bounds the guesses at the short codes
-    /// in them: five at each.
+    /// Those on mails that somebody asks for.
     static let ofMails: [(name: String, limit: MessageLimit)] = [
         ("perMailboxPerHour", MessageLimit(.recipient, windowSeconds: 3600, countMax: 5)),
         ("perMailboxPerDay", MessageLimit(.recipient, windowSeconds: 86_400, countMax: 20)),
@@ -25,14 +24,41 @@ enum MessageLimits {
         ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 1000)),
         ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
     ]
+
+    /// Those on guesses at short codes: five at each mail would be without bound where mails are, and over all mailboxes.
+    static let ofGuesses: [(name: String, limit: MessageLimit)] = [
+        ("perMailboxPerDay", MessageLimit(.recipient, windowSeconds: 86_400, countMax: 100)),
+        ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 20)),
+        ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 60)),
+        ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 300)),
+        ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 10_000)),
+    ]
+}
+
+/// What is counted within a window.
+enum Counted: Hashable {
+    /// Messages of a kind.
+    case message(OutboxMessage.Kind)
+    /// Guesses at short codes in mails.
+    case guess
+    /// Assessments of whoever uses an app, each of which the operator pays for.
+    case assessment
+
+    fileprivate var name: String {
+        switch self {
+        case .message(let kind): kind.rawValue
+        case .guess: "guess"
+        case .assessment: "assessment"
+        }
+    }
 }
 
 extension [MessageLimit] {
-    /// What a message of `kind` counts against, always in the same order, so that two writers never wait for each other in a
+    /// What one of `counted` counts against, always in the same order, so that two writers never wait for each other in a
     /// circle.
     ///
     /// `clientAddress`: who asked for it, as far as it is known.
-    func counted(_ kind: OutboxMessage.Kind, to recipient: String, from clientAddress: String?) -> [CountedLimit] {
+    func limiting(_ counted: Counted, to recipient: String, from clientAddress: String?) -> [CountedLimit] {
         compactMap { limit -> CountedLimit? in
             let key: String
             switch limit.scope {
@@ -42,7 +68,7 @@ extension [MessageLimit] {
                 key = clientAddress
             case .project: key = ""
             }
-            let text = "\(kind.rawValue) \(limit.scope.rawValue) \(limit.windowSeconds) \(key)"
+            let text = "\(counted.name) \(limit.scope.rawValue) \(limit.windowSeconds) \(key)"
             return CountedLimit(limit, digest: [UInt8](SHA256.hash(data: [UInt8](text.utf8))))
         }
     }

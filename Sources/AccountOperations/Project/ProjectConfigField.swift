@@ -350,6 +350,12 @@ package struct ProjectConfigField: Sendable, Hashable {
     private static let messageLimits =
         limits(MessageLimits.all, "concord.sms", "Messages with codes", recipient: "number")
         + limits(MessageLimits.ofMails, "concord.mail", "Mails that were asked for", recipient: "mailbox")
+        + limits(
+            MessageLimits.ofGuesses,
+            "concord.shortCodes",
+            "Wrong guesses at short codes",
+            recipient: "mailbox and purpose"
+        )
 
     private static func limits(
         _ all: [(name: String, limit: MessageLimit)],

@@ -30,6 +30,8 @@ package struct ProjectSettings: Sendable, Hashable {
     let messageLimits: [MessageLimit]
     /// On mails that somebody asks for.
     let mailLimits: [MessageLimit]
+    /// On guesses at the short codes in mails.
+    let guessLimits: [MessageLimit]
     /// How many time steps before and after the current one an app's code may be of (`spec/09` 25).
     let totpAdjacentSteps: Int64
     /// What messages say instead of the text in the language asked for.
@@ -114,6 +116,7 @@ package struct ProjectSettings: Sendable, Hashable {
         }
         self.messageLimits = limits(MessageLimits.all, "sms")
         self.mailLimits = limits(MessageLimits.ofMails, "mail")
+        self.guessLimits = limits(MessageLimits.ofGuesses, "shortCodes")
         self.messageTemplate = stored["notification"]?["sendSms"]?["smsTemplate"]?["content"]?.string
         self.codeSeconds = Dictionary(
             uniqueKeysWithValues: EmailCodeRecord.Kind.allCases.map { kind in
@@ -158,6 +161,7 @@ package struct ProjectSettings: Sendable, Hashable {
         "concord": .object([
             "sms": .object(unlimited(MessageLimits.all).merging(["windowSeconds": .integer(0)]) { first, _ in first }),
             "mail": .object(unlimited(MessageLimits.ofMails)),
+            "shortCodes": .object(unlimited(MessageLimits.ofGuesses)),
         ]),
     ])
 

@@ -311,7 +311,7 @@ extension AccountOperations {
         let step = TOTP(secret: presented.content)
             .step(ofCode: code, at: now, adjacent: project.settings.totpAdjacentSteps, after: nil)
         guard let step else {
-            let isCounted = try await store.countWrongCode(challenge, guessing: false, at: now)
+            let isCounted = try await store.countWrongCode(challenge, guessing: nil, at: now)
             return isCounted ? .denied(.phone(.invalidCode)) : nil
         }
         return .success(

@@ -56,7 +56,7 @@ extension AccountOperations {
         case .denied(let denial): return .denied(denial)
         case .success(let found): waiting = found
         }
-        guard let factor = waiting.user.secondFactors.first(where: { $0.id.rawValue == factor }) else {
+        guard let factor = waiting.user.secondFactors.first(where: { $0.id == SecondFactorID(factor) }) else {
             return refused(.refusal(.secondFactorNotFound), by: .g10)
         }
         guard let number = factor.number else { return .denied(.secondFactor(.unsupportedKind)) }
@@ -72,7 +72,7 @@ extension AccountOperations {
         of user: UserRecord
     ) async throws -> Outcome<String> {
         let addressee: PhoneAddressee
-        let found = try await appraise(request) { isRegionAllowed in
+        let found = try await appraise(request, tenant: user.tenant) { isRegionAllowed in
             let verdict = decideSendFactorCode(isRegionAllowed: isRegionAllowed)
             return verdict.decision.map { Verdict(verdict.rule, $0) }
         }
@@ -131,7 +131,10 @@ extension AccountOperations {
             }
             switch try await finish(waiting, with: shown, by: use, at: now) {
             case nil: return nil
-            case .denied(let denial): return .denied(denial)
+            case .denied(let denial):
+                // A right code that lets nobody in is not told from a wrong one a second time.
+                let spent = [.useUp(waiting.challenge, by: use, at: now)] + shown.companions
+                return try await store.spend(spent) == .applied ? .denied(denial) : nil
             case .success(let signedIn):
                 return .success(FinishSignIn.Result(signedIn: signedIn, factor: shown.factor))
             }
@@ -155,28 +158,62 @@ extension AccountOperations {
         return .success(WaitingSignIn(challenge: challenge, firstFactor: firstFactor, user: user))
     }
 
+    /// A wrong code is counted before it is answered, against the message, the sign-in and the user, and a right one counts
+    /// only with the write it allows: so no more are compared than there may be, however many come at once.
     /// - Returns: `nil` when the facts moved.
     private func message(
         _ use: PhoneVerificationUse,
         _ code: String,
         for waiting: WaitingSignIn
     ) async throws -> Outcome<ShownFactor>? {
+        let (user, tenant) = (waiting.user, waiting.user.tenant)
+        let guessed = Guessed.messageCode(of: user.id)
+        let attempts = try await store.wrongGuesses(at: guessed, tenant: tenant, at: use.now)
+        if attempts.isLocked { return .denied(.secondFactor(.tooManyAttempts)) }
         let verification: PhoneVerificationRecord
-        switch try await usableVerification(use, for: .secondFactor, of: waiting.user.id, code: code) {
+        switch try await usableVerification(use, for: .secondFactor, of: user.id, code: code) {
         case nil: return nil
+        case .denied(.phone(.invalidCode)):
+            return try await wrongCode(guessed, for: waiting, at: use.now)
         case .denied(let denial): return .denied(denial)
         case .success(let usable): verification = usable
         }
-        guard let factor = waiting.user.secondFactors.first(where: { $0.number == verification.number }) else {
+        guard let factor = user.secondFactors.first(where: { $0.number == verification.number }) else {
+            guard try await store.useUp(verification, by: use.id, at: use.now) == .applied else { return nil }
             return refused(.refusal(.secondFactorNotFound), by: .g10)
         }
         return .success(
-            ShownFactor(factor: factor, companions: [.useUp(verification, by: use.id, at: use.now)])
+            ShownFactor(
+                factor: factor,
+                companions: [.useUp(verification, by: use.id, at: use.now)]
+                    + unlocked(guessed, attempts, of: user, at: use.now)
+            )
         )
     }
 
-    /// A wrong code is counted before it is answered, against the sign-in and against the user, and a right one counts only
-    /// with the write it allows: so no more are compared than there may be, however many come at once.
+    /// Counts a wrong code against the sign-in and the user.
+    /// - Returns: `nil` when it was not counted: the facts moved.
+    private func wrongCode<Value>(
+        _ guessed: Guessed,
+        for waiting: WaitingSignIn,
+        at now: Timestamp
+    ) async throws -> Outcome<Value>? {
+        let isCounted = try await store.countWrongCode(waiting.challenge, guessing: guessed, at: now)
+        return isCounted ? .denied(.phone(.invalidCode)) : nil
+    }
+
+    /// What a right code is written with: it counts only while nothing is locked, and counting begins anew.
+    private func unlocked(
+        _ guessed: Guessed,
+        _ attempts: CountedAttempts,
+        of user: UserRecord,
+        at now: Timestamp
+    ) -> [AccountWrite.Companion] {
+        let required = AccountWrite.Companion.requireUnlocked(guessed, tenant: user.tenant, at: now)
+        return attempts.failures > 0 ? [required, .forgetWrongGuesses(at: guessed, tenant: user.tenant)] : [required]
+    }
+
+    /// As `message`, of the code of an app.
     /// - Returns: `nil` when the facts moved.
     private func totp(
         _ code: String,
@@ -186,7 +223,7 @@ extension AccountOperations {
         at now: Timestamp
     ) async throws -> Outcome<ShownFactor>? {
         let user = waiting.user
-        guard let factor = user.secondFactors.first(where: { $0.id.rawValue == factor }) else {
+        guard let factor = user.secondFactors.first(where: { $0.id == SecondFactorID(factor) }) else {
             return refused(.refusal(.secondFactorNotFound), by: .g10)
         }
         guard factor.kind == .totp else { return .denied(.secondFactor(.unsupportedKind)) }
@@ -200,17 +237,21 @@ extension AccountOperations {
         )
         let step = TOTP(secret: secret)
             .step(ofCode: code, at: now, adjacent: project.settings.totpAdjacentSteps, after: stored.lastStep)
-        guard let step else {
-            let isCounted = try await store.countWrongCode(waiting.challenge, guessing: true, at: now)
-            return isCounted ? .denied(.phone(.invalidCode)) : nil
-        }
         let guessed = Guessed.totpCode(of: user.id)
-        var companions: [AccountWrite.Companion] = [
-            .requireUnlocked(guessed, tenant: user.tenant, at: now),
-            .accept(step: step, of: factor.id, of: user.id, tenant: user.tenant, by: use),
-        ]
-        if facts.attempts.failures > 0 { companions.append(.forgetWrongGuesses(at: guessed, tenant: user.tenant)) }
-        return .success(ShownFactor(factor: factor, companions: companions))
+        guard let step else { return try await wrongCode(guessed, for: waiting, at: now) }
+        let accepted = AccountWrite.Companion.accept(
+            step: step,
+            of: factor.id,
+            of: user.id,
+            tenant: user.tenant,
+            by: use
+        )
+        return .success(
+            ShownFactor(
+                factor: factor,
+                companions: unlocked(guessed, facts.attempts, of: user, at: now) + [accepted]
+            )
+        )
     }
 
     /// Asks the rules again what the first factor amounts to, and applies it.

@@ -27,6 +27,7 @@ struct EmailCodeRow: RowDecodable {
         )
         record.attempts = try row.next(Int32.self)
         record.secondFactor = try row.optionallyParsed("one_time_codes.second_factor_id", SecondFactorID.init)
+        record.addressWasProven = try row.next(Bool.self)
         self.record = record
     }
 
@@ -34,7 +35,7 @@ struct EmailCodeRow: RowDecodable {
         Query(
             """
             SELECT tenant_id, code_hash, kind, user_id, session_epoch, email, new_email, created_at, expires_at,
-                consumed_at, attempts, second_factor_id
+                consumed_at, attempts, second_factor_id, address_was_proven
             FROM one_time_codes
             WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash)
             """
@@ -64,11 +65,11 @@ struct EmailCodeRow: RowDecodable {
     static func insert(_ code: EmailCodeRecord) -> SQL {
         """
         INSERT INTO one_time_codes (tenant_id, code_hash, kind, user_id, session_epoch, email, email_key, new_email,
-            created_at, expires_at, consumed_at, second_factor_id)
+            created_at, expires_at, consumed_at, second_factor_id, address_was_proven)
         VALUES (\(code.tenant.rawValue), \(code.hash), \(code.kind.rawValue), \(code.user?.rawValue),
             \(code.sessionEpoch), \(code.email.raw), \(code.email.canonical), \(code.newEmail?.raw),
             \(code.createdAt.stored), \(code.expiresAt.stored), \(code.consumedAt?.stored),
-            \(code.secondFactor?.rawValue))
+            \(code.secondFactor?.rawValue), \(code.addressWasProven))
         """
     }
 
@@ -111,6 +112,14 @@ struct EmailCodeRow: RowDecodable {
         UPDATE one_time_codes SET consumed_at = \(now.stored)
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
             AND kind NOT IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION')
+        """
+    }
+
+    static func voidAllButProvenRecovery(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        UPDATE one_time_codes SET consumed_at = \(now.stored)
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
+            AND NOT address_was_proven
         """
     }
 
@@ -158,21 +167,18 @@ extension AccountWrite.Companion {
         ])
     }
 
-    /// Makes every outstanding code of an account void (`spec/09` 7).
-    ///
-    /// `includingRecovery`: whether also those that bring back the account's first address or take a second factor off
-    /// it: they take back what an intruder did.
+    /// Makes outstanding codes of an account void.
     package static func voidEmailCodes(
         of user: UserID,
         tenant: TenantID,
-        includingRecovery: Bool,
+        _ codes: VoidedCodes,
         at now: Timestamp
     ) -> Self {
-        Self([
-            includingRecovery
-                ? EmailCodeRow.voidAll(of: user, tenant: tenant, at: now)
-                : EmailCodeRow.voidAllButRecovery(of: user, tenant: tenant, at: now)
-        ])
+        switch codes {
+        case .all: Self([EmailCodeRow.voidAll(of: user, tenant: tenant, at: now)])
+        case .allButRecovery: Self([EmailCodeRow.voidAllButRecovery(of: user, tenant: tenant, at: now)])
+        case .allButProvenRecovery: Self([EmailCodeRow.voidAllButProvenRecovery(of: user, tenant: tenant, at: now)])
+        }
     }
 }
 

@@ -97,6 +97,20 @@ extension AccountWrite.Companion {
 }
 
 extension AccountStore {
+    /// Uses up what was shown for a sign-in that comes to nothing: in one transaction, all or none of it.
+    /// - Returns: `.factsMoved` when a guard of `companions` stopped it.
+    package func spend(_ companions: [AccountWrite.Companion]) async throws(PostgresError) -> Applied {
+        var batch = WriteBatch("factor-spend")
+        for companion in companions { for statement in companion.statements { batch.append(statement) } }
+        do {
+            _ = try await client.write(batch)
+            return .applied
+        } catch {
+            if error.saysFactsMoved { return .factsMoved }
+            throw error
+        }
+    }
+
     /// The challenge with `id`, whatever its state; `nil` when there is none. One round trip.
     package func factorChallenge(
         _ id: [UInt8],
@@ -129,20 +143,22 @@ extension AccountStore {
     }
 
     /// Counts a wrong code against a challenge and, where it guesses at a factor of the user, against the user.
+    ///
+    /// `guessed`: what of the user; `nil` where there is nothing yet to guess at.
     /// - Returns: whether it was counted; a challenge that is used or locked, or a user that is locked, counts no more.
     package func countWrongCode(
         _ challenge: FactorChallenge,
-        guessing: Bool,
+        guessing guessed: Guessed?,
         at now: Timestamp
     ) async throws(PostgresError) -> Bool {
         var batch = WriteBatch("factor-attempt")
         let (user, tenant) = (challenge.user, challenge.tenant)
         batch.append(FactorChallengeRow.countAttempt(challenge.id, of: user, tenant: tenant))
         guard try await client.write(batch).affectedRows(0) == 1 else { return false }
-        guard guessing else { return true }
+        guard let guessed else { return true }
         // Only what was compared counts against the user.
         var guess = WriteBatch("password-attempt")
-        guess.append(PasswordAttemptRow.count(.totpCode(of: user), tenant: tenant, at: now))
+        guess.append(PasswordAttemptRow.count(guessed, tenant: tenant, at: now))
         return try await client.write(guess).affectedRows(0) == 1
     }
 }

@@ -17,16 +17,24 @@ package struct CountedLimit: Sendable, Hashable {
 enum MessageCountRow {
     /// The digests of those of `limits` that are reached at `now`.
     static func reached(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
-        Query(
-            """
-            SELECT count_digest FROM message_counts
-            WHERE tenant_id = \(tenant.rawValue) AND count_digest = ANY(\(limits.map(\.digest)))
-                AND ends_at > \(now.stored)
-                AND messages >= (\(limits.map(\.limit.countMax)))[
-                    array_position(\(limits.map(\.digest)), count_digest)
-                ]
-            """
-        )
+        Query("SELECT count_digest FROM message_counts WHERE \(isReached(limits, tenant: tenant, at: now))")
+    }
+
+    /// Raises 22012 (division by zero) where one of `limits` is reached.
+    static func assertNoneReached(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        SELECT 1 / (1 - least(count(*), 1)) FROM message_counts WHERE \(isReached(limits, tenant: tenant, at: now))
+        """
+    }
+
+    private static func isReached(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        tenant_id = \(tenant.rawValue) AND count_digest = ANY(\(limits.map(\.digest)))
+            AND ends_at > \(now.stored)
+            AND messages >= (\(limits.map(\.limit.countMax)))[
+                array_position(\(limits.map(\.digest)), count_digest)
+            ]
+        """
     }
 
     /// Raises 23502 (NULL in `messages`) where the limit is reached.
@@ -67,6 +75,26 @@ extension AccountStore {
         at now: Timestamp
     ) async throws(PostgresError) -> [MessageLimit] {
         limits.limits(named: try await client.read(MessageCountRow.reached(limits, tenant: tenant, at: now)))
+    }
+
+    /// Counts what is about to happen, against all of `limits` or none.
+    ///
+    /// - Returns: `.factsMoved` when a limit was reached by now.
+    package func count(
+        _ limits: [CountedLimit],
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> Applied {
+        if limits.isEmpty { return .applied }
+        var batch = WriteBatch("message-count")
+        for limit in limits { batch.append(MessageCountRow.count(limit, tenant: tenant, at: now)) }
+        do {
+            _ = try await client.write(batch)
+            return .applied
+        } catch {
+            if error.saysFactsMoved { return .factsMoved }
+            throw error
+        }
     }
 
     /// Writes a message into the outbox and counts it, in one transaction.

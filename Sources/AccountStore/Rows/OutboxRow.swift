@@ -17,26 +17,29 @@ package struct OutboxMessage: Sendable, Hashable {
         case sent
         /// Given up. What it says is kept until it expires, so that it can be sent after all.
         case failed
-        /// Never meant to be sent.
+        /// Thrown away by whoever took it: it was never meant to be sent.
         case withheld
     }
 
     package var tenant: TenantID
     package var id: PostgresUUID
     package var kind: Kind
-    /// `nil`: there is nothing to send; the row is written so that the request costs the same.
-    package var sealedPayload: [UInt8]?
+    package var sealedPayload: [UInt8]
     package var createdAt: Timestamp
     /// Not worth sending any more from then on.
     package var expiresAt: Timestamp
+    /// There is nothing to send: it is written, waits and is taken like any other, so that the request costs the same, and
+    /// whoever takes it throws it away.
+    package var isWithheld: Bool
 
     package init(
         tenant: TenantID,
         id: PostgresUUID,
         kind: Kind,
-        sealedPayload: [UInt8]?,
+        sealedPayload: [UInt8],
         createdAt: Timestamp,
-        expiresAt: Timestamp
+        expiresAt: Timestamp,
+        isWithheld: Bool = false
     ) {
         self.tenant = tenant
         self.id = id
@@ -44,6 +47,7 @@ package struct OutboxMessage: Sendable, Hashable {
         self.sealedPayload = sealedPayload
         self.createdAt = createdAt
         self.expiresAt = expiresAt
+        self.isWithheld = isWithheld
     }
 }
 
@@ -58,6 +62,8 @@ package struct ClaimedMessage: Sendable, Hashable {
     package let attempts: Int32
     /// Names the claim: each is over later than the one before.
     package let leasedUntil: Timestamp
+    /// To be thrown away.
+    package let isWithheld: Bool
 }
 
 extension ClaimedMessage: RowDecodable {
@@ -69,6 +75,7 @@ extension ClaimedMessage: RowDecodable {
         expiresAt = try row.timestamp()
         attempts = try row.next(Int32.self)
         leasedUntil = try row.timestamp()
+        isWithheld = try row.next(Bool.self)
     }
 }
 
@@ -79,6 +86,8 @@ package enum MessageAttempt: Sendable, Hashable {
     case givenUp(reason: String)
     /// Its time was over before anybody took it. Nothing of it is kept.
     case expired
+    /// It was never meant to be sent. Nothing of it is kept.
+    case withheld
 }
 
 /// A message as operators see it. Its content is sealed.
@@ -144,23 +153,25 @@ extension WaitingMessage: RowDecodable {
 
 /// The messages on their way out.
 enum OutboxRow {
-    /// The newest `countMax` messages that wait, the newest first.
+    /// The newest `countMax` messages that wait to be sent, the newest first.
     static func newest(_ kind: OutboxMessage.Kind, countMax: Int64, tenant: TenantID) -> Query<WaitingMessage> {
         Query(
             """
             SELECT message_id, sealed_payload, created_at FROM outbox
             WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind.rawValue) AND state = 'pending'
+                AND NOT is_withheld
             ORDER BY created_at DESC, message_id DESC LIMIT \(countMax)
             """
         )
     }
 
-    /// How many messages wait, counted up to `countMax`, and since when the oldest does.
+    /// How many messages wait to be sent, counted up to `countMax`, and since when the oldest does.
     static func waiting(_ kind: OutboxMessage.Kind, countMax: Int64) -> Query<WaitingMessages> {
         Query(
             """
             SELECT count(*), min(created_at) FROM (
-                SELECT created_at FROM outbox WHERE state = 'pending' AND kind = \(kind.rawValue)
+                SELECT created_at FROM outbox
+                WHERE state = 'pending' AND kind = \(kind.rawValue) AND NOT is_withheld
                 ORDER BY created_at LIMIT \(countMax)
             ) AS waiting
             """
@@ -177,7 +188,8 @@ enum OutboxRow {
         )
         UPDATE outbox AS m SET attempts = m.attempts + 1, next_attempt_at = \(until.stored)
         FROM due WHERE m.tenant_id = due.tenant_id AND m.message_id = due.message_id
-        RETURNING m.tenant_id, m.message_id, m.sealed_payload, m.created_at, m.expires_at, m.attempts, m.next_attempt_at
+        RETURNING m.tenant_id, m.message_id, m.sealed_payload, m.created_at, m.expires_at, m.attempts, m.next_attempt_at,
+            m.is_withheld
         """
     }
 
@@ -186,6 +198,15 @@ enum OutboxRow {
         """
         UPDATE outbox SET state = 'sent', sealed_payload = NULL, reason = NULL
         WHERE tenant_id = \(message.tenant.rawValue) AND message_id = \(message.id) AND state = 'pending'
+        """
+    }
+
+    /// Throws a message away that was never meant to be sent.
+    static func discard(_ message: ClaimedMessage) -> SQL {
+        """
+        UPDATE outbox SET state = 'withheld', sealed_payload = NULL, reason = NULL
+        WHERE tenant_id = \(message.tenant.rawValue) AND message_id = \(message.id) AND state = 'pending'
+            AND is_withheld
         """
     }
 
@@ -229,11 +250,11 @@ enum OutboxRow {
         tenant_id, message_id, kind, state, sealed_payload, created_at, expires_at, attempts, next_attempt_at, reason
         """
 
-    /// The oldest `countMax` messages in a state, the oldest first.
+    /// The oldest `countMax` messages in a state, the oldest first. None of those that are not meant to be sent.
     static func entries(_ state: OutboxMessage.State, countMax: Int64) -> Query<OutboxEntry> {
         Query(
             """
-            SELECT \(entryColumns) FROM outbox WHERE state = \(state.rawValue)
+            SELECT \(entryColumns) FROM outbox WHERE state = \(state.rawValue) AND NOT is_withheld
             ORDER BY created_at, message_id LIMIT \(countMax)
             """
         )
@@ -245,7 +266,7 @@ enum OutboxRow {
         """
         WITH given_up AS (
             SELECT tenant_id, message_id FROM outbox
-            WHERE state = 'failed' AND sealed_payload IS NOT NULL AND expires_at > \(now.stored)
+            WHERE state = 'failed' AND sealed_payload IS NOT NULL AND expires_at > \(now.stored) AND NOT is_withheld
                 AND (\(ids == nil) OR message_id = ANY (\(ids ?? [])))
             ORDER BY created_at LIMIT \(countMax) FOR UPDATE SKIP LOCKED
         )
@@ -275,13 +296,13 @@ enum OutboxRow {
     }
 
     static func insert(_ message: OutboxMessage) -> SQL {
-        let state = message.sealedPayload == nil ? "withheld" : "pending"
-        return """
-            INSERT INTO outbox (tenant_id, message_id, kind, sealed_payload, created_at, expires_at, state,
-                next_attempt_at)
-            VALUES (\(message.tenant.rawValue), \(message.id), \(message.kind.rawValue), \(message.sealedPayload),
-                \(message.createdAt.stored), \(message.expiresAt.stored), \(state), \(message.createdAt.stored))
-            """
+        """
+        INSERT INTO outbox (tenant_id, message_id, kind, sealed_payload, created_at, expires_at, next_attempt_at,
+            is_withheld)
+        VALUES (\(message.tenant.rawValue), \(message.id), \(message.kind.rawValue), \(message.sealedPayload),
+            \(message.createdAt.stored), \(message.expiresAt.stored), \(message.createdAt.stored),
+            \(message.isWithheld))
+        """
     }
 }
 
@@ -342,6 +363,7 @@ extension AccountStore {
         case .retry(let time, let reason): batch.append(OutboxRow.postpone(message, until: time, reason: reason))
         case .givenUp(let reason): batch.append(OutboxRow.giveUp(message, reason: reason, keepsContent: true))
         case .expired: batch.append(OutboxRow.giveUp(message, reason: "expired", keepsContent: false))
+        case .withheld: batch.append(OutboxRow.discard(message))
         }
         _ = try await client.write(batch)
     }

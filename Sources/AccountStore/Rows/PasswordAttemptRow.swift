@@ -30,12 +30,16 @@ package enum Guessed: Sendable, Hashable {
     case password(of: EmailAddress)
     /// The code of an app that is a second factor of the user: of any of them.
     case totpCode(of: UserID)
+    /// The code of a message to a number that is a second factor of the user: to any of them. Apart from an app's, so that
+    /// who guesses at one keeps the owner from one alone.
+    case messageCode(of: UserID)
 
     /// No address has a control character.
     fileprivate var name: String {
         switch self {
         case .password(let address): address.canonical
         case .totpCode(let user): "totp\u{1F}" + user.rawValue
+        case .messageCode(let user): "message\u{1F}" + user.rawValue
         }
     }
 }
@@ -116,14 +120,13 @@ extension AccountWrite.Companion {
 }
 
 extension AccountStore {
-    /// The wrong passwords counted for `address`. One round trip.
-    package func passwordAttempts(
-        for address: EmailAddress,
+    /// The wrong guesses that were counted. One round trip.
+    package func wrongGuesses(
+        at guessed: Guessed,
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> CountedAttempts {
-        try await client.read(PasswordAttemptRow.of(.password(of: address), tenant: tenant, at: now)).first?.attempts
-            ?? .none
+        try await client.read(PasswordAttemptRow.of(guessed, tenant: tenant, at: now)).first?.attempts ?? .none
     }
 
     /// Counts a wrong password for `address`.

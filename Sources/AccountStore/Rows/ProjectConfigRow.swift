@@ -137,7 +137,7 @@ extension AccountStore {
 /// What became of a change of the project's settings.
 package enum ProjectSettingsChange: Sendable, Hashable {
     case written(ProjectRecord)
-    /// An account owns a number that the change would make fictional.
+    /// A number that the change would make fictional is an account's, or a second factor of one.
     case phoneNumberOwned(PhoneNumber)
     /// The caller has seen another version than the one in force.
     case otherVersion
@@ -149,7 +149,7 @@ extension AccountStore {
     /// Changes the settings under a lock, so that of two changes at once the second sees the first.
     ///
     /// Settings that stay as they are are not written, and raise no version. `change` gives the new settings and the
-    /// numbers that no account may own for them; it may run again. `expectedVersion`: what the caller has seen; `nil` for
+    /// numbers that no account may have for them; it may run again. `expectedVersion`: what the caller has seen; `nil` for
     /// any.
     package func changeProjectSettings(
         at now: Timestamp,
@@ -162,7 +162,8 @@ extension AccountStore {
             let (settings, numbers) = change(project.settings)
             for number in numbers.sorted(by: { $0.rawValue < $1.rawValue }) {
                 let owners = try tx.fetch(IdentifierRow.owner(of: .phone(number), tenant: .project))
-                guard owners.isEmpty else { return .phoneNumberOwned(number) }
+                let isFactor = try tx.fetch(SecondFactorRow.isEnrolled(number, tenant: .project)).first ?? false
+                guard owners.isEmpty, !isFactor else { return .phoneNumberOwned(number) }
             }
             guard settings != project.settings else { return .written(project) }
             project.settings = settings

@@ -60,6 +60,17 @@ enum SecondFactorRow {
         """
     }
 
+    /// Whether a number is somebody's second factor.
+    static func isEnrolled(_ number: PhoneNumber, tenant: TenantID) -> Query<Bool> {
+        Query(
+            """
+            SELECT EXISTS (
+                SELECT FROM second_factors WHERE tenant_id = \(tenant.rawValue) AND number = \(number.rawValue)
+            )
+            """
+        )
+    }
+
     /// No row for a factor that has a number, or is gone.
     static func secret(of factor: SecondFactorID, of id: UserID, tenant: TenantID) -> Query<TOTPSecretRow> {
         Query(

@@ -108,30 +108,41 @@ extension AccountStore {
         }
     }
 
-    /// Counts a wrong guess, until `expiresAt` where there is nothing to guess at.
+    /// Counts a wrong guess, until `expiresAt` where there is nothing to guess at, and against `limits`.
     /// - Returns: whether it was counted; not where there were as many as there may be, or another mail was sent since.
     package func countWrongGuess(
         _ code: ShortCodeRecord,
         until expiresAt: Timestamp,
+        counting limits: [CountedLimit],
         at now: Timestamp
     ) async throws(PostgresError) -> Bool {
         var batch = WriteBatch("code-attempt")
         batch.append(ShortCodeRow.countGuess(code, until: expiresAt, at: now))
-        return try await client.write(batch).affectedRows(0) == 1
+        for limit in limits { batch.append(MessageCountRow.count(limit, tenant: code.tenant, at: now)) }
+        do {
+            return try await client.write(batch).affectedRows(0) == 1
+        } catch {
+            if error.saysFactsMoved { return false }
+            throw error
+        }
     }
 
     /// Gives the link of the same mail another code: the mailed one is worth nothing any more, nor is the short code.
     ///
-    /// `hash`: fresh for each request, the same on each of its attempts.
-    /// - Returns: `.factsMoved` when the link was used, the short code guessed at too often, or another mail sent since.
+    /// `hash`: fresh for each request, the same on each of its attempts. `limits`: those that wrong guesses are
+    /// counted against.
+    /// - Returns: `.factsMoved` when the link was used, the short code guessed at too often, another mail sent since, or a limit
+    ///   reached.
     package func exchange(
         _ code: ShortCodeRecord,
         for hash: [UInt8],
+        within limits: [CountedLimit],
         at now: Timestamp
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("code-exchange")
         batch.append(ShortCodeRow.exchange(code, for: hash, at: now))
         batch.append(ShortCodeRow.assertExchanged(for: hash, tenant: code.tenant))
+        batch.append(MessageCountRow.assertNoneReached(limits, tenant: code.tenant, at: now))
         do {
             _ = try await client.write(batch)
             return .applied
