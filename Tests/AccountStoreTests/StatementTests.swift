@@ -161,6 +161,8 @@ private let statements: [Statement] = {
         publicKey: [8],
         createdAt: origin
     )
+    guard let hashKeyID = HashKeyID("00112233445566ff") else { preconditionFailure("not an id") }
+    let hashKey = HashKeyRecord(slot: 1, id: hashKeyID, sealedKey: [14], createdAt: origin)
     let project = ProjectRecord(projectID: "demo-test", projectNumber: 1, settings: .object([:]))
     return [
         Statement(
@@ -219,6 +221,9 @@ private let statements: [Statement] = {
             name: "FactorChallengeRow.withID",
             sql: FactorChallengeRow.withID([1], of: fixed, tenant: tenant).sql
         ),
+        Statement(name: "HashKeyRow.all", sql: HashKeyRow.all.sql, isHot: false),
+        Statement(name: "HashKeyRow.insert", sql: HashKeyRow.insert(hashKey), isHot: false),
+        Statement(name: "HashKeyRow.withID", sql: HashKeyRow.withID(hashKey.id).sql, isHot: false),
         Statement(
             name: "IdentifierRow.anyFederated",
             sql: IdentifierRow.anyFederated(of: .google, tenant: tenant).sql,
@@ -377,6 +382,10 @@ private let statements: [Statement] = {
         Statement(
             name: "PasswordCredentialRow.put",
             sql: PasswordCredentialRow.put("hash", for: fixed, tenant: tenant, at: origin)
+        ),
+        Statement(
+            name: "PasswordCredentialRow.replace",
+            sql: PasswordCredentialRow.replace("old", by: "new", of: fixed, tenant: tenant)
         ),
         Statement(name: "PasswordHashRow.withIDs", sql: PasswordHashRow.withIDs([fixed], tenant: tenant).sql),
         Statement(

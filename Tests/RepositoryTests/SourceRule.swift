@@ -40,6 +40,7 @@ extension SourceRule {
         "CLibpq": ["Postgres"],
         "CIDN2": ["AccountLinking"],
         "CArgon2": ["AccountOperations"],
+        "CCrypt": ["AccountOperations"],
         "CPhoneNumber": ["AccountOperations"],
         "CCurl": ["Delivery"],
         "Mustache": ["Delivery"],
