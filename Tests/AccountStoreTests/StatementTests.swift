@@ -619,6 +619,54 @@ private let statements: [Statement] = {
         Statement(name: "UserRow.count", sql: UserRow.count(tenant: tenant).sql, isHot: false),
         Statement(name: "UserRow.deleteAll", sql: UserRow.deleteAll(tenant: tenant, at: origin), isHot: false),
         Statement(name: "UserRow.delete", sql: UserRow.delete(fixed, tenant: tenant)),
+        Statement(
+            name: "AccountEventRow.insertMany",
+            sql: AccountEventRow.insertMany([(event, fixed)], tenant: tenant)
+        ),
+        Statement(
+            name: "ConflictRow.supersedeAllLive",
+            sql: ConflictRow.supersedeAllLive(of: [fixed], tenant: tenant, at: origin)
+        ),
+        Statement(name: "IdentifierRow.claimMany", sql: IdentifierRow.claimMany([(email, fixed)], tenant: tenant)),
+        Statement(
+            name: "IdentifierRow.owned",
+            sql: IdentifierRow.owned(kind: "email", values: ["a"], tenant: tenant).sql
+        ),
+        Statement(name: "IdentifierRow.releaseMany", sql: IdentifierRow.releaseMany([(email, fixed)], tenant: tenant)),
+        Statement(name: "LinkedProviderRow.deleteAll", sql: LinkedProviderRow.deleteAll(of: [fixed], tenant: tenant)),
+        Statement(
+            name: "LinkedProviderRow.insertMany",
+            sql: LinkedProviderRow.insertMany([(fixed, provider)], tenant: tenant)
+        ),
+        Statement(
+            name: "PasswordCredentialRow.deleteAll",
+            sql: PasswordCredentialRow.deleteAll(of: [fixed], tenant: tenant)
+        ),
+        Statement(
+            name: "PasswordCredentialRow.putMany",
+            sql: PasswordCredentialRow.putMany([(fixed, "hash", origin)], tenant: tenant)
+        ),
+        Statement(
+            name: "QuarantinedMethodRow.deleteAll",
+            sql: QuarantinedMethodRow.deleteAll(of: [fixed], tenant: tenant)
+        ),
+        Statement(name: "SecondFactorRow.deleteAll", sql: SecondFactorRow.deleteAll(of: [fixed], tenant: tenant)),
+        Statement(
+            name: "SecondFactorRow.insertNumbers",
+            sql: SecondFactorRow.insertNumbers([(fixed, 1, factor)], tenant: tenant)
+        ),
+        Statement(name: "SessionRow.deleteAll", sql: SessionRow.deleteAll(of: [fixed], tenant: tenant)),
+        Statement(name: "SignInMethodRow.deleteAll", sql: SignInMethodRow.deleteAll(of: [fixed], tenant: tenant)),
+        Statement(
+            name: "SignInMethodRow.insertMany",
+            sql: SignInMethodRow.insertMany(
+                [(fixed, .password, UserRecord.MethodProof(proof: .imported, provenAt: origin))],
+                tenant: tenant
+            )
+        ),
+        Statement(name: "UserRow.assertVersions", sql: UserRow.assertVersions([user], tenant: tenant)),
+        Statement(name: "UserRow.insertMany", sql: UserRow.insertMany([user], tenant: tenant)),
+        Statement(name: "UserRow.updateMany", sql: UserRow.updateMany([user], tenant: tenant)),
         Statement(name: "UserRow.insert", sql: UserRow.insert(user)),
         Statement(
             name: "UserRow.page",

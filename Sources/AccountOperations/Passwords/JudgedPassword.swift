@@ -54,7 +54,7 @@ extension AccountOperations {
     func verify(_ password: String, against hash: String?) async throws -> Bool {
         var key: HashKey?
         if let id = hash.flatMap(PasswordHash.init)?.keyID {
-            key = try await HashKeys(store: store, sealer: sealer, effects: effects).key(id)
+            key = try await hashKeys.key(id)
         }
         return try await passwords.verify(password, against: hash, key: key)
     }

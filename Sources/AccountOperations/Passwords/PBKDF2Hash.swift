@@ -17,7 +17,7 @@ package struct PBKDF2Hash: Sendable, Hashable {
     static let roundsMax = 120_000
 
     package init?(function: Function, rounds: Int, salt: [UInt8], hash: [UInt8]) {
-        guard (1...Self.roundsMax).contains(rounds), (4...128).contains(hash.count), salt.count <= 1024 else {
+        guard (1...Self.roundsMax).contains(rounds), (16...128).contains(hash.count), salt.count <= 1024 else {
             return nil
         }
         self.function = function

@@ -18,7 +18,7 @@ package struct ScryptHash: Sendable, Hashable {
     package init?(logN: Int, blockSize: Int, parallelism: Int, salt: [UInt8], hash: [UInt8]) {
         guard (1...20).contains(logN), (1...16).contains(blockSize), (1...64).contains(parallelism),
             logN < 16 * blockSize, blockSize << logN <= 1 << 20, (blockSize * parallelism) << logN <= 1 << 22,
-            (4...1024).contains(hash.count), salt.count <= 1024
+            (16...1024).contains(hash.count), salt.count <= 1024
         else { return nil }
         self.logN = logN
         self.blockSize = blockSize

@@ -35,6 +35,23 @@ struct PasswordCredentialRow: RowDecodable {
         """
     }
 
+    /// As `put`, of many.
+    static func putMany(_ hashes: [(UserID, String, Timestamp)], tenant: TenantID) -> SQL {
+        """
+        INSERT INTO password_credentials (tenant_id, user_id, hash, updated_at)
+        SELECT \(tenant.rawValue), new.*
+        FROM unnest(\(hashes.map(\.0.rawValue)), \(hashes.map(\.1)), \(hashes.map(\.2.stored))) AS new
+        ON CONFLICT (tenant_id, user_id) DO UPDATE SET hash = excluded.hash, updated_at = excluded.updated_at
+        """
+    }
+
+    static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
+        """
+        DELETE FROM password_credentials
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        """
+    }
+
     static func delete(of id: UserID, tenant: TenantID) -> SQL {
         "DELETE FROM password_credentials WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)"
     }
