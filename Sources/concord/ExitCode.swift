@@ -9,9 +9,15 @@ import Postgres
 extension ExitCode {
     /// The command did its work, and the answer is "no": pending, changed, refused.
     static let answerIsNo = ExitCode(1)
+    /// What was to be read is in no form that can be.
+    static let unreadableData = ExitCode(65)
     static let databaseUnreachable = ExitCode(69)
     /// Something that should not happen did.
     static let bug = ExitCode(70)
+    /// What was to be written could not be: no room, or nobody reads it.
+    static let cannotWrite = ExitCode(74)
+    /// Told to stop before the end; the same command again goes on.
+    static let stopped = ExitCode(75)
     static let badConfiguration = ExitCode(78)
 
     /// What `error` means when it ends a command.
@@ -22,6 +28,8 @@ extension ExitCode {
             case is ValidationError: .validationFailure
             case is ConfigurationMistakes, is CannotListen: .badConfiguration
             case let error as StartupFailure: error.exitCode
+            case AccountFileError.unreadable: .badConfiguration
+            case AccountFileError.broken: .unreadableData
             case let error as MigrationDirectoryError: Self(for: error)
             case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo
             case MigrationFailure.busy: .answerIsNo
@@ -42,7 +50,7 @@ extension ExitCode {
 
 extension PostgresError {
     /// Whether the server could not be reached or was lost, rather than having refused what was asked.
-    fileprivate var isUnreachable: Bool {
+    var isUnreachable: Bool {
         switch code {
         case .connectionLost, .commitOutcomeUnknown, .unavailable, .queueFull, .queueTimeout, .statementTimeout,
             .shutDown:
@@ -79,7 +87,7 @@ func announce(_ text: String) {
     emit(text + "\n", to: STDOUT_FILENO)
 }
 
-private func emit(_ text: String, to descriptor: Int32) {
+func emit(_ text: String, to descriptor: Int32) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
         let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
