@@ -2,7 +2,7 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        libargon2-dev libcurl4-openssl-dev libicu-dev libidn2-dev libphonenumber-dev libpq-dev pkg-config zlib1g-dev \
+        libargon2-dev libcrypt-dev libcurl4-openssl-dev libicu-dev libidn2-dev libphonenumber-dev libpq-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift ./
@@ -17,7 +17,7 @@ RUN swift build --configuration release --static-swift-stdlib -Xlinker --rosegme
 FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        ca-certificates libargon2-1 libcurl4 libicu72 libidn2-0 libphonenumber8 libpq5 libprotobuf32 libstdc++6 zlib1g \
+        ca-certificates libargon2-1 libcrypt1 libcurl4 libicu72 libidn2-0 libphonenumber8 libpq5 libprotobuf32 libstdc++6 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin concord
 COPY --from=build /out/bin/concord /usr/local/bin/concord

@@ -41,6 +41,7 @@ let package = Package(
         // C libraries: a module map and a shim each, no logic.
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
 
@@ -136,8 +137,8 @@ let package = Package(
         .target(
             name: "AccountOperations",
             dependencies: [
-                "AccountLinking", "AccountStore", "CArgon2", "CPhoneNumber", "Delivery", "IdentityProviders", "JSON",
-                "Postgres",
+                "AccountLinking", "AccountStore", "CArgon2", "CCrypt", "CPhoneNumber", "Delivery", "IdentityProviders",
+                "JSON", "Postgres",
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),

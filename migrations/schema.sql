@@ -80,6 +80,16 @@ CREATE TABLE public.factor_challenges (
     CONSTRAINT factor_challenges_purpose_check CHECK ((purpose = ANY (ARRAY['sign-in'::text, 'enrollment'::text])))
 );
 
+CREATE TABLE public.hash_keys (
+    slot integer NOT NULL,
+    key_id text NOT NULL COLLATE pg_catalog."C",
+    sealed_key bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT hash_keys_key_id_check CHECK ((key_id ~ '^[0-9a-f]{16}$'::text)),
+    CONSTRAINT hash_keys_sealed_key_check CHECK ((length(sealed_key) <= 8192)),
+    CONSTRAINT hash_keys_slot_check CHECK (((slot >= 1) AND (slot <= 100)))
+);
+
 CREATE TABLE public.identifiers (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL COLLATE pg_catalog."C",
@@ -510,6 +520,12 @@ ALTER TABLE ONLY public.conflicts
 
 ALTER TABLE ONLY public.factor_challenges
     ADD CONSTRAINT factor_challenges_pkey PRIMARY KEY (tenant_id, user_id, challenge_id);
+
+ALTER TABLE ONLY public.hash_keys
+    ADD CONSTRAINT hash_keys_key_id_key UNIQUE (key_id);
+
+ALTER TABLE ONLY public.hash_keys
+    ADD CONSTRAINT hash_keys_pkey PRIMARY KEY (slot);
 
 ALTER TABLE ONLY public.identifiers
     ADD CONSTRAINT identifiers_pkey PRIMARY KEY (tenant_id, kind, value);

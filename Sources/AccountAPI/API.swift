@@ -79,6 +79,8 @@ package struct API: Sendable {
             .delete,
             .batchGet,
             .downloadAccount,
+            .batchCreate,
+            .uploadAccount,
             .batchDelete,
             .query,
             .createSessionCookie,

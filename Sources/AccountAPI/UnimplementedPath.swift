@@ -16,11 +16,6 @@ struct UnimplementedPath: Sendable {
         UnimplementedPath(path: "/v2/accounts/passkeyEnrollment:finalize", what: "A passkey"),
         UnimplementedPath(path: "/v2/accounts/passkeySignIn:start", what: "A passkey"),
         UnimplementedPath(path: "/v2/accounts/passkeySignIn:finalize", what: "A passkey"),
-        UnimplementedPath(path: "/v1/projects/{project}/accounts:batchCreate", what: "Importing accounts"),
-        UnimplementedPath(
-            path: "/v1/projects/{project}/tenants/{tenant}/accounts:batchCreate",
-            what: "Importing accounts"
-        ),
         UnimplementedPath(path: "/v2/projects/{project}/inboundSamlConfigs", what: "SAML"),
         UnimplementedPath(path: "/v2/projects/{project}/inboundSamlConfigs/{id}", what: "SAML"),
         UnimplementedPath(path: "/v2/projects/{project}/tenants/{tenant}/inboundSamlConfigs", what: "SAML"),

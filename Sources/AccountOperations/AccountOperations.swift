@@ -53,6 +53,12 @@ package struct AccountOperations: Sendable {
     }
 
     var policy: LinkPolicy { project.settings.policy }
+
+    package var hashKeys: HashKeys { HashKeys(store: store, sealer: sealer, effects: effects) }
+
+    package var accountImport: AccountImport {
+        AccountImport(store: store, passwords: passwords, effects: effects)
+    }
 }
 
 /// What an operation says when it does not fail: a result, or a "no".
@@ -117,26 +123,34 @@ package enum Denial: Error, Sendable, Hashable {
 /// Facts kept moving while a decision was taken, again and again: somebody else is changing the same account as fast.
 package struct Contention: Error, Sendable {}
 
-extension AccountOperations {
-    /// How often a decision is taken again because its facts moved before the caller is told to come back. In each round
-    /// of writers that meet one is applied, so this many can stand in line; the waits add up to four seconds.
-    private static let attemptsMax = 64
+/// How often a decision is taken again because its facts moved before the caller is told to come back. In each round
+/// of writers that meet one is applied, so this many can stand in line; the waits add up to four seconds.
+private let attemptsMax = 64
 
-    /// Runs `attempt` until it applied or said no. An attempt that returns `nil` found its facts moved.
-    ///
-    /// Everything that must not differ between attempts, such as ids, secrets and the time, is made before.
+/// Runs `attempt` until it has an answer. An attempt that returns `nil` found its facts moved.
+///
+/// Everything that must not differ between attempts, such as ids, secrets and the time, is made before.
+func retrying<Output: Sendable>(
+    _ effects: Effects,
+    _ attempt: () async throws -> Output?
+) async throws -> Output {
+    for number in 1...attemptsMax {
+        if let output = try await attempt() { return output }
+        // Two writers that collided once should not collide again in step.
+        let millisecondsMax = UInt64(1 << min(number, 7))
+        let bytes = effects.randomBytes(2)
+        let jitter = (UInt64(bytes[0]) << 8 | UInt64(bytes[1])) % (millisecondsMax * 1000)
+        try await Task.sleep(for: .microseconds(jitter))
+    }
+    throw Contention()
+}
+
+extension AccountOperations {
+    /// As `retrying`, for what ends in an outcome.
     func decideAndApply<Value: Sendable>(
         _ attempt: () async throws -> Outcome<Value>?
     ) async throws -> Outcome<Value> {
-        for number in 1...Self.attemptsMax {
-            if let outcome = try await attempt() { return outcome }
-            // Two writers that collided once should not collide again in step.
-            let millisecondsMax = UInt64(1 << min(number, 7))
-            let bytes = effects.randomBytes(2)
-            let jitter = (UInt64(bytes[0]) << 8 | UInt64(bytes[1])) % (millisecondsMax * 1000)
-            try await Task.sleep(for: .microseconds(jitter))
-        }
-        throw Contention()
+        try await retrying(effects, attempt)
     }
 
     /// Says no because a rule does, and counts that: each such "no" leaves the operations through here, once.

@@ -115,8 +115,8 @@ extension DecisionSummary {
         case .conflictOpened, .conflictProofRequested, .conflictProofFailed, .conflictProven, .conflictDeclined:
             outcome = .conflict
         case .refused: outcome = .refused
-        case .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded, .sessionsRevoked, .userDeleted,
-            nil:
+        case .userImported, .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded,
+            .sessionsRevoked, .userDeleted, nil:
             outcome = .changed
         }
     }

@@ -1,5 +1,5 @@
 package import AccountLinking
-import AccountStore
+package import AccountStore
 
 /// One page of all accounts, with the hashes of their passwords.
 package struct AccountPage: Sendable {
@@ -8,6 +8,30 @@ package struct AccountPage: Sendable {
     package let passwordHashes: [UserID: String]
     /// The id after which the next page begins; `nil` on the last one.
     package let lastID: UserID?
+
+    package init(users: [UserRecord] = [], passwordHashes: [UserID: String] = [:], lastID: UserID? = nil) {
+        self.users = users
+        self.passwordHashes = passwordHashes
+        self.lastID = lastID
+    }
+}
+
+extension AccountStore {
+    /// The accounts after `id`, in the order of their ids. Two round trips.
+    ///
+    /// A walk through all pages sees every account that exists throughout, once.
+    /// `limit`: at least 1.
+    package func accountPage(after id: UserID?, limit: Int, tenant: TenantID) async throws -> AccountPage {
+        // One more than asked says whether another page follows.
+        let found = try await users(after: id, limit: Int64(limit) + 1, tenant: tenant)
+        let users = Array(found.prefix(limit))
+        let hashes = try await passwordHashes(users.filter { $0.passwordUpdatedAt != nil }.map(\.id), tenant: tenant)
+        return AccountPage(
+            users: users,
+            passwordHashes: hashes,
+            lastID: found.count > users.count ? users.last?.id : nil
+        )
+    }
 }
 
 extension AccountOperations {
@@ -16,23 +40,9 @@ extension AccountOperations {
         try await store.users(search, tenant: tenant)
     }
 
-    /// The accounts after `id`, in the order of their ids (`accounts:batchGet`). Two round trips.
-    ///
-    /// A walk through all pages sees every account that exists throughout, once.
-    /// `limit`: at least 1.
+    /// As `AccountStore.accountPage` (`accounts:batchGet`).
     package func listAccounts(after id: UserID?, limit: Int, tenant: TenantID) async throws -> AccountPage {
-        // One more than asked says whether another page follows.
-        let found = try await store.users(after: id, limit: Int64(limit) + 1, tenant: tenant)
-        let users = Array(found.prefix(limit))
-        let hashes = try await store.passwordHashes(
-            users.filter { $0.passwordUpdatedAt != nil }.map(\.id),
-            tenant: tenant
-        )
-        return AccountPage(
-            users: users,
-            passwordHashes: hashes,
-            lastID: found.count > users.count ? users.last?.id : nil
-        )
+        try await store.accountPage(after: id, limit: limit, tenant: tenant)
     }
 
     /// One page of all accounts in an order of the caller's choice (`accounts:query`).

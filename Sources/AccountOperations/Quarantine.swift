@@ -110,7 +110,7 @@ extension AccountOperations {
             var plan = UpdatePlan(user.account)
             plan.ask(question(passwordMatches: true), policy)
             if plan.refusal == nil, let found {
-                let matches = try await passwords.verify(password, against: found.hash)
+                let matches = try await verify(password, against: found.hash)
                 plan = UpdatePlan(user.account)
                 plan.ask(question(passwordMatches: matches), policy)
             }

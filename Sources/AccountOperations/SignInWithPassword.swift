@@ -14,6 +14,7 @@ extension AccountOperations {
         tenant: TenantID
     ) async throws -> Outcome<SignInEnding> {
         guard policy.allowsPasswordSignIn else { return refused(.refusal(.operationNotAllowed), by: .s1) }
+        var newHash: String?
         return try await decideAndApply {
             guard let judged = try await judge(password, of: email, tenant: tenant) else { return nil }
             // Only somebody who knows the password learns that it is not good enough any more.
@@ -30,6 +31,9 @@ extension AccountOperations {
                 methodProof: .session
             )
             attempt.companions = judged.companions
+            if judged.verdict.decision.letsIn, let rehash = try await rehashing(password, judged, &newHash) {
+                attempt.companions.append(rehash)
+            }
             attempt.decisions = [judged.decision]
             let verdict = try await adding(pendingToken, to: judged.verdict, of: judged.user, &attempt)
             var firstFactor = FirstFactor(.password)

@@ -50,6 +50,25 @@ package enum Base64URL {
         return output
     }
 
+    /// Base64 of either alphabet, padded or not: for what other programs wrote. `nil` for anything else.
+    package static func decodeEitherAlphabet(_ text: some StringProtocol) -> [UInt8]? {
+        var bytes = Array(text.utf8)
+        for _ in 0..<2 where bytes.last == UInt8(ascii: "=") { bytes.removeLast() }
+        for index in bytes.indices {
+            switch bytes[index] {
+            case UInt8(ascii: "+"): bytes[index] = UInt8(ascii: "-")
+            case UInt8(ascii: "/"): bytes[index] = UInt8(ascii: "_")
+            default: break
+            }
+        }
+        return decode(bytes[...])
+    }
+
+    /// Base64 in the alphabet of RFC 4648 §4, without padding.
+    package static func encodeStandardAlphabet(_ bytes: [UInt8]) -> String {
+        String(encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
+    }
+
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     private static let values: [UInt8] = {

@@ -22,6 +22,8 @@ struct Lab: Sendable {
     static let apiKey = "concord-bench-key"
     /// The key-encryption key of every server here.
     private static let key = [UInt8](repeating: 7, count: 32)
+    private static let keyID = "1"
+    private static var keySetting: String { "\(keyID):\(Data(key).base64EncodedString())" }
 
     /// Starts cluster and issuer and loads the accounts.
     /// - Throws: what did not work.
@@ -154,12 +156,35 @@ struct Lab: Sendable {
         )
     }
 
+    /// Where the server itself can write.
+    private var serverFolder: String { "\(directory)/postgres" }
+
     /// A migrated database beside the other, with a project.
     func makeDatabase(_ name: String) async throws -> String {
         _ = try await cluster.createDatabase(name)
         let url = connection.url(database: name)
         try await prepare(url)
         return url
+    }
+
+    /// Runs `concord account`.
+    func account(_ arguments: [String], _ url: String) throws {
+        _ = try ChildProcess.run(
+            "\(binaries)/concord",
+            ["account"] + arguments,
+            environment: ["CONCORD_DATABASE_URL": url, "CONCORD_KEYS_ENCRYPTION": Self.keySetting],
+            output: "\(directory)/account.out"
+        )
+    }
+
+    /// Writes the tables of accounts into files of the server's.
+    func copyOut(_ url: String) throws {
+        try psql("copy-out", ["folder": serverFolder], on: url)
+    }
+
+    /// Reads them into another database.
+    func copyIn(_ url: String) throws {
+        try psql("copy-in", ["folder": serverFolder], on: url)
     }
 
     /// Adds as many expired conflicts as the plan wants.
@@ -201,13 +226,12 @@ struct Lab: Sendable {
     /// `concord serve` with default settings, but for those in `environment`.
     func serve(_ environment: [String: String] = [:]) async throws -> Server {
         try psql("forget-keys")
-        let id = "1"
         let process = try ChildProcess(
             "\(binaries)/concord",
             ["serve"],
             environment: [
                 "CONCORD_DATABASE_URL": databaseURL,
-                "CONCORD_KEYS_ENCRYPTION": "\(id):\(Data(Self.key).base64EncodedString())",
+                "CONCORD_KEYS_ENCRYPTION": Self.keySetting,
                 "CONCORD_LISTEN_PORT": "0",
             ].merging(environment) { _, given in given },
             output: "\(directory)/serve.out"
@@ -215,7 +239,7 @@ struct Lab: Sendable {
         let port = try await process.await("concord serve") { output in
             output.split(separator: "\n").first { $0.contains("ready") }.flatMap(Self.port)
         }
-        return Server(process: process, port: port, postmaster: postmaster, keyID: id)
+        return Server(process: process, port: port, postmaster: postmaster, keyID: Self.keyID)
     }
 
     /// `concord dev`, which takes an issuer on this machine where `serve` insists on HTTPS and a public address.

@@ -20,6 +20,7 @@ struct Concord: AsyncParsableCommand {
             ProvidersCommand.self,
             ServiceAccountCommand.self,
             OutboxCommand.self,
+            AccountCommand.self,
             AuditCommand.self,
                 // The next one goes here.
         ]

@@ -14,9 +14,11 @@ extension ExitCode {
     static let databaseUnreachable = ExitCode(69)
     /// Something that should not happen did.
     static let bug = ExitCode(70)
+    /// What was to be written could not be: no room, or nobody reads it.
+    static let cannotWrite = ExitCode(74)
+    /// Told to stop before the end; the same command again goes on.
+    static let stopped = ExitCode(75)
     static let badConfiguration = ExitCode(78)
-    /// Somebody pressed Ctrl-C.
-    static let interrupted = ExitCode(130)
 
     /// What `error` means when it ends a command.
     init(for error: any Error) {
@@ -26,6 +28,8 @@ extension ExitCode {
             case is ValidationError: .validationFailure
             case is ConfigurationMistakes, is CannotListen: .badConfiguration
             case let error as StartupFailure: error.exitCode
+            case AccountFileError.unreadable: .badConfiguration
+            case AccountFileError.broken: .badData
             case let error as MigrationDirectoryError: Self(for: error)
             case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo
             case MigrationFailure.busy: .answerIsNo
@@ -46,7 +50,7 @@ extension ExitCode {
 
 extension PostgresError {
     /// Whether the server could not be reached or was lost, rather than having refused what was asked.
-    fileprivate var isUnreachable: Bool {
+    var isUnreachable: Bool {
         switch code {
         case .connectionLost, .commitOutcomeUnknown, .unavailable, .queueFull, .queueTimeout, .statementTimeout,
             .shutDown:

@@ -20,9 +20,7 @@ struct ProcessReadings: Sendable {
         cpu = Meter(label: Self.cpuSeconds, factory: factory)
         open = Meter(label: Self.openFiles, factory: factory)
         openMax = Meter(label: Self.openFilesMax, factory: factory)
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        Meter(label: Self.startTime, factory: factory).set(Double(now.tv_sec) + Double(now.tv_nsec / 1_000_000) / 1000)
+        Meter(label: Self.startTime, factory: factory).set(Double(time(nil)))
     }
 
     func read() {

@@ -88,6 +88,7 @@ struct OutcomeCoverage {
             )
             all.append((verdict.rule, verdict.decision.refusal))
         }
+        all += ImportRows.all.map { ($0.verdict.rule, nil) }
         let neighbour = Account.fixture("o")
         for (account, phoneOwner, identityOwner) in [
             (nil, nil, nil), (account, neighbour, nil), (account, nil, neighbour),

@@ -163,6 +163,8 @@ private let statements: [Statement] = {
         publicKey: [8],
         createdAt: origin
     )
+    guard let hashKeyID = HashKeyID("00112233445566ff") else { preconditionFailure("not an id") }
+    let hashKey = HashKeyRecord(slot: 1, id: hashKeyID, sealedKey: [14], createdAt: origin)
     let project = ProjectRecord(projectID: "demo-test", projectNumber: 1, settings: .object([:]))
     return [
         Statement(
@@ -253,6 +255,9 @@ private let statements: [Statement] = {
             name: "FactorChallengeRow.withID",
             sql: FactorChallengeRow.withID([1], of: fixed, tenant: tenant).sql
         ),
+        Statement(name: "HashKeyRow.all", sql: HashKeyRow.all.sql, isHot: false),
+        Statement(name: "HashKeyRow.insert", sql: HashKeyRow.insert(hashKey), isHot: false),
+        Statement(name: "HashKeyRow.withID", sql: HashKeyRow.withID(hashKey.id).sql, isHot: false),
         Statement(
             name: "IdentifierRow.anyFederated",
             sql: IdentifierRow.anyFederated(of: .google, tenant: tenant).sql,
@@ -420,6 +425,10 @@ private let statements: [Statement] = {
         Statement(
             name: "PasswordCredentialRow.put",
             sql: PasswordCredentialRow.put("hash", for: fixed, tenant: tenant, at: origin)
+        ),
+        Statement(
+            name: "PasswordCredentialRow.replace",
+            sql: PasswordCredentialRow.replace("old", by: "new", of: fixed, tenant: tenant)
         ),
         Statement(name: "PasswordHashRow.withIDs", sql: PasswordHashRow.withIDs([fixed], tenant: tenant).sql),
         Statement(
@@ -657,6 +666,54 @@ private let statements: [Statement] = {
         Statement(name: "UserRow.count", sql: UserRow.count(tenant: tenant).sql, isHot: false),
         Statement(name: "UserRow.deleteAll", sql: UserRow.deleteAll(tenant: tenant, at: origin), isHot: false),
         Statement(name: "UserRow.delete", sql: UserRow.delete(fixed, tenant: tenant)),
+        Statement(
+            name: "AccountEventRow.insertMany",
+            sql: AccountEventRow.insertMany([(event, fixed)], tenant: tenant)
+        ),
+        Statement(
+            name: "ConflictRow.supersedeAllLive",
+            sql: ConflictRow.supersedeAllLive(of: [fixed], tenant: tenant, at: origin)
+        ),
+        Statement(name: "IdentifierRow.claimMany", sql: IdentifierRow.claimMany([(email, fixed)], tenant: tenant)),
+        Statement(
+            name: "IdentifierRow.owned",
+            sql: IdentifierRow.owned(kind: "email", values: ["a"], tenant: tenant).sql
+        ),
+        Statement(name: "IdentifierRow.releaseMany", sql: IdentifierRow.releaseMany([(email, fixed)], tenant: tenant)),
+        Statement(name: "LinkedProviderRow.deleteAll", sql: LinkedProviderRow.deleteAll(of: [fixed], tenant: tenant)),
+        Statement(
+            name: "LinkedProviderRow.insertMany",
+            sql: LinkedProviderRow.insertMany([(fixed, provider)], tenant: tenant)
+        ),
+        Statement(
+            name: "PasswordCredentialRow.deleteAll",
+            sql: PasswordCredentialRow.deleteAll(of: [fixed], tenant: tenant)
+        ),
+        Statement(
+            name: "PasswordCredentialRow.putMany",
+            sql: PasswordCredentialRow.putMany([(fixed, "hash", origin)], tenant: tenant)
+        ),
+        Statement(
+            name: "QuarantinedMethodRow.deleteAll",
+            sql: QuarantinedMethodRow.deleteAll(of: [fixed], tenant: tenant)
+        ),
+        Statement(name: "SecondFactorRow.deleteAll", sql: SecondFactorRow.deleteAll(of: [fixed], tenant: tenant)),
+        Statement(
+            name: "SecondFactorRow.insertNumbers",
+            sql: SecondFactorRow.insertNumbers([(fixed, 1, factor)], tenant: tenant)
+        ),
+        Statement(name: "SessionRow.deleteAll", sql: SessionRow.deleteAll(of: [fixed], tenant: tenant)),
+        Statement(name: "SignInMethodRow.deleteAll", sql: SignInMethodRow.deleteAll(of: [fixed], tenant: tenant)),
+        Statement(
+            name: "SignInMethodRow.insertMany",
+            sql: SignInMethodRow.insertMany(
+                [(fixed, .password, UserRecord.MethodProof(proof: .imported, provenAt: origin))],
+                tenant: tenant
+            )
+        ),
+        Statement(name: "UserRow.assertVersions", sql: UserRow.assertVersions([user], tenant: tenant)),
+        Statement(name: "UserRow.insertMany", sql: UserRow.insertMany([user], tenant: tenant)),
+        Statement(name: "UserRow.updateMany", sql: UserRow.updateMany([user], tenant: tenant)),
         Statement(name: "UserRow.insert", sql: UserRow.insert(user)),
         Statement(
             name: "UserRow.page",

@@ -100,7 +100,7 @@ extension TestDatabase {
                 FROM account_events AS e WHERE NOT EXISTS (
                     SELECT FROM account_events AS created
                     WHERE created.tenant_id = e.tenant_id AND created.user_id = e.user_id
-                        AND created.kind = 'user-created')
+                        AND created.kind IN ('user-created', 'user-imported'))
             ) AS problems ORDER BY problem
             """
         return try await rows(query).compactMap { $0 } + decisionsAnsweredOtherwise() + auditErrors()

@@ -1,5 +1,8 @@
 """What a backend does with the Admin SDK, as it stands."""
 
+import base64
+import hashlib
+import hmac
 import time
 import urllib.parse
 
@@ -255,3 +258,65 @@ def test_a_sign_in_link_signs_in(app, server):
     status, answer = server.client("signInWithEmailLink", {"email": email, "oobCode": code})
     assert status == 200 and answer["isNewUser"] is True
     assert auth.verify_id_token(answer["idToken"])["email_verified"] is True
+
+
+PASSWORD, SALT = b"password", b"NaCl"
+
+
+def hash_kinds():
+    """Every kind of hash the SDK can import, as its own documentation and tests make them."""
+    digest = hashlib.md5(SALT + PASSWORD).hexdigest().encode()
+    scrypt_key = base64.b64decode(
+        "jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA=="
+    )
+    scrypt_hash = base64.b64decode(
+        "V358E8LdWJXAO7muq0CufVpEOXaj8aFiC7T/rcaGieN04q/ZPJ08WhJEHGjj9lz/2TT+/86N5VjVoc5DdBhBiw=="
+    )
+    kinds = auth.UserImportHash
+    yield kinds.md5(rounds=0), digest, SALT
+    for make, name in ((kinds.sha1, "sha1"), (kinds.sha256, "sha256"), (kinds.sha512, "sha512")):
+        yield make(rounds=1), hashlib.new(name, SALT + PASSWORD).digest(), SALT
+    for make, name in (
+        (kinds.hmac_md5, "md5"), (kinds.hmac_sha1, "sha1"), (kinds.hmac_sha256, "sha256"),
+        (kinds.hmac_sha512, "sha512"),
+    ):
+        yield make(key=b"secret"), hmac.new(b"secret", PASSWORD + SALT, name).digest(), SALT
+    yield kinds.pbkdf_sha1(rounds=1000), hashlib.pbkdf2_hmac("sha1", PASSWORD, SALT, 1000), SALT
+    yield kinds.pbkdf2_sha256(rounds=1000), hashlib.pbkdf2_hmac("sha256", PASSWORD, SALT, 1000, 64), SALT
+    yield (
+        kinds.standard_scrypt(memory_cost=1024, parallelization=16, block_size=8, derived_key_length=64),
+        hashlib.scrypt(PASSWORD, salt=SALT, n=1024, r=8, p=16, dklen=64), SALT,
+    )
+    yield kinds.scrypt(key=scrypt_key, rounds=8, memory_cost=14, salt_separator=b"\x07"), scrypt_hash, SALT
+    yield kinds.bcrypt(), b"$2b$10$abcdefghijklmnopqrstuu5Lo0g67CiD3M4RpN1BmBb4Crp5w7dbK", None
+
+
+def test_imported_users_sign_in_with_their_old_passwords(app, server):
+    for kind, password_hash, salt in hash_kinds():
+        email = address()
+        user = auth.ImportUserRecord(
+            uid=f"imported-{time.time_ns()}", email=email, email_verified=True, display_name="Ann",
+            password_hash=password_hash, password_salt=salt, custom_claims={"level": 3},
+            provider_data=[auth.UserProvider(uid=f"g-{time.time_ns()}", provider_id="google.com", email=email)],
+        )
+        result = auth.import_users([user], hash_alg=kind)
+        assert (result.success_count, result.failure_count) == (1, 0), result.errors
+        assert server.client("signInWithPassword", {"email": email, "password": "passwore"})[0] == 400
+        assert server.client("signInWithPassword", {"email": email, "password": "password"})[0] == 200
+        found = auth.get_user(user.uid)
+        assert found.email_verified and found.custom_claims == {"level": 3}
+        assert {row.provider_id for row in found.provider_data} == {"password", "google.com"}
+
+
+def test_an_import_says_which_users_it_left_out(app):
+    taken = auth.create_user(email=address())
+    users = [
+        auth.ImportUserRecord(uid=f"a-{time.time_ns()}", email=address()),
+        auth.ImportUserRecord(uid=f"b-{time.time_ns()}", email=taken.email),
+    ]
+    result = auth.import_users(users)
+    assert (result.success_count, result.failure_count) == (1, 1)
+    assert [(error.index, error.reason) for error in result.errors] == [
+        (1, "email exists in other account in database")
+    ]
+

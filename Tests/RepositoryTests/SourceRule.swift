@@ -41,6 +41,7 @@ extension SourceRule {
         "CIDN2": ["AccountLinking"],
         "CUnicodeSecurity": ["AccountLinking"],
         "CArgon2": ["AccountOperations"],
+        "CCrypt": ["AccountOperations"],
         "CPhoneNumber": ["AccountOperations"],
         "CCurl": ["Delivery"],
         "Mustache": ["Delivery"],

@@ -199,7 +199,7 @@ struct AuditCommandTests {
                 // The signal is noticed on a thread of its own, the end of the page on another.
                 try await Task.sleep(for: .seconds(2))
             }
-            #expect(ending.status == .exited(130), "\(ending.error)")
+            #expect(ending.status == .exited(75), "\(ending.error)")
             let cursor = try #require(ending.error.split(separator: "--after ").last).prefix { !$0.isWhitespace }
             let rest = try await Self.concord(["run", "--format", "ndjson", "--after", String(cursor)], database)
             #expect(rest.status == .exited(0), "the error was told by the first run: \(rest.output)")

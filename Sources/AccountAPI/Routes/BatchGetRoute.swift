@@ -1,6 +1,5 @@
 import AccountLinking
 import AccountOperations
-import FoundationEssentials
 import HTTPTypes
 import JSON
 
@@ -58,7 +57,7 @@ extension Route {
             if !page.users.isEmpty {
                 writer.field("users", array: page.users) { writer, user in
                     // The text describes itself, salt and parameters included, so it stands alone.
-                    let hash = page.passwordHashes[user.id].map { Data($0.utf8).base64EncodedString() }
+                    let hash = page.passwordHashes[user.id].map(ExportedAccount.passwordHash)
                     writer.user(user, passwordHash: hash ?? redactedPasswordHash)
                 }
             }

@@ -172,6 +172,18 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case x5 = "X5"
     case x6 = "X6"
 
+    // Imports by an administrator (`decideImportAccount`).
+    case z1 = "Z1"
+    case z2 = "Z2"
+    case z3 = "Z3"
+    case z4 = "Z4"
+    case z5 = "Z5"
+    case z6 = "Z6"
+    case z7 = "Z7"
+    case z8 = "Z8"
+    case z9 = "Z9"
+    case z10 = "Z10"
+
     // Second factors (`decideEnrollSecondFactor`, `decideWithdrawSecondFactor`, `decideReplaceSecondFactors`,
     // `decideRevertSecondFactor`, `decideSendFactorCode`, `decideContinueSignIn`).
     case g1 = "G1"

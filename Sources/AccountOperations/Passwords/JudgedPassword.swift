@@ -9,6 +9,8 @@ struct JudgedPassword: Sendable {
     /// What has to be written with whatever the verdict allows: it undoes the write if the address was locked meanwhile,
     /// and forgets the wrong passwords before this one.
     let companions: [AccountWrite.Companion]
+    /// The hash that the password matches, where it is not like those made here.
+    let outdatedHash: String?
 }
 
 extension AccountOperations {
@@ -22,7 +24,7 @@ extension AccountOperations {
         let facts = try await store.passwordFacts(of: email, tenant: tenant, at: effects.now())
         // A locked address costs no hash: a flood of guesses is also a flood of work.
         let matches =
-            facts.attempts.isLocked ? false : try await passwords.verify(password, against: facts.passwordHash)
+            facts.attempts.isLocked ? false : try await verify(password, against: facts.passwordHash)
         let question = SignInQuestion.password(
             owner: facts.user?.account,
             isLocked: facts.attempts.isLocked,
@@ -43,7 +45,37 @@ extension AccountOperations {
             user: facts.user,
             verdict: verdict,
             decision: DecisionRecord(.signIn(question), under: policy),
-            companions: companions
+            companions: companions,
+            outdatedHash: matches ? facts.passwordHash.flatMap { passwords.isOutdated($0) ? $0 : nil } : nil
         )
+    }
+
+    /// Whether `password` matches `hash`, as `PasswordHasher.verify`. Reads the secret that the hash names, where it names one.
+    func verify(_ password: String, against hash: String?) async throws -> Bool {
+        var key: HashKey?
+        if let id = hash.flatMap(PasswordHash.init)?.keyID {
+            key = try await hashKeys.key(id)
+        }
+        return try await passwords.verify(password, against: hash, key: key)
+    }
+
+    /// What replaces an outdated hash of a password that was found right, with whatever the sign-in writes; `nil` where
+    /// there is no time for it now: the next sign-in does it.
+    ///
+    /// `newHash`: made once for all attempts.
+    func rehashing(
+        _ password: String,
+        _ judged: JudgedPassword,
+        _ newHash: inout String?
+    ) async throws -> AccountWrite.Companion? {
+        guard let outdatedHash = judged.outdatedHash, let user = judged.user else { return nil }
+        do {
+            let hash: String
+            if let newHash { hash = newHash } else { hash = try await passwords.hash(password) }
+            newHash = hash
+            return .replacePasswordHash(outdatedHash, by: hash, of: user.id, tenant: user.tenant)
+        } catch is PasswordHasher.Overloaded {
+            return nil
+        }
     }
 }

@@ -16,6 +16,9 @@ package final class PasswordHasher: Sendable {
         package let code: Int32
     }
 
+    /// The hash names a secret that is not there.
+    package struct MissingKey: Error, Sendable {}
+
     private static let memoryKiB: UInt32 = 19 * 1024
     private static let passes: UInt32 = 2
     private static let lanes: UInt32 = 1
@@ -30,7 +33,7 @@ package final class PasswordHasher: Sendable {
     private let metrics: PasswordHasherMetrics
     private let randomBytes: @Sendable (Int) -> [UInt8]
     /// Verified when there is no hash to verify, so that an unknown address takes as long as a known one.
-    private let dummyHash: String
+    private let dummyHash: PasswordHash
 
     ///
     /// - `threadCount`: how many passwords are hashed at once, each on a core and in 19 MiB.
@@ -44,7 +47,7 @@ package final class PasswordHasher: Sendable {
         self.queueMax = queueMax
         self.metrics = PasswordHasherMetrics(metrics)
         self.randomBytes = randomBytes
-        self.dummyHash = try Self.argon2id([], salt: randomBytes(Self.saltBytes))
+        self.dummyHash = try Self.readable(try Self.argon2id([], salt: randomBytes(Self.saltBytes)))
         self.threads = NIOThreadPool(numberOfThreads: threadCount)
         self.threads.start()
     }
@@ -60,21 +63,40 @@ package final class PasswordHasher: Sendable {
         return try await run { try Self.argon2id(Array(password.utf8), salt: salt) }
     }
 
-    /// Whether `password` matches `hash`. With no hash the answer is no, after the same work.
-    /// - Throws: `Overloaded`, `HashingFailed`.
-    package func verify(_ password: String, against hash: String?) async throws -> Bool {
+    /// Whether `password` matches `hash`. With no hash the answer is no, after the same work; with one that is not like
+    /// those made here, after at least that work.
+    ///
+    /// `key`: the secret that the hash names.
+    /// - Throws: `Overloaded`, `HashingFailed`, `MissingKey`.
+    package func verify(_ password: String, against hash: String?, key: HashKey? = nil) async throws -> Bool {
         let dummyHash = dummyHash
         return try await run {
             let bytes = Array(password.utf8)
-            let outcome = bytes.withUnsafeBytes { buffer in
-                argon2id_verify(hash ?? dummyHash, buffer.baseAddress, buffer.count)
+            if let hash {
+                let hash = try Self.readable(hash)
+                if try hash.matches(bytes, key: key) { return true }
+                if Self.isLikeNew(hash) { return false }
             }
-            switch outcome {
-            case ARGON2_OK.rawValue: return hash != nil
-            case ARGON2_VERIFY_MISMATCH.rawValue: return false
-            default: throw HashingFailed(code: outcome)
-            }
+            _ = try dummyHash.matches(bytes, key: nil)
+            return false
         }
+    }
+
+    /// Whether `hash` is not like those made here: to be replaced when its password is known.
+    package func isOutdated(_ hash: String) -> Bool {
+        PasswordHash(hash).map { !Self.isLikeNew($0) } ?? false
+    }
+
+    private static func isLikeNew(_ hash: PasswordHash) -> Bool {
+        guard case .argon2(let hash) = hash else { return false }
+        return hash.variant == .id && hash.version == ARGON2_VERSION_13.rawValue && hash.memoryKiB == memoryKiB
+            && hash.passes == passes && hash.lanes == lanes && hash.associatedData.isEmpty
+            && hash.salt.count >= saltBytes && hash.hash.count >= hashBytes
+    }
+
+    private static func readable(_ text: String) throws(HashingFailed) -> PasswordHash {
+        guard let hash = PasswordHash(text) else { throw HashingFailed(code: ARGON2_DECODING_FAIL.rawValue) }
+        return hash
     }
 
     private func run<Output: Sendable>(_ work: @escaping @Sendable () throws -> Output) async throws -> Output {

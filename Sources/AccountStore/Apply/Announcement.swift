@@ -65,7 +65,8 @@ extension AccountEvent.Kind {
         case .conflictProven: .conflictProven
         case .conflictDeclined: .conflictDeclined
         case .conflictResolved: .conflictResolved
-        case .userCreated, .signedIn, .methodLinked, .accountTakenOver, .conflictProofRequested, .conflictProofFailed,
+        case .userCreated, .userImported, .signedIn, .methodLinked, .accountTakenOver, .conflictProofRequested,
+            .conflictProofFailed,
             .refused, .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded, .sessionsRevoked,
             .userDeleted:
             nil

@@ -9,6 +9,8 @@ package struct AccountEvent: Sendable {
         /// A "no" to somebody who had shown something: a provider's credential, a mailed link, a session, a proof.
         case refused
         case userCreated = "user-created"
+        /// Made, or replaced, by an import.
+        case userImported = "user-imported"
         case signedIn = "signed-in"
         case methodLinked = "method-linked"
         case accountTakenOver = "account-taken-over"
@@ -68,6 +70,16 @@ struct AccountEventRow: RowDecodable {
         VALUES (\(tenant.rawValue), \(user.rawValue), \(event.id), \(event.occurredAt.stored), \(event.kind.rawValue),
             \(event.rule.rawValue), \(event.details.map { JSONText($0.text) }),
             \(event.decisions.first?.policy.version), \(decisionsText(event)))
+        """
+    }
+
+    /// Events without details and decisions, of many users.
+    static func insertMany(_ events: [(AccountEvent, UserID)], tenant: TenantID) -> SQL {
+        """
+        INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule)
+        SELECT \(tenant.rawValue), new.*
+        FROM unnest(\(events.map(\.1.rawValue)), \(events.map(\.0.id)), \(events.map(\.0.occurredAt.stored)),
+            \(events.map(\.0.kind.rawValue)), \(events.map(\.0.rule.rawValue))) AS new
         """
     }
 

@@ -250,6 +250,14 @@ struct ConflictRow: RowDecodable {
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND state IN ('open', 'proven')
         """
     }
+
+    static func supersedeAllLive(of users: [UserID], tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        UPDATE conflicts SET state = 'superseded', version = version + 1, closed_at = \(now.stored)
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(users.map(\.rawValue)))
+            AND state IN ('open', 'proven')
+        """
+    }
 }
 
 /// A conflict at its end, as it is counted.

@@ -22,6 +22,11 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
+    /// As `owners`, with what is owned.
+    static func owned(kind: String, values: [String], tenant: TenantID) -> Query<OwnedIdentifierRow> {
+        Query(owners(kind: kind, values: values, tenant: tenant).sql)
+    }
+
     /// One claim on an identity of `provider`, if there is any. Keys sort by byte, and U+0020 follows U+001F.
     static func anyFederated(of provider: ProviderID, tenant: TenantID) -> Query<IdentifierRow> {
         Query(
@@ -35,7 +40,7 @@ struct IdentifierRow: RowDecodable {
     }
 
     /// The claims on identities of a provider after `place`, in the order of their keys.
-    static func federated(after place: FederatedPlace, countMax: Int64, tenant: TenantID) -> Query<FederatedClaimRow> {
+    static func federated(after place: FederatedPlace, countMax: Int64, tenant: TenantID) -> Query<OwnedIdentifierRow> {
         Query(
             """
             SELECT value, user_id FROM identifiers
@@ -51,6 +56,27 @@ struct IdentifierRow: RowDecodable {
         """
         INSERT INTO identifiers (tenant_id, kind, value, user_id)
         VALUES (\(tenant.rawValue), \(identifier.kind), \(identifier.value), \(id.rawValue))
+        """
+    }
+
+    /// As `claim`, of many, in an order of their own, so that two writers never wait for each other in a circle.
+    static func claimMany(_ claims: [(Identifier, UserID)], tenant: TenantID) -> SQL {
+        let claims = claims.sorted { ($0.0.kind, $0.0.value) < ($1.0.kind, $1.0.value) }
+        return """
+            INSERT INTO identifiers (tenant_id, kind, value, user_id)
+            SELECT \(tenant.rawValue), new.*
+            FROM unnest(\(claims.map(\.0.kind)), \(claims.map(\.0.value)), \(claims.map(\.1.rawValue))) AS new
+            """
+    }
+
+    /// As `release`, of many.
+    static func releaseMany(_ claims: [(Identifier, UserID)], tenant: TenantID) -> SQL {
+        """
+        DELETE FROM identifiers
+        USING unnest(\(claims.map(\.0.kind)), \(claims.map(\.0.value)), \(claims.map(\.1.rawValue)))
+            AS old (kind, value, user_id)
+        WHERE identifiers.tenant_id = \(tenant.rawValue) AND identifiers.kind = old.kind
+            AND identifiers.value = old.value AND identifiers.user_id = old.user_id
         """
     }
 
@@ -73,8 +99,8 @@ struct IdentifierRow: RowDecodable {
     }
 }
 
-/// A claim on a provider's identity, with its key.
-struct FederatedClaimRow: RowDecodable {
+/// An identifier's key and its owner.
+struct OwnedIdentifierRow: RowDecodable {
     let value: String
     let owner: UserID
 

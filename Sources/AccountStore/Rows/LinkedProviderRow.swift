@@ -24,4 +24,25 @@ enum LinkedProviderRow {
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND provider_id = \(provider.rawValue)
         """
     }
+
+    /// Of many users.
+    static func insertMany(_ providers: [(UserID, UserRecord.LinkedProvider)], tenant: TenantID) -> SQL {
+        """
+        INSERT INTO linked_providers (tenant_id, user_id, provider_id, subject, issuer, email, email_key,
+            display_name, photo_url, screen_name, linked_at, updated_at)
+        SELECT \(tenant.rawValue), new.*
+        FROM unnest(\(providers.map(\.0.rawValue)), \(providers.map(\.1.identity.provider.rawValue)),
+            \(providers.map(\.1.identity.subject)), \(providers.map(\.1.issuer)),
+            \(providers.map { $0.1.email?.raw }), \(providers.map { $0.1.email?.canonical }),
+            \(providers.map(\.1.displayName)), \(providers.map(\.1.photoURL)), \(providers.map(\.1.screenName)),
+            \(providers.map(\.1.linkedAt.stored)), \(providers.map(\.1.updatedAt.stored))) AS new
+        """
+    }
+
+    static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
+        """
+        DELETE FROM linked_providers
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        """
+    }
 }

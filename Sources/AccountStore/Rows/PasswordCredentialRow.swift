@@ -1,4 +1,4 @@
-import AccountLinking
+package import AccountLinking
 import Postgres
 
 /// The hash of a user's password.
@@ -26,8 +26,46 @@ struct PasswordCredentialRow: RowDecodable {
         """
     }
 
+    /// Puts another hash of the same password in place of `old`; changes nothing where the hash is another by now. It is
+    /// no change of the password, so its time stays.
+    static func replace(_ old: String, by new: String, of id: UserID, tenant: TenantID) -> SQL {
+        """
+        UPDATE password_credentials SET hash = \(new)
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND hash = \(old)
+        """
+    }
+
+    /// As `put`, of many.
+    static func putMany(_ hashes: [(UserID, String, Timestamp)], tenant: TenantID) -> SQL {
+        """
+        INSERT INTO password_credentials (tenant_id, user_id, hash, updated_at)
+        SELECT \(tenant.rawValue), new.*
+        FROM unnest(\(hashes.map(\.0.rawValue)), \(hashes.map(\.1)), \(hashes.map(\.2.stored))) AS new
+        ON CONFLICT (tenant_id, user_id) DO UPDATE SET hash = excluded.hash, updated_at = excluded.updated_at
+        """
+    }
+
+    static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
+        """
+        DELETE FROM password_credentials
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        """
+    }
+
     static func delete(of id: UserID, tenant: TenantID) -> SQL {
         "DELETE FROM password_credentials WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)"
+    }
+}
+
+extension AccountWrite.Companion {
+    /// Another hash of the same password, unless it was changed meanwhile: then the newer one stays. Never stops a write.
+    package static func replacePasswordHash(
+        _ old: String,
+        by new: String,
+        of user: UserID,
+        tenant: TenantID
+    ) -> Self {
+        Self([PasswordCredentialRow.replace(old, by: new, of: user, tenant: tenant)])
     }
 }
 

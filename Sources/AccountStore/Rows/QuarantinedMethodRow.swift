@@ -102,6 +102,13 @@ struct QuarantinedMethodRow: RowDecodable {
         """
     }
 
+    static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
+        """
+        DELETE FROM quarantined_methods
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        """
+    }
+
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM quarantined_methods WHERE (tenant_id, user_id, method) IN (

@@ -45,6 +45,24 @@ enum SecondFactorRow {
         """
     }
 
+    /// Factors with numbers, of many users, each with its place.
+    static func insertNumbers(_ factors: [(UserID, Int32, SecondFactor)], tenant: TenantID) -> SQL {
+        """
+        INSERT INTO second_factors (tenant_id, user_id, enrollment_id, slot, number, display_name, enrolled_at)
+        SELECT \(tenant.rawValue), new.*
+        FROM unnest(\(factors.map(\.0.rawValue)), \(factors.map(\.2.id.rawValue)), \(factors.map(\.1)),
+            \(factors.map { $0.2.number?.rawValue }), \(factors.map(\.2.displayName)),
+            \(factors.map(\.2.enrolledAt.stored))) AS new
+        """
+    }
+
+    static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
+        """
+        DELETE FROM second_factors
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        """
+    }
+
     static func update(_ factor: SecondFactor, slot: Int32, of id: UserID, tenant: TenantID) -> SQL {
         """
         UPDATE second_factors SET slot = \(slot), number = \(factor.number?.rawValue),

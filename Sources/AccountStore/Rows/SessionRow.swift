@@ -128,6 +128,12 @@ struct SessionRow: RowDecodable {
         """
     }
 
+    static func deleteAll(of users: [UserID], tenant: TenantID) -> SQL {
+        """
+        DELETE FROM sessions WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(users.map(\.rawValue)))
+        """
+    }
+
     /// The next sessions in the order of their keys, and whether each has ended.
     static func page(after place: AccountStore.SessionPlace, rowsMax: Int64) -> Query<SessionPlaceRow> {
         Query(

@@ -22,4 +22,24 @@ enum SignInMethodRow {
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND method = \(method.name)
         """
     }
+
+    /// Of many users.
+    static func insertMany(
+        _ proofs: [(UserID, SignInMethod, UserRecord.MethodProof)],
+        tenant: TenantID
+    ) -> SQL {
+        """
+        INSERT INTO sign_in_methods (tenant_id, user_id, method, proof, proven_at)
+        SELECT \(tenant.rawValue), new.*
+        FROM unnest(\(proofs.map(\.0.rawValue)), \(proofs.map(\.1.name)), \(proofs.map(\.2.proof.rawValue)),
+            \(proofs.map(\.2.provenAt.stored))) AS new
+        """
+    }
+
+    static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
+        """
+        DELETE FROM sign_in_methods
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        """
+    }
 }

@@ -347,6 +347,65 @@ extension UserRow {
 }
 
 extension UserRow {
+    /// As `insert`, of many.
+    static func insertMany(_ records: [UserRecord], tenant: TenantID) -> SQL {
+        """
+        INSERT INTO users (tenant_id, user_id, version, session_epoch,
+            email, email_proof, email_proven_at, initial_email, phone_number, unproven_phone_number,
+            display_name, photo_url, screen_name, language, time_zone, date_of_birth,
+            disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at)
+        SELECT \(tenant.rawValue), new.* FROM \(unnested(records)) AS new
+        """
+    }
+
+    /// As `update`, of many, and the time of the last sign-in where it is later. `assertVersions` must follow.
+    static func updateMany(_ records: [UserRecord], tenant: TenantID) -> SQL {
+        """
+        UPDATE users SET version = CASE WHEN users.version = new.version THEN users.version + 1 END,
+            session_epoch = new.session_epoch, email = new.email, email_proof = new.email_proof,
+            email_proven_at = new.email_proven_at, initial_email = new.initial_email,
+            phone_number = new.phone_number, unproven_phone_number = new.unproven_phone_number,
+            display_name = new.display_name, photo_url = new.photo_url, screen_name = new.screen_name,
+            language = new.language, time_zone = new.time_zone, date_of_birth = new.date_of_birth,
+            disabled = new.disabled, uses_custom_tokens = new.uses_custom_tokens,
+            custom_attributes = new.custom_attributes, valid_since = new.valid_since, created_at = new.created_at,
+            last_login_at = greatest(users.last_login_at, new.last_login_at)
+        FROM \(unnested(records)) AS new (user_id, version, session_epoch,
+            email, email_proof, email_proven_at, initial_email, phone_number, unproven_phone_number,
+            display_name, photo_url, screen_name, language, time_zone, date_of_birth,
+            disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at)
+        WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = new.user_id
+        """
+    }
+
+    /// Raises 22012 (division by zero) unless each user exists and holds the version after that of its record.
+    static func assertVersions(_ records: [UserRecord], tenant: TenantID) -> SQL {
+        """
+        SELECT 1 / (count(*) = \(Int64(records.count)))::integer
+        FROM users JOIN unnest(\(records.map(\.id.rawValue)), \(records.map(\.version))) AS old (user_id, version)
+            ON users.user_id = old.user_id AND users.version = old.version + 1
+        WHERE users.tenant_id = \(tenant.rawValue)
+        """
+    }
+
+    /// The columns of `insert` after the tenant, in their order.
+    private static func unnested(_ records: [UserRecord]) -> SQL {
+        """
+        unnest(\(records.map(\.id.rawValue)), \(records.map(\.version)), \(records.map(\.sessionEpoch)),
+            \(records.map { $0.email?.address.raw }), \(records.map { $0.email?.proof?.name }),
+            \(records.map { $0.emailProvenAt?.stored }), \(records.map(\.initialEmail)),
+            \(records.map { $0.phoneNumber?.rawValue }), \(records.map { $0.unprovenPhoneNumber?.rawValue }),
+            \(records.map(\.profile.displayName)), \(records.map(\.profile.photoURL)),
+            \(records.map(\.profile.screenName)), \(records.map(\.profile.language)),
+            \(records.map(\.profile.timeZone)), \(records.map(\.profile.dateOfBirth)),
+            \(records.map(\.isDisabled)), \(records.map(\.usesCustomTokens)), \(records.map(\.customAttributes)),
+            \(records.map(\.validSince.stored)), \(records.map(\.createdAt.stored)),
+            \(records.map { $0.lastLoginAt?.stored }), \(records.map { $0.lastRefreshAt?.stored }))
+        """
+    }
+}
+
+extension UserRow {
     /// In the order of their ids.
     static func after(_ id: UserID?, limit: Int64, tenant: TenantID) -> Query<UserRow> {
         // No id is empty, so every id comes after the empty text.

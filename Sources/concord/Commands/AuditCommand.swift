@@ -3,13 +3,10 @@ import AccountOperations
 import AccountStore
 import ArgumentParser
 import FoundationEssentials
-import Glibc
 import IdentityProviders
 import Logging
-import NIOCore
 import Postgres
 import Synchronization
-import UnixSignals
 
 /// `concord audit`: what is wrong with accounts, or may soon be.
 struct AuditCommand: AsyncParsableCommand {
@@ -225,7 +222,7 @@ extension AuditCommand {
                     reached.withLock { $0 }.map { "go on with: --after \($0.cursor)" } ?? "nothing was read yet"
                 if error is Interrupted {
                     complain("interrupted; \(advice)")
-                    throw ExitCode.interrupted
+                    throw ExitCode.stopped
                 }
                 complain("stopped; \(advice)")
                 throw error

@@ -12,7 +12,7 @@ final class Interrupt: Sendable {
     var hasCome: Bool { came.load(ordering: .relaxed) }
 
     /// Runs `body`; meanwhile the signals end nothing, and are noticed.
-    func watching<Output: Sendable>(_ body: @Sendable () async throws -> Output) async throws -> Output {
+    func watching<Output: Sendable>(_ body: () async throws -> Output) async rethrows -> Output {
         let signals = await UnixSignalsSequence(trapping: [.sigint, .sigterm])
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

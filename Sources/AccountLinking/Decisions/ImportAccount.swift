@@ -1,0 +1,123 @@
+/// Why a row of an import is left out. All others go in.
+package enum ImportRefusal: Error, Sendable, Hashable {
+    case missingLocalID
+    case invalidLocalID
+    case tenantMismatch
+    case invalidClaims
+    case claimsTooLarge
+    case reservedClaim
+    /// A linked identity names no provider or no subject.
+    case incompleteIdentity
+    /// Two identities of one provider: an account has one of each.
+    case repeatedProvider
+    case invalidPhoneNumber
+    case invalidEmail
+    case unsupportedSecondFactor
+    case invalidSecondFactorNumber
+    case repeatedSecondFactor
+    case tooManySecondFactors
+    /// A value that is too long, of another type or out of range; the field's name on the wire.
+    case unusableField(String)
+    /// Not a hash of the algorithm that was named, or one that names a key which is not there.
+    case invalidPasswordHash
+    case weakPassword
+    case repeatedLocalID
+    case secondFactorNeedsEmail
+    case secondFactorNeedsVerifiedEmail
+    case identityTaken
+    case phoneNumberTaken
+    case emailTaken
+    case accountExists
+}
+
+/// What a row that can be read says about its account.
+package struct ImportedFacts: Sendable, Hashable {
+    package var id: UserID
+    package var email: EmailAddress?
+    package var isEmailVerified: Bool
+    package var phoneNumber: PhoneNumber?
+    /// At most one of each provider.
+    package var identities: [ProviderIdentity]
+    package var hasSecondFactor: Bool
+
+    package init(
+        id: UserID,
+        email: EmailAddress? = nil,
+        isEmailVerified: Bool = false,
+        phoneNumber: PhoneNumber? = nil,
+        identities: [ProviderIdentity] = [],
+        hasSecondFactor: Bool = false
+    ) {
+        self.id = id
+        self.email = email
+        self.isEmailVerified = isEmailVerified
+        self.phoneNumber = phoneNumber
+        self.identities = identities
+        self.hasSecondFactor = hasSecondFactor
+    }
+}
+
+/// Who has what a row claims: in the database, or by an earlier row of the same request.
+package struct ImportOwners: Sendable, Hashable {
+    package var ofEmail: UserID?
+    package var ofPhoneNumber: UserID?
+    /// Of any of the identities.
+    package var ofIdentities: Set<UserID>
+
+    package init(ofEmail: UserID? = nil, ofPhoneNumber: UserID? = nil, ofIdentities: Set<UserID> = []) {
+        self.ofEmail = ofEmail
+        self.ofPhoneNumber = ofPhoneNumber
+        self.ofIdentities = ofIdentities
+    }
+}
+
+/// The account that has the row's id already.
+package enum ImportTarget: Sendable, Hashable, CaseIterable {
+    case none
+    /// It is what the row says.
+    case same
+    case other
+}
+
+/// What becomes of a row of an import.
+package enum ImportDecision: Sendable, Hashable {
+    case create
+    /// The account becomes what the row says; every session ends.
+    case replace
+    /// The account is that already; nothing is written.
+    case unchanged
+    case refuse(ImportRefusal)
+}
+
+/// Decides a row of an import: rows Z (`spec/06` §4). Policy about clients does not apply.
+///
+/// Total and pure; the first matching rule wins.
+///
+/// - `row`: what it says, or why it cannot be read.
+/// - `isRepeated`: whether an earlier row of the import has the same id.
+package func decideImportAccount(
+    _ row: Result<ImportedFacts, ImportRefusal>,
+    isRepeated: Bool,
+    target: ImportTarget,
+    owners: ImportOwners,
+    allowsOverwrite: Bool
+) -> Verdict<ImportDecision> {
+    let facts: ImportedFacts
+    switch row {
+    case .failure(let refusal): return Verdict(.z1, .refuse(refusal))
+    case .success(let read): facts = read
+    }
+    if isRepeated { return Verdict(.z2, .refuse(.repeatedLocalID)) }
+    if facts.hasSecondFactor {
+        if facts.email == nil { return Verdict(.z3, .refuse(.secondFactorNeedsEmail)) }
+        if !facts.isEmailVerified { return Verdict(.z3, .refuse(.secondFactorNeedsVerifiedEmail)) }
+    }
+    if !owners.ofIdentities.subtracting([facts.id]).isEmpty { return Verdict(.z4, .refuse(.identityTaken)) }
+    if let owner = owners.ofPhoneNumber, owner != facts.id { return Verdict(.z5, .refuse(.phoneNumberTaken)) }
+    if let owner = owners.ofEmail, owner != facts.id { return Verdict(.z6, .refuse(.emailTaken)) }
+    switch target {
+    case .none: return Verdict(.z10, .create)
+    case .same: return Verdict(.z7, .unchanged)
+    case .other: return allowsOverwrite ? Verdict(.z9, .replace) : Verdict(.z8, .refuse(.accountExists))
+    }
+}

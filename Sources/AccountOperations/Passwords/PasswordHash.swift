@@ -1,0 +1,177 @@
+package import AccountStore
+import Crypto
+import JSON
+
+/// A stored hash of a password: the algorithm, its parameters, the salt and the hash, in one text that describes itself.
+///
+/// The text is a PHC string or, for bcrypt, that of crypt(3); where neither has a name for an algorithm, Concord's own in
+/// the form of a PHC string (docs/import-export.md). A secret that many users share stands in none of them: `k` names it.
+package enum PasswordHash: Sendable, Hashable {
+    case argon2(Argon2Hash)
+    case bcrypt(BcryptHash)
+    case scrypt(ScryptHash)
+    case firebaseScrypt(FirebaseScryptHash)
+    case pbkdf2(PBKDF2Hash)
+    case digest(DigestHash)
+    case hmac(HMACHash)
+    // The next one goes here.
+
+    /// `nil` for what none of the algorithms can check, or only at a cost that is not borne.
+    package init?(_ text: String) {
+        if let bcrypt = BcryptHash(text) {
+            self = .bcrypt(bcrypt)
+            return
+        }
+        guard let phc = PHCString(text) else { return nil }
+        if let hash = Argon2Hash(phc) {
+            self = .argon2(hash)
+        } else if let hash = ScryptHash(phc) {
+            self = .scrypt(hash)
+        } else if let hash = FirebaseScryptHash(phc) {
+            self = .firebaseScrypt(hash)
+        } else if let hash = PBKDF2Hash(phc) {
+            self = .pbkdf2(hash)
+        } else if let hash = DigestHash(phc) {
+            self = .digest(hash)
+        } else if let hash = HMACHash(phc) {
+            self = .hmac(hash)
+        } else {
+            return nil
+        }
+    }
+
+    package var text: String {
+        switch self {
+        case .argon2(let hash): hash.phc.text
+        case .bcrypt(let hash): hash.text
+        case .scrypt(let hash): hash.phc.text
+        case .firebaseScrypt(let hash): hash.phc.text
+        case .pbkdf2(let hash): hash.phc.text
+        case .digest(let hash): hash.phc.text
+        case .hmac(let hash): hash.phc.text
+        }
+    }
+
+    /// The shared secret that it takes to check it; `nil` for most.
+    package var keyID: HashKeyID? {
+        switch self {
+        case .firebaseScrypt(let hash): hash.keyID
+        case .hmac(let hash): hash.keyID
+        case .argon2, .bcrypt, .scrypt, .pbkdf2, .digest: nil
+        }
+    }
+
+    /// Whether `password` has this hash, in a time that says nothing about where it differs.
+    /// - Throws: what the library could not do; `PasswordHasher.MissingKey` where `key` is not the one it names.
+    func matches(_ password: [UInt8], key: HashKey?) throws -> Bool {
+        switch self {
+        case .argon2(let hash): try hash.matches(password)
+        case .bcrypt(let hash): try hash.matches(password)
+        case .scrypt(let hash): try hash.matches(password)
+        case .firebaseScrypt(let hash): try hash.matches(password, key: try named(hash.keyID, key))
+        case .pbkdf2(let hash): try hash.matches(password)
+        case .digest(let hash): hash.matches(password)
+        case .hmac(let hash): hash.matches(password, key: try named(hash.keyID, key))
+        }
+    }
+
+    private func named(_ id: HashKeyID, _ key: HashKey?) throws(PasswordHasher.MissingKey) -> HashKey {
+        guard let key, key.id == id else { throw PasswordHasher.MissingKey() }
+        return key
+    }
+}
+
+/// A secret that many hashes share: opened, and so never stored or logged.
+package struct HashKey: Sendable {
+    let id: HashKeyID
+    let key: [UInt8]
+    /// Of Firebase's scrypt only.
+    let saltSeparator: [UInt8]
+}
+
+/// A PHC string, which is `$id$v=…$name=value,…$salt$hash` with base64 of the standard alphabet without padding. The salt may
+/// be empty.
+struct PHCString: Sendable, Hashable {
+    var id: String
+    var version: Int?
+    /// In the order in which they stand.
+    var parameters: [(name: String, value: String)]
+    var salt: [UInt8]
+    var hash: [UInt8]
+
+    /// Bytes; no hash that is worth storing is longer.
+    static let textMax = 8192
+
+    init(
+        id: String,
+        version: Int? = nil,
+        parameters: [(name: String, value: String)],
+        salt: [UInt8],
+        hash: [UInt8]
+    ) {
+        self.id = id
+        self.version = version
+        self.parameters = parameters
+        self.salt = salt
+        self.hash = hash
+    }
+
+    init?(_ text: String) {
+        guard text.utf8.count <= Self.textMax else { return nil }
+        let parts = text.split(separator: "$", omittingEmptySubsequences: false)
+        guard (5...6).contains(parts.count), parts[0].isEmpty,
+            let salt = Base64URL.decodeEitherAlphabet(parts[parts.count - 2]),
+            let hash = Base64URL.decodeEitherAlphabet(parts[parts.count - 1]), !hash.isEmpty
+        else { return nil }
+        id = String(parts[1])
+        version = nil
+        if parts.count == 6 {
+            guard parts[2].hasPrefix("v="), let number = Self.number(parts[2].dropFirst(2)) else { return nil }
+            version = number
+        }
+        parameters = []
+        for pair in parts[parts.count - 3].split(separator: ",", omittingEmptySubsequences: false) {
+            guard let sign = pair.firstIndex(of: "=") else { return nil }
+            parameters.append((String(pair[..<sign]), String(pair[pair.index(after: sign)...])))
+        }
+        self.salt = salt
+        self.hash = hash
+    }
+
+    var text: String {
+        let version = version.map { "$v=\($0)" } ?? ""
+        let list = parameters.map { "\($0.name)=\($0.value)" }.joined(separator: ",")
+        let (salt, hash) = (Base64URL.encodeStandardAlphabet(salt), Base64URL.encodeStandardAlphabet(hash))
+        return "$\(id)\(version)$\(list)$\(salt)$\(hash)"
+    }
+
+    /// The values of exactly these parameters, in this order; `nil` where there are others.
+    func values(_ names: String...) -> [String]? {
+        parameters.map(\.name) == names ? parameters.map(\.value) : nil
+    }
+
+    /// As `values`, each a decimal number.
+    func numbers(_ names: String...) -> [Int]? {
+        guard parameters.map(\.name) == names else { return nil }
+        let numbers = parameters.compactMap { Self.number($0.value) }
+        return numbers.count == parameters.count ? numbers : nil
+    }
+
+    static func number(_ text: some StringProtocol) -> Int? {
+        guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int(text)
+    }
+
+    static func == (lhs: Self, rhs: Self) -> Bool { lhs.text == rhs.text }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(text) }
+}
+
+extension [UInt8] {
+    /// Compares in a time that says nothing about where the two differ. Lengths are no secret.
+    func equalsInConstantTime(_ other: [UInt8]) -> Bool {
+        SymmetricKey(data: self) == SymmetricKey(data: other)
+    }
+}

@@ -1,0 +1,145 @@
+package import AccountLinking
+package import Postgres
+
+/// One account of an import, ready to be written.
+package struct ImportWrite: Sendable {
+    /// The account as it was loaded; `nil` creates it.
+    package var previous: UserRecord?
+    package var user: UserRecord
+    /// The hash to store; `nil` leaves what there is, where `user` has a password.
+    package var passwordHash: String?
+    package var event: AccountEvent
+
+    package init(previous: UserRecord?, user: UserRecord, passwordHash: String?, event: AccountEvent) {
+        self.previous = previous
+        self.user = user
+        self.passwordHash = passwordHash
+        self.event = event
+    }
+}
+
+/// What an import looks at before it decides: who has what, and what of it is there already.
+package struct ImportSituation: Sendable {
+    package var users: [UserID: UserRecord]
+    package var passwordHashes: [UserID: String]
+    package var owners: [Identifier: UserID]
+}
+
+extension AccountStore {
+    /// What there is of `ids` and of `identifiers`. Two round trips.
+    package func importSituation(
+        _ ids: [UserID],
+        _ identifiers: [Identifier],
+        tenant: TenantID
+    ) async throws(PostgresError) -> ImportSituation {
+        let values = Dictionary(grouping: identifiers, by: \.kind).mapValues { $0.map(\.value) }
+        func owners(_ kind: String) -> Query<OwnedIdentifierRow> {
+            IdentifierRow.owned(kind: kind, values: values[kind] ?? [], tenant: tenant)
+        }
+        let (users, emails, phones, identities) = try await client.read(
+            UserRow.withIDs(ids, tenant: tenant),
+            owners("email"),
+            owners("phone"),
+            owners("federated")
+        )
+        var owner: [String: [String: UserID]] = [:]
+        for (kind, rows) in [("email", emails), ("phone", phones), ("federated", identities)] {
+            owner[kind] = Dictionary(rows.map { ($0.value, $0.owner) }, uniquingKeysWith: { first, _ in first })
+        }
+        let records = users.records.map(activity.overlay)
+        let hashes = try await passwordHashes(records.filter { $0.passwordUpdatedAt != nil }.map(\.id), tenant: tenant)
+        return ImportSituation(
+            users: Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }),
+            passwordHashes: hashes,
+            owners: Dictionary(
+                identifiers.compactMap { identifier in
+                    owner[identifier.kind]?[identifier.value].map { (identifier, $0) }
+                },
+                uniquingKeysWith: { first, _ in first }
+            )
+        )
+    }
+
+    /// Writes accounts of one tenant in one transaction: all of them, or none when a fact of any has moved.
+    ///
+    /// An account that is replaced loses what the new record has not, also what is suspended, its sessions and its open
+    /// conflicts. Its version guards it; the primary key of `identifiers` guards what is claimed.
+    package func importAccounts(
+        _ writes: [ImportWrite],
+        tenant: TenantID
+    ) async throws(PostgresError) -> Applied {
+        // In the order of their ids, so that two imports of the same accounts never wait for each other in a circle.
+        let writes = writes.sorted { $0.user.id.rawValue < $1.user.id.rawValue }
+        guard let first = writes.first else { return .applied }
+        var batch = WriteBatch("account-import")
+        for statement in Self.statements(writes, tenant: tenant, at: first.event.occurredAt) { batch.append(statement) }
+        // All or nothing, so one event tells of all.
+        let applied = try await run(batch, event: first.event, of: first.user.id, tenant: tenant)
+        if applied == .applied { for write in writes.dropFirst() { observer?.applied(write.event) } }
+        return applied
+    }
+
+    private static func statements(_ writes: [ImportWrite], tenant: TenantID, at now: Timestamp) -> [SQL] {
+        let created = writes.filter { $0.previous == nil }.map(\.user)
+        let replaced = writes.filter { $0.previous != nil }
+        let replacedIDs = replaced.map(\.user.id)
+        var statements: [SQL] = []
+        if !created.isEmpty { statements.append(UserRow.insertMany(created, tenant: tenant)) }
+        if !replaced.isEmpty {
+            let users = replaced.map(\.user)
+            statements.append(UserRow.updateMany(users, tenant: tenant))
+            statements.append(UserRow.assertVersions(users, tenant: tenant))
+            statements.append(
+                IdentifierRow.releaseMany(
+                    replaced.flatMap { write in
+                        let kept = Set(write.user.identifiers)
+                        return (write.previous?.identifiers ?? []).filter { !kept.contains($0) }
+                            .map { ($0, write.user.id) }
+                    },
+                    tenant: tenant
+                )
+            )
+            statements.append(LinkedProviderRow.deleteAll(of: replacedIDs, tenant: tenant))
+            statements.append(SignInMethodRow.deleteAll(of: replacedIDs, tenant: tenant))
+            statements.append(
+                PasswordCredentialRow.deleteAll(
+                    of: users.filter { $0.passwordUpdatedAt == nil }.map(\.id),
+                    tenant: tenant
+                )
+            )
+            statements.append(
+                SecondFactorRow.deleteAll(
+                    of: replaced.filter { $0.previous?.secondFactors != $0.user.secondFactors }.map(\.user.id),
+                    tenant: tenant
+                )
+            )
+            statements.append(QuarantinedMethodRow.deleteAll(of: replacedIDs, tenant: tenant))
+            statements.append(ConflictRow.supersedeAllLive(of: replacedIDs, tenant: tenant, at: now))
+            statements.append(SessionRow.deleteAll(of: replacedIDs, tenant: tenant))
+        }
+        let claims = writes.flatMap { write in
+            let before = Set(write.previous?.identifiers ?? [])
+            return write.user.identifiers.filter { !before.contains($0) }.map { ($0, write.user.id) }
+        }
+        if !claims.isEmpty { statements.append(IdentifierRow.claimMany(claims, tenant: tenant)) }
+        let hashes = writes.compactMap { write in
+            write.passwordHash.map { (write.user.id, $0, write.user.passwordUpdatedAt ?? now) }
+        }
+        if !hashes.isEmpty { statements.append(PasswordCredentialRow.putMany(hashes, tenant: tenant)) }
+        let providers = writes.flatMap { write in
+            write.user.linkedProviders.sorted { $0.key < $1.key }.map { (write.user.id, $0.value) }
+        }
+        if !providers.isEmpty { statements.append(LinkedProviderRow.insertMany(providers, tenant: tenant)) }
+        let proofs = writes.flatMap { write in
+            write.user.methodProofs.sorted { $0.key.name < $1.key.name }.map { (write.user.id, $0.key, $0.value) }
+        }
+        if !proofs.isEmpty { statements.append(SignInMethodRow.insertMany(proofs, tenant: tenant)) }
+        let factors = writes.filter { ($0.previous?.secondFactors ?? []) != $0.user.secondFactors }
+            .flatMap { write in
+                write.user.secondFactors.enumerated().map { (write.user.id, Int32($0.offset + 1), $0.element) }
+            }
+        if !factors.isEmpty { statements.append(SecondFactorRow.insertNumbers(factors, tenant: tenant)) }
+        statements.append(AccountEventRow.insertMany(writes.map { ($0.event, $0.user.id) }, tenant: tenant))
+        return statements
+    }
+}

@@ -1,0 +1,87 @@
+package import AccountLinking
+package import Postgres
+
+/// Names a secret that imported password hashes share: 16 hexadecimal digits, made at random.
+package struct HashKeyID: Sendable, Hashable {
+    package let rawValue: String
+
+    /// `nil` for anything else.
+    package init?(_ rawValue: String) {
+        guard rawValue.utf8.count == 16,
+            rawValue.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+        else { return nil }
+        self.rawValue = rawValue
+    }
+}
+
+/// A secret that imported password hashes share, sealed.
+package struct HashKeyRecord: Sendable, Hashable {
+    /// As many different ones as are kept; the table has as many places.
+    package static let countMax = 100
+
+    /// Its place, from 1.
+    package var slot: Int32
+    package var id: HashKeyID
+    package var sealedKey: [UInt8]
+    package var createdAt: Timestamp
+
+    package init(slot: Int32, id: HashKeyID, sealedKey: [UInt8], createdAt: Timestamp) {
+        self.slot = slot
+        self.id = id
+        self.sealedKey = sealedKey
+        self.createdAt = createdAt
+    }
+}
+
+struct HashKeyRow: RowDecodable {
+    let record: HashKeyRecord
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        record = HashKeyRecord(
+            slot: try row.next(Int32.self),
+            id: try row.parsed("hash_keys.key_id", HashKeyID.init),
+            sealedKey: try row.next([UInt8].self),
+            createdAt: try row.timestamp()
+        )
+    }
+
+    static let all: Query<HashKeyRow> = "SELECT slot, key_id, sealed_key, created_at FROM hash_keys ORDER BY slot"
+
+    static func withID(_ id: HashKeyID) -> Query<HashKeyRow> {
+        Query("SELECT slot, key_id, sealed_key, created_at FROM hash_keys WHERE key_id = \(id.rawValue)")
+    }
+
+    /// Raises 23505 when the place is taken.
+    static func insert(_ key: HashKeyRecord) -> SQL {
+        """
+        INSERT INTO hash_keys (slot, key_id, sealed_key, created_at)
+        VALUES (\(key.slot), \(key.id.rawValue), \(key.sealedKey), \(key.createdAt.stored))
+        """
+    }
+}
+
+extension AccountStore {
+    /// Every secret, by its place.
+    package func hashKeys() async throws(PostgresError) -> [HashKeyRecord] {
+        try await client.read(HashKeyRow.all).map(\.record)
+    }
+
+    /// `nil` when there is none. One round trip.
+    package func hashKey(_ id: HashKeyID) async throws(PostgresError) -> HashKeyRecord? {
+        try await client.read(HashKeyRow.withID(id)).first?.record
+    }
+
+    /// Keeps a secret in the place it names.
+    /// - Returns: whether the place was free.
+    package func addHashKey(_ key: HashKeyRecord) async throws(PostgresError) -> Bool {
+        var batch = WriteBatch("hash-key-add")
+        batch.append(HashKeyRow.insert(key))
+        do {
+            _ = try await client.write(batch)
+            return true
+        } catch {
+            if error.code == .server(.uniqueViolation) { return false }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,14 @@
+-- Writes what accounts are made of into files of the server's, in :folder.
+
+\set file :folder '/users.copy'
+COPY users TO :'file';
+\set file :folder '/identifiers.copy'
+COPY identifiers TO :'file';
+\set file :folder '/password_credentials.copy'
+COPY password_credentials TO :'file';
+\set file :folder '/linked_providers.copy'
+COPY linked_providers TO :'file';
+\set file :folder '/sign_in_methods.copy'
+COPY sign_in_methods TO :'file';
+\set file :folder '/account_events.copy'
+COPY account_events TO :'file';

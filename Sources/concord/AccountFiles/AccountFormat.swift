@@ -1,0 +1,49 @@
+import AccountAPI
+import AccountLinking
+import AccountOperations
+import ArgumentParser
+import JSON
+
+/// The form of a file of accounts.
+enum AccountFormat: String, CaseIterable, ExpressibleByArgument {
+    /// `{"users": [ … ]}`, as the Firebase CLI and the emulator write it.
+    case json
+    /// As the Firebase CLI writes it: without a heading.
+    case csv
+    /// An object on each line.
+    case ndjson
+    /// `auth.users` of Supabase Auth as CSV with a heading, or as objects on lines.
+    case supabase
+}
+
+/// The accounts of a file, one after the other.
+struct AccountFileReader {
+    /// `nil` at the end.
+    let next: () throws(AccountFileError) -> FileRow<ImportedAccount>?
+
+    ///
+    /// `identities`: the path of Supabase's `auth.identities`.
+    init(path: String, _ format: AccountFormat, identities: String?) throws(AccountFileError) {
+        let bytes = try ByteReader(path: path)
+        switch format {
+        case .json:
+            let reader = try JSONUserReader(bytes)
+            next = { () throws(AccountFileError) in try reader.next().map(Self.account) }
+        case .ndjson:
+            let reader = try JSONLineReader(bytes)
+            next = { () throws(AccountFileError) in try reader.next().map(Self.account) }
+        case .csv:
+            let reader = try CSVReader(bytes)
+            next = { () throws(AccountFileError) in
+                try reader.next().map { FileRow(line: $0.line, content: $0.content.flatMap(FirebaseCSV.account)) }
+            }
+        case .supabase:
+            let reader = try SupabaseReader(bytes, identities: identities)
+            next = { () throws(AccountFileError) in try reader.next() }
+        }
+    }
+
+    private static func account(_ row: FileRow<[String: JSONValue]>) -> FileRow<ImportedAccount> {
+        FileRow(line: row.line, content: row.content.map(ImportedAccount.init(json:)))
+    }
+}

@@ -1,0 +1,118 @@
+import Glibc
+
+/// Bytes of a file or of standard input, one after the other, in little memory. Knows the line.
+final class ByteReader {
+    private let descriptor: Int32
+    private let name: String
+    private var buffer: [UInt8] = []
+    private var position = 0
+    private var isAtEnd = false
+    /// Of the next byte, from 1.
+    private(set) var line = 1
+
+    private static let bufferBytes = 256 << 10
+
+    /// `path`: `-` is standard input.
+    init(path: String) throws(AccountFileError) {
+        if path == "-" {
+            (descriptor, name) = (STDIN_FILENO, "standard input")
+        } else {
+            let opened = open(path, O_RDONLY | O_CLOEXEC)
+            guard opened >= 0 else { throw .unreadable("\(path): \(String(cString: strerror(errno)))") }
+            (descriptor, name) = (opened, path)
+        }
+    }
+
+    deinit {
+        if descriptor != STDIN_FILENO { close(descriptor) }
+    }
+
+    /// The next byte, which stays; `nil` at the end.
+    func peek() throws(AccountFileError) -> UInt8? {
+        if position == buffer.count { try fill() }
+        return position < buffer.count ? buffer[position] : nil
+    }
+
+    func next() throws(AccountFileError) -> UInt8? {
+        guard let byte = try peek() else { return nil }
+        position += 1
+        if byte == UInt8(ascii: "\n") { line += 1 }
+        return byte
+    }
+
+    /// Drops the mark that some editors put in front of UTF-8. Files in UTF-16 begin with another one.
+    func skipByteOrderMark() throws(AccountFileError) {
+        switch try peek() {
+        case 0xFE, 0xFF: throw .broken("is not in UTF-8", line: 1)
+        case 0xEF:
+            for expected in [0xEF, 0xBB, 0xBF] as [UInt8] {
+                guard try next() == expected else { throw .broken("is not in UTF-8", line: 1) }
+            }
+        default: break
+        }
+    }
+
+    private func fill() throws(AccountFileError) {
+        guard !isAtEnd else { return }
+        if buffer.count != Self.bufferBytes { buffer = [UInt8](repeating: 0, count: Self.bufferBytes) }
+        var count = 0
+        repeat {
+            count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        } while count < 0 && errno == EINTR
+        guard count >= 0 else { throw .unreadable("\(name): \(String(cString: strerror(errno)))") }
+        if count == 0 { isAtEnd = true }
+        if count < buffer.count { buffer.removeLast(buffer.count - count) }
+        position = 0
+    }
+}
+
+/// Why the rest of a file cannot be read. What came before is good.
+enum AccountFileError: Error, CustomStringConvertible {
+    case unreadable(String)
+    case broken(String, line: Int)
+
+    /// Where the rest begins.
+    var line: Int {
+        switch self {
+        case .unreadable: 1
+        case .broken(_, let line): line
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .unreadable(let text): text
+        case .broken(let text, let line): "line \(line): the file \(text)"
+        }
+    }
+}
+
+/// One account of a file, or what is wrong with its row, and where it begins.
+struct FileRow<Content: Sendable>: Sendable {
+    let line: Int
+    let content: Result<Content, RowDefect>
+}
+
+/// What is wrong with one row, while the next can be found.
+enum RowDefect: Error, Sendable, Hashable, CustomStringConvertible {
+    case notUTF8
+    case notJSON
+    case notAnObject
+    case tooLong
+    case columns(found: Int)
+    case unusable(String)
+
+    /// Bytes of one row.
+    static let rowBytesMax = 1 << 20
+
+    var description: String {
+        switch self {
+        case .notUTF8: "the row is not in UTF-8"
+        case .notJSON: "the row is not valid JSON"
+        case .notAnObject: "the row is no JSON object"
+        case .tooLong: "the row is longer than \(Self.rowBytesMax) bytes"
+        case .columns(let found): "the row has \(found) columns"
+        case .unusable(let name): "\(name) cannot be read"
+        }
+    }
+}

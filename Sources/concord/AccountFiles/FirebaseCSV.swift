@@ -1,0 +1,77 @@
+import AccountAPI
+import AccountLinking
+import AccountOperations
+import JSON
+
+/// The CSV of the Firebase CLI (`spec/06` §6): no heading, a comma at the end of each line, four columns for each provider it
+/// knows.
+enum FirebaseCSV {
+    private static let columns: [Int: String] = [
+        0: "localId", 1: "email", 2: "emailVerified", 3: "passwordHash", 4: "salt", 5: "displayName", 6: "photoUrl",
+        23: "createdAt", 24: "lastLoginAt", 25: "phoneNumber", 26: "disabled", 27: "customAttributes",
+    ]
+
+    /// By the first of its columns: the subject, the address, the name, the picture.
+    private static let providers: [(column: Int, id: String)] = [
+        (7, "google.com"), (11, "facebook.com"), (15, "twitter.com"), (19, "github.com"), (28, "apple.com"),
+        (32, "microsoft.com"), (36, "gc.apple.com"), (40, "playgames.google.com"), (44, "linkedin.com"),
+        (48, "yahoo.com"),
+    ]
+
+    private static let columnCount = 52
+
+    /// Older CLIs wrote fewer columns at the end.
+    static func account(_ fields: [String]) -> Result<ImportedAccount, RowDefect> {
+        guard (26...columnCount + 1).contains(fields.count), fields.dropFirst(columnCount).allSatisfy(\.isEmpty) else {
+            return .failure(.columns(found: fields.count))
+        }
+        func field(_ column: Int) -> JSONValue? {
+            column < fields.count && !fields[column].isEmpty ? .string(fields[column]) : nil
+        }
+        var json: [String: JSONValue] = [:]
+        for (column, name) in columns { json[name] = field(column) }
+        let identities = providers.compactMap { provider -> JSONValue? in
+            guard let subject = field(provider.column) else { return nil }
+            var identity: [String: JSONValue] = ["providerId": .string(provider.id), "rawId": subject]
+            identity["email"] = field(provider.column + 1)
+            identity["displayName"] = field(provider.column + 2)
+            identity["photoUrl"] = field(provider.column + 3)
+            return .object(identity)
+        }
+        if !identities.isEmpty { json["providerUserInfo"] = .array(identities) }
+        return .success(ImportedAccount(json: json))
+    }
+
+    /// The line of an account, and how many of its identities have no place in it.
+    static func line(_ user: UserRecord, passwordHash: String?) -> (text: String, leftOut: Int) {
+        var fields = [String](repeating: "", count: columnCount)
+        fields[0] = user.id.rawValue
+        fields[1] = user.email?.address.lowercased ?? ""
+        fields[2] = user.email?.isVerified == true ? "true" : "false"
+        fields[3] = passwordHash ?? ""
+        fields[5] = user.profile.displayName ?? ""
+        fields[6] = user.profile.photoURL ?? ""
+        fields[23] = String(user.createdAt.millisecondsSinceEpoch)
+        fields[24] = user.lastLoginAt.map { String($0.millisecondsSinceEpoch) } ?? ""
+        fields[25] = user.phoneNumber?.rawValue ?? ""
+        fields[26] = user.isDisabled ? "true" : "false"
+        fields[27] = user.customAttributes ?? ""
+        var leftOut = 0
+        for (id, linked) in user.linkedProviders {
+            guard let provider = providers.first(where: { $0.id == id.rawValue }) else {
+                leftOut += 1
+                continue
+            }
+            fields[provider.column] = linked.identity.subject
+            fields[provider.column + 1] = linked.email?.lowercased ?? ""
+            fields[provider.column + 2] = linked.displayName ?? ""
+            fields[provider.column + 3] = linked.photoURL ?? ""
+        }
+        return (fields.map { quoted($0) + "," }.joined() + "\n", leftOut)
+    }
+
+    private static func quoted(_ field: String) -> String {
+        guard field.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return field }
+        return "\"" + field.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+}

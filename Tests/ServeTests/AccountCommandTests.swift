@@ -1,0 +1,280 @@
+import AccountTestSupport
+import Foundation
+import Glibc
+import JSON
+import Postgres
+import Subprocess
+import SystemPackage
+import Testing
+
+/// `concord account`, the real program.
+struct AccountCommandTests {
+    private typealias Ended = (status: TerminationStatus, output: String, error: String)
+
+    private static func environment(_ database: TestDatabase) -> Subprocess.Environment {
+        .custom(
+            Dictionary(
+                uniqueKeysWithValues: [
+                    "CONCORD_DATABASE_URL": database.url, "CONCORD_KEYS_ENCRYPTION": ServeProcess.keyEncryptionKey,
+                ].merging(ServeProcess.patience) { $1 }.map { (Environment.Key(stringLiteral: $0.key), $0.value) }
+            )
+        )
+    }
+
+    private static func concord(_ arguments: [String], _ database: TestDatabase) async throws -> Ended {
+        let result = try await Subprocess.run(
+            .path(FilePath("\(try ProgramFolder.path)/concord")),
+            arguments: Arguments(["account"] + arguments),
+            environment: environment(database),
+            input: .none,
+            output: .string(limit: 1 << 20),
+            error: .string(limit: 1 << 20)
+        )
+        return (result.terminationStatus, result.standardOutput, result.standardError)
+    }
+
+    private static func withProject(
+        _ body: @Sendable (TestDatabase, Folder) async throws -> Void
+    ) async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try await body(database, folder)
+            }
+        }
+    }
+
+    private static let signerKey =
+        "jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA=="
+
+    /// As `firebase auth:export` writes it.
+    private static let firebaseJSON = """
+        {"users": [
+        {"localId":"ann","email":"ann@example.com","emailVerified":true,"passwordHash":"V358E8LdWJXAO7muq0CufVpEOXaj8aFiC7T/rcaGieN04q/ZPJ08WhJEHGjj9lz/2TT+/86N5VjVoc5DdBhBiw==","salt":"TmFDbA==","displayName":"Ann","lastSignedInAt":"1600000001000","createdAt":"1600000000000","providerUserInfo":[{"providerId":"google.com","rawId":"g-1","email":"ann@gmail.com"}]},
+        {"localId":"bob","email":"nowhere","providerUserInfo":[]},
+        {"localId":"cid","phoneNumber":"+15550001111","disabled":true,"customAttributes":"{\\"level\\":3}","providerUserInfo":[]}
+        ]}
+        """
+
+    private static let scrypt = [
+        "--hash-algo", "SCRYPT", "--salt-separator", "Bw==", "--rounds", "8", "--mem-cost", "14",
+    ]
+
+    @Test func `an export of the Firebase CLI comes in, and its people sign in`() async throws {
+        try await Self.withProject { database, folder in
+            try folder.write("users.json", Self.firebaseJSON)
+            try folder.write("key", Self.signerKey + "\n")
+            let arguments =
+                ["import", "--format", "json", "--hash-key-file", folder.path("key")] + Self.scrypt
+                + [folder.path("users.json")]
+            let first = try await Self.concord(arguments, database)
+            #expect(first.output == "3 accounts: 2 created, 0 replaced, 0 unchanged, 1 left out\n")
+            #expect(first.error == "concord: line 3: bob: email is invalid\n")
+            #expect(first.status == .exited(1))
+            let errors = folder.path("errors")
+            let again = try await Self.concord(arguments + ["--errors", errors], database)
+            #expect(again.output == "3 accounts: 0 created, 0 replaced, 2 unchanged, 1 left out\n")
+            #expect(again.error == "")
+            #expect(
+                try String(contentsOfFile: errors, encoding: .utf8)
+                    == "{\"line\":3,\"localId\":\"bob\",\"message\":\"email is invalid\"}\n"
+            )
+            try await ServeProcess.run(database: database.url) { server in
+                let body: JSONValue = [
+                    "email": "ann@example.com", "password": "password", "returnSecureToken": true,
+                ]
+                let answer = try await server.post("/v1/accounts:signInWithPassword", body)
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+            #expect(try await database.inconsistencies() == [])
+        }
+    }
+
+    @Test(arguments: ["json", "csv", "ndjson"])
+    func `what is exported comes in again as it was`(format: String) async throws {
+        try await Self.withProject { database, folder in
+            try folder.write("users.json", Self.firebaseJSON)
+            _ = try await Self.concord(
+                ["import", "--format", "json", "--hash-key", Self.signerKey] + Self.scrypt
+                    + [folder.path("users.json")],
+                database
+            )
+            let export = ["export", "--format", format, "--include-password-hashes", "--output"]
+            let first = try await Self.concord(export + [folder.path("first")], database)
+            #expect(first.status == .exited(0), "\(first.error)")
+            #expect(first.error == "concord: 2 accounts\n")
+            let text = try String(contentsOfFile: folder.path("first"), encoding: .utf8)
+            #expect(!FileManager.default.fileExists(atPath: folder.path("first.partial")))
+            let same = ["import", "--format", format, "--hash-algo", "PHC", folder.path("first")]
+            let unchanged = try await Self.concord(same, database)
+            #expect(unchanged.output == "2 accounts: 0 created, 0 replaced, 2 unchanged, 0 left out\n")
+            try await database.execute("DELETE FROM users; DELETE FROM identifiers; DELETE FROM account_events")
+            let back = try await Self.concord(same, database)
+            #expect(back.output == "2 accounts: 2 created, 0 replaced, 0 unchanged, 0 left out\n", "\(back.error)")
+            let second = try await Self.concord(["export", "--format", format, "--include-password-hashes"], database)
+            // When a password was set is told by ndjson alone, and comes along.
+            #expect(second.output == text)
+            #expect(try await database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `without hashes an export cannot be taken for one with hashes`() async throws {
+        try await Self.withProject { database, folder in
+            try folder.write("users.json", Self.firebaseJSON)
+            _ = try await Self.concord(
+                ["import", "--format", "json", "--hash-key", Self.signerKey] + Self.scrypt
+                    + [folder.path("users.json")],
+                database
+            )
+            for format in ["json", "csv", "ndjson"] {
+                let export = try await Self.concord(["export", "--format", format], database)
+                #expect(!export.output.contains("V358E8"))
+                try folder.write(format, export.output)
+                let answer = try await Self.concord(
+                    ["import", "--format", format, "--hash-algo", "PHC", folder.path(format)],
+                    database
+                )
+                #expect(answer.status == .exited(1))
+                #expect(answer.output.hasSuffix("1 unchanged, 1 left out\n"), "\(answer.output)\(answer.error)")
+            }
+        }
+    }
+
+    @Test func `a file that breaks off ends with 65, and finishing it finishes the work`() async throws {
+        try await Self.withProject { database, folder in
+            let rows = (0..<2500).map { "{\"localId\":\"user-\($0)\",\"email\":\"user\($0)@example.com\"}" }
+            try folder.write("cut.json", "{\"users\":[\n" + rows.prefix(2200).joined(separator: ",\n") + ",\n{\"loc")
+            let cut = try await Self.concord(["import", "--format", "json", folder.path("cut.json")], database)
+            #expect(cut.status == .exited(65))
+            #expect(cut.error.contains("line 2202: the file ends in the middle of a user\n"), "\(cut.error)")
+            #expect(cut.output == "2200 accounts: 2200 created, 0 replaced, 0 unchanged, 0 left out\n")
+            try folder.write("whole.json", "{\"users\":[\n" + rows.joined(separator: ",\n") + "\n]}")
+            let whole = try await Self.concord(["import", "--format", "json", folder.path("whole.json")], database)
+            #expect(whole.output == "2500 accounts: 300 created, 0 replaced, 2200 unchanged, 0 left out\n")
+            #expect(whole.status == .exited(0))
+        }
+    }
+
+    @Test func `one id twice in a file, however far apart, is told with its line`() async throws {
+        try await Self.withProject { database, folder in
+            let rows =
+                (0..<1500).map { "{\"localId\":\"user-\($0)\"}" } + ["{\"localId\":\"user-0\",\"displayName\":\"x\"}"]
+            try folder.write("users", rows.joined(separator: "\n"))
+            for _ in 0..<2 {
+                let ended = try await Self.concord(["import", "--format", "ndjson", folder.path("users")], database)
+                #expect(ended.error == "concord: line 1501: user-0: localId is given more than once\n")
+                #expect(ended.status == .exited(1))
+            }
+            #expect(try await database.count("SELECT count(*) FROM users WHERE display_name IS NOT NULL") == 0)
+        }
+    }
+
+    @Test(arguments: [SIGKILL, SIGINT])
+    func `an import that is ended in the middle leaves whole accounts, and the same command finishes it`(
+        signal: Int32
+    ) async throws {
+        try await Self.withProject { database, folder in
+            let rows = (0..<20_000).map {
+                "{\"localId\":\"user-\($0)\",\"email\":\"user\($0)@example.com\",\"phoneNumber\":\"+1555\(1_000_000 + $0)\"}"
+            }
+            try folder.write("users", rows.joined(separator: "\n"))
+            let arguments = ["account", "import", "--format", "ndjson", folder.path("users")]
+            let ended = try await Subprocess.run(
+                .path(FilePath("\(try ProgramFolder.path)/concord")),
+                arguments: Arguments(arguments),
+                environment: Self.environment(database),
+                input: .none,
+                output: .discarded,
+                error: .discarded
+            ) { execution in
+                // Once something is in, however long that takes.
+                for _ in 0..<6000 {
+                    if try await database.count("SELECT count(*) FROM users") > 0 { break }
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                kill(execution.processIdentifier.value, signal)
+            }
+            // It may have been done before.
+            switch ended.terminationStatus {
+            case .exited(0): break
+            case .exited(75): #expect(signal == SIGINT)
+            default: #expect(signal == SIGKILL, "\(ended.terminationStatus)")
+            }
+            #expect(try await database.inconsistencies() == [])
+            let again = try await Self.concord(Array(arguments.dropFirst()), database)
+            #expect(again.status == .exited(0), "\(again.error)")
+            #expect(again.output.hasPrefix("20000 accounts: "))
+            #expect(try await database.count("SELECT count(*) FROM users") == 20_000)
+            #expect(try await database.count("SELECT count(*) FROM account_events") == 20_000)
+            #expect(try await database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `commands that mean nothing, and what is not there, end as documented`() async throws {
+        try await Self.withProject { database, folder in
+            try folder.write("users", "{\"localId\":\"a\",\"passwordHash\":\"YWJj\"}")
+            let commands: [([String], Int32, String)] = [
+                (["import", "--format", "ndjson", folder.path("nothing")], 78, "No such file or directory"),
+                (["import", "--format", "xml", "f"], 64, ""), (["import", "f"], 64, ""),
+                (["import", "--format", "json", "--identities", "g", "f"], 64, "--identities"),
+                (
+                    ["import", "--format", "ndjson", "--hash-algo", "ROT13", folder.path("users")], 64,
+                    "hashAlgorithm is none of"
+                ),
+                (
+                    ["import", "--format", "ndjson", "--hash-algo", "SCRYPT", folder.path("users")], 64,
+                    "rounds is missing"
+                ),
+                (
+                    ["import", "--format", "ndjson", "--hash-algo", "BCRYPT", "--hash-key", "$", folder.path("users")],
+                    64, "give base64"
+                ),
+                (["import", "--format", "ndjson", folder.path("users")], 1, "passwordHash"),
+                (["export", "--format", "json", "--output", folder.path("no/where")], 78, "No such file or directory"),
+            ]
+            for (arguments, status, text) in commands {
+                let ended = try await Self.concord(arguments, database)
+                #expect(ended.status == .exited(status), "\(arguments) \(ended.error)")
+                #expect(text.isEmpty || ended.error.contains(text), "\(ended.error)")
+            }
+            try await database.execute("DELETE FROM project_config")
+            let without = try await Self.concord(["import", "--format", "ndjson", folder.path("users")], database)
+            #expect(without.status == .exited(78))
+            #expect(without.error.contains("concord project init"))
+        }
+    }
+
+    @Test func `a dump of Supabase Auth comes in, and its people sign in`() async throws {
+        try await Self.withProject { database, folder in
+            try folder.write(
+                "users.csv",
+                """
+                id,email,encrypted_password,email_confirmed_at,created_at
+                u-1,ann@example.com,$2b$10$abcdefghijklmnopqrstuu5Lo0g67CiD3M4RpN1BmBb4Crp5w7dbK,2024-01-02 03:04:05+00,2023-01-02 03:04:05+00
+                u-2,bob@example.com,plain,2024-01-02 03:04:05+00,2023-01-02 03:04:05+00
+                """
+            )
+            try folder.write(
+                "identities.csv",
+                "provider_id,user_id,identity_data,provider\ng-1,u-1,\"{\"\"sub\"\":\"\"g-1\"\"}\",google\n"
+            )
+            let ended = try await Self.concord(
+                [
+                    "import", "--format", "supabase", "--identities", folder.path("identities.csv"),
+                    folder.path("users.csv"),
+                ],
+                database
+            )
+            #expect(ended.output == "2 accounts: 1 created, 0 replaced, 0 unchanged, 1 left out\n")
+            #expect(ended.error.hasPrefix("concord: line 3: u-2: passwordHash is none"))
+            #expect(try await database.count("SELECT count(*) FROM linked_providers WHERE subject = 'g-1'") == 1)
+            try await ServeProcess.run(database: database.url) { server in
+                let body: JSONValue = [
+                    "email": "ann@example.com", "password": "password", "returnSecureToken": true,
+                ]
+                let answer = try await server.post("/v1/accounts:signInWithPassword", body)
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+        }
+    }
+}

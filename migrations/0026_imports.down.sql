@@ -1,0 +1,1 @@
+DROP TABLE hash_keys;
