@@ -32,7 +32,6 @@ struct AuditRuleTests {
         let methods: [SignInMethod] = [.password, .provider(.google), .phone]
         for method in methods { snapshot.methodProofs[method] = .init(proof: .session, provenAt: ago(days: 80)) }
         snapshot.sessions = [.init(epoch: 7, signInProvider: "password", count: 1, lastAuthTime: ago(days: 1))]
-        for identifier in snapshot.account?.identifiers ?? [] { snapshot.claims[identifier] = user(id) }
         return snapshot
     }
 
@@ -63,8 +62,11 @@ struct AuditRuleTests {
                 $0.account?.phoneNumber = nil
             }
         ),
-        ("identifier-without-claim", 1, changed { $0.claims[.email(ann)] = nil }),
-        ("identifier-without-claim", 1, changed { $0.claims[.phone(annsNumber)] = user("bob") }),
+        ("identifier-without-claim", 1, changed { $0.unclaimed = [.init(identifier: .email(ann), owner: nil)] }),
+        (
+            "identifier-without-claim", 1,
+            changed { $0.unclaimed = [.init(identifier: .phone(annsNumber), owner: user("bob"))] }
+        ),
         ("claim-without-owner", 1, changed { $0.strayClaims = [.init(kind: "email", value: "ann@old.example")] }),
         (
             "claim-without-owner", 1,

@@ -1,4 +1,5 @@
 import AccountLinking
+import AccountTestSupport
 import Testing
 
 #if canImport(FoundationEssentials)
@@ -148,6 +149,32 @@ struct OutcomeCoverage {
     @Test func `every rule has one line in the decision tables, and every line a rule`() throws {
         let documented = try documentedRules()
         #expect(documented.sorted() == Rule.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test func `what a rule says of itself is what the decision tables say`() throws {
+        let document = try String(contentsOfFile: Repository.root + "/docs/decisions.md", encoding: .utf8)
+        let lines = document.split(separator: "\n").map { line in
+            String(line)
+                .replacing(#/\[([^\]]+)\]\([^)]*\)/#) { $0.1 }
+                .replacing("`", with: "")
+                .replacing("**", with: "")
+        }
+        for rule in Rule.allCases {
+            let line = "| \(rule.rawValue) | \(rule.text.condition) | \(rule.text.outcome) |"
+            #expect(lines.contains(line), "\(line)")
+        }
+    }
+
+    @Test func `the letters of the decision tables are spelled out`() {
+        #expect(
+            Rule.i7.text.sentence
+                == "signed in to the owner of the address; the identity is linked and fills blanks in "
+                + "the profile (the owner of the address)"
+        )
+        for rule in Rule.allCases {
+            let words = rule.text.sentence.split { !$0.isLetter && !$0.isNumber }
+            #expect(!words.contains { ["F", "M", "N", "O", "T"].contains($0) }, "\(rule): \(rule.text.sentence)")
+        }
     }
 
     /// The identifiers in the first column of the tables of docs/decisions.md.

@@ -278,6 +278,13 @@ struct AuditTests {
         try await cluster.stop()
     }
 
+    @Test func `a password that was just hashed is not weak`() async throws {
+        let hasher = try PasswordHasher(threadCount: 1, queueMax: 1, randomBytes: Effects.system.randomBytes)
+        let hash = try await hasher.hash("correct horse")
+        await hasher.shutDown()
+        #expect(hash.hasPrefix(AuditRule.currentPasswordScheme) && !hasher.isOutdated(hash))
+    }
+
     @Test func `many more accounts than a page has are put together by what they share`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 4000)

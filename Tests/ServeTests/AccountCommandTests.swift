@@ -9,28 +9,8 @@ import Testing
 
 /// `concord account`, the real program.
 struct AccountCommandTests {
-    private typealias Ended = (status: TerminationStatus, output: String, error: String)
-
-    private static func environment(_ database: TestDatabase) -> Subprocess.Environment {
-        .custom(
-            Dictionary(
-                uniqueKeysWithValues: [
-                    "CONCORD_DATABASE_URL": database.url, "CONCORD_KEYS_ENCRYPTION": ServeProcess.keyEncryptionKey,
-                ].merging(ServeProcess.patience) { $1 }.map { (Environment.Key(stringLiteral: $0.key), $0.value) }
-            )
-        )
-    }
-
-    private static func concord(_ arguments: [String], _ database: TestDatabase) async throws -> Ended {
-        let result = try await Subprocess.run(
-            .path(FilePath("\(try ProgramFolder.path)/concord")),
-            arguments: Arguments(["account"] + arguments),
-            environment: environment(database),
-            input: .none,
-            output: .string(limit: 1 << 20),
-            error: .string(limit: 1 << 20)
-        )
-        return (result.terminationStatus, result.standardOutput, result.standardError)
+    private static func concord(_ arguments: [String], _ database: TestDatabase) async throws -> ConcordCommand.Ending {
+        try await ConcordCommand.run(["account"] + arguments, database)
     }
 
     private static func withProject(
@@ -182,7 +162,7 @@ struct AccountCommandTests {
             let ended = try await Subprocess.run(
                 .path(FilePath("\(try ProgramFolder.path)/concord")),
                 arguments: Arguments(arguments),
-                environment: Self.environment(database),
+                environment: ConcordCommand.environment(database),
                 input: .none,
                 output: .discarded,
                 error: .discarded

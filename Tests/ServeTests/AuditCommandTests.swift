@@ -33,31 +33,12 @@ struct AuditCommandTests {
         }
     }
 
-    private typealias Ending = (status: TerminationStatus, output: String, error: String)
-
     private static func concord(
         _ arguments: [String],
         _ database: TestDatabase,
         input: String = ""
-    ) async throws -> Ending {
-        let result = try await Subprocess.run(
-            .path(FilePath("\(try ProgramFolder.path)/concord")),
-            arguments: Arguments(["audit"] + arguments),
-            environment: environment(database),
-            input: .string(input),
-            output: .string(limit: 1 << 20),
-            error: .string(limit: 1 << 16)
-        )
-        return (result.terminationStatus, result.standardOutput, result.standardError)
-    }
-
-    private static func environment(_ database: TestDatabase) -> Environment {
-        .custom(
-            Dictionary(
-                uniqueKeysWithValues: ["CONCORD_DATABASE_URL": database.url].merging(ServeProcess.patience) { $1 }
-                    .map { (Environment.Key(stringLiteral: $0.key), $0.value) }
-            )
-        )
+    ) async throws -> ConcordCommand.Ending {
+        try await ConcordCommand.run(["audit"] + arguments, database, input: input)
     }
 
     @Test func `people read columns, and what was found how often`() async throws {
@@ -169,13 +150,13 @@ struct AuditCommandTests {
         _ arguments: [String],
         _ database: TestDatabase,
         by act: @Sendable (_ process: Int32, TestDatabase) async throws -> Void
-    ) async throws -> (status: TerminationStatus, output: String, error: String) {
+    ) async throws -> ConcordCommand.Ending {
         let blocker = try PostgresConnection(database.configuration)
         try blocker.execute(script: "BEGIN; LOCK TABLE second_factors IN ACCESS EXCLUSIVE MODE")
         let result = try await Subprocess.run(
-            .path(FilePath("\(try ProgramFolder.path)/concord")),
+            try ConcordCommand.program,
             arguments: Arguments(["audit"] + arguments),
-            environment: environment(database),
+            environment: ConcordCommand.environment(database),
             input: .none,
             output: .string(limit: 1 << 20),
             error: .sequence

@@ -144,21 +144,7 @@ struct ProvidersCommandTests {
     private static func concord(
         _ arguments: [String],
         _ database: TestDatabase
-    ) async throws -> (status: TerminationStatus, output: String, error: String) {
-        let result = try await Subprocess.run(
-            .path(FilePath("\(try ProgramFolder.path)/concord")),
-            arguments: Arguments(["providers"] + arguments),
-            environment: .custom(
-                Dictionary(
-                    uniqueKeysWithValues: [
-                        "CONCORD_DATABASE_URL": database.url, "CONCORD_KEYS_ENCRYPTION": ServeProcess.keyEncryptionKey,
-                    ].merging(ServeProcess.patience) { $1 }.map { (Environment.Key(stringLiteral: $0.key), $0.value) }
-                )
-            ),
-            input: .none,
-            output: .string(limit: 1 << 16),
-            error: .string(limit: 1 << 16)
-        )
-        return (result.terminationStatus, result.standardOutput, result.standardError)
+    ) async throws -> ConcordCommand.Ending {
+        try await ConcordCommand.run(["providers"] + arguments, database)
     }
 }

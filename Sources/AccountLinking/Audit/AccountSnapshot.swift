@@ -97,12 +97,23 @@ package struct AccountSnapshot: Sendable {
     package var sessions: [Sessions]
     package var codes: [Codes]
     package var conflicts: [Conflicts]
-    /// Who owns what the account shows, as far as anybody does.
-    package var claims: [Identifier: UserID]
+    /// What the account shows and does not own.
+    package var unclaimed: [Unclaimed]
     /// The stored keys, with their kinds, that name this account and might not be shown by it.
     package var strayClaims: [StrayClaim]
     /// The columns that hold what cannot be read.
     package var unreadable: [String]
+
+    /// What an account shows and somebody else owns, or nobody.
+    package struct Unclaimed: Sendable, Hashable {
+        package var identifier: Identifier
+        package var owner: UserID?
+
+        package init(identifier: Identifier, owner: UserID?) {
+            self.identifier = identifier
+            self.owner = owner
+        }
+    }
 
     /// A row of `identifiers` that might belong to nobody.
     package struct StrayClaim: Sendable, Hashable {
@@ -127,7 +138,7 @@ package struct AccountSnapshot: Sendable {
         sessions = []
         codes = []
         conflicts = []
-        claims = [:]
+        unclaimed = []
         strayClaims = []
         unreadable = []
     }

@@ -195,21 +195,22 @@ struct PageReader {
         }
     }
 
-    /// Who owns what the accounts of the page show, one question for each kind.
+    /// Compares what the accounts of the page show with who owns it, by one question for each kind.
     private mutating func readClaims() throws(PostgresError) {
-        var wanted: [String: [String]] = [:]
-        var showing: [String: [(place: Int, identifier: Identifier)]] = [:]
+        var shown: [String: [(place: Int, identifier: Identifier)]] = [:]
         for place in accounts.indices {
             for identifier in accounts[place].account?.identifiers ?? [] {
-                wanted[identifier.kind, default: []].append(identifier.value)
-                showing[identifier.kind + identifier.value, default: []].append((place, identifier))
+                shown[identifier.kind, default: []].append((place, identifier))
             }
         }
-        for (kind, values) in wanted.sorted(by: { $0.key < $1.key }) {
-            for claim in try connection.query(AuditedClaimRow.on(values, kind: kind, tenant: turn.tenant)) {
-                for (place, identifier) in showing[claim.kind + claim.value] ?? [] {
-                    accounts[place].claims[identifier] = UserID(claim.user)
-                }
+        for (kind, shown) in shown.sorted(by: { $0.key < $1.key }) {
+            let values = shown.map(\.identifier.value)
+            let claims = try connection.query(AuditedClaimRow.on(values, kind: kind, tenant: turn.tenant))
+            let owners = Dictionary(claims.map { ($0.value, $0.user) }) { first, _ in first }
+            for (index, (place, identifier)) in shown.enumerated() {
+                let owner = owners[values[index]]
+                if owner == accounts[place].id.rawValue { continue }
+                accounts[place].unclaimed.append(.init(identifier: identifier, owner: owner.flatMap(UserID.init)))
             }
         }
     }

@@ -110,15 +110,20 @@ struct Style: Sendable {
     }
 
     func line(_ finding: Finding) -> String {
-        var found = finding.evidence.items.map { "\($0.name): \(text($0.value))" }
-        if !finding.evidence.others.isEmpty {
-            found.append("with: \(finding.evidence.others.map(\.rawValue).joined(separator: ", "))")
-        }
         let user =
             finding.tenant == .project ? finding.user.rawValue : "\(finding.tenant.rawValue)/\(finding.user.rawValue)"
         let severity = colored(padded(finding.severity.rawValue, to: 8), finding.severity)
         return "\(severity)  \(padded(finding.rule, to: Self.ruleWidth))  \(padded(user, to: Self.userWidth))  "
-            + found.joined(separator: "; ")
+            + found(finding)
+    }
+
+    /// The evidence, and the other accounts.
+    func found(_ finding: Finding) -> String {
+        var found = finding.evidence.items.map { "\($0.name): \(text($0.value))" }
+        if !finding.evidence.others.isEmpty {
+            found.append("with: \(finding.evidence.others.map(\.rawValue).joined(separator: ", "))")
+        }
+        return found.joined(separator: "; ")
     }
 
     func summary(_ result: Audit.Progress, _ rules: [AuditRule]) -> String {

@@ -1,10 +1,12 @@
 import ArgumentParser
 
-/// `concord account`: all accounts, in and out.
+/// `concord account`: accounts, one by one and all of them.
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account",
-        abstract: "Accounts from other services and from files, and into files.",
-        subcommands: [AccountImportCommand.self, AccountExportCommand.self]
+        abstract: "Accounts, one by one and all of them: find, show, import, export.",
+        subcommands: [
+            AccountFindCommand.self, AccountShowCommand.self, AccountImportCommand.self, AccountExportCommand.self,
+        ]
     )
 }

@@ -7,11 +7,11 @@ extension AuditRule {
         repair:
             "Where nobody owns it, give it to the account; where another does, find out whose it is and take it off one.",
         check: .account { snapshot, _ in
-            guard let account = snapshot.account else { return [] }
-            return account.identifiers.compactMap { identifier in
-                let owner = snapshot.claims[identifier]
-                guard owner != account.id else { return nil }
-                return Evidence([identifier.kind: identifier.evidence], others: owner.map { [$0] } ?? [])
+            snapshot.unclaimed.map { unclaimed in
+                Evidence(
+                    [unclaimed.identifier.kind: unclaimed.identifier.evidence],
+                    others: unclaimed.owner.map { [$0] } ?? []
+                )
             }
         }
     )

@@ -7,6 +7,15 @@ extension AuditRule {
         repair: "Delete the row that stands alone, or link the method anew.",
         check: .account { snapshot, _ in
             guard let account = snapshot.account else { return [] }
+            let recordedCount = snapshot.methodProofs.count - (snapshot.methodProofs[.emailLink] == nil ? 0 : 1)
+            let thereCount =
+                account.linkedProviders.count + (account.hasPassword ? 1 : 0) + (account.phoneNumber == nil ? 0 : 1)
+            // Sets are dear, and nearly every account is well.
+            let allRecorded =
+                account.linkedProviders.keys.allSatisfy { snapshot.methodProofs[.provider($0)] != nil }
+                && (!account.hasPassword || snapshot.methodProofs[.password] != nil)
+                && (account.phoneNumber == nil || snapshot.methodProofs[.phone] != nil)
+            if allRecorded, recordedCount == thereCount { return [] }
             var there: Set<SignInMethod> = Set(account.linkedProviders.keys.map(SignInMethod.provider))
             if account.hasPassword { there.insert(.password) }
             if account.phoneNumber != nil { there.insert(.phone) }

@@ -1,0 +1,107 @@
+package import AccountLinking
+package import AccountStore
+import Synchronization
+
+/// What support needs to know of one account.
+package struct AccountReport: Sendable {
+    package let user: UserRecord
+    package let standings: [MethodStanding]
+    /// Sessions, codes and conflicts among it.
+    package let snapshot: AccountSnapshot
+    /// What the rules about one account find.
+    package let findings: [Finding]
+    /// What was decided about it, the newest first.
+    package let history: [Entry]
+
+    /// One decision.
+    package struct Entry: Sendable, Hashable {
+        package let occurredAt: Timestamp
+        /// What happened, in the past tense.
+        package let kind: String
+        package let rule: String
+        /// What the rule says; `nil` for one that only another version knows.
+        package let sentence: String?
+    }
+}
+
+/// Finds accounts by whatever somebody knows of them, and tells of one. Reads only.
+package struct AccountReports: Sendable {
+    private let store: AccountStore
+    private let snapshots: AccountSnapshots
+    private let terms: AuditTerms
+
+    package init(_ store: AccountStore, _ snapshots: AccountSnapshots, terms: AuditTerms) {
+        self.store = store
+        self.snapshots = snapshots
+        self.terms = terms
+    }
+
+    /// The accounts that `text` names, each once, in the order of their ids, at most some 200: as a uid; as an address, the
+    /// account's own, its first, or one that a linked provider names; as a number; or as a provider's name of a user,
+    /// written `google.com/SUBJECT`.
+    package func accounts(namedBy text: String, tenant: TenantID) async throws -> [UserRecord] {
+        var search = UserSearch()
+        search.ids = UserID(text).map { [$0] } ?? []
+        search.phoneNumbers = PhoneNumber(text).map { [$0] } ?? []
+        if let address = EmailAddress(text) {
+            search.emails = [address]
+            search.initialEmails = [text]
+            search.ids += try await store.userIDs(linkedWithEmail: address, tenant: tenant)
+        }
+        let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
+        if parts.count == 2, let provider = ProviderID(parts[0]),
+            let identity = ProviderIdentity(provider: provider, subject: parts[1])
+        {
+            search.identities = [identity]
+        }
+        return try await store.users(search, tenant: tenant)
+    }
+
+    /// `nil` where there is no such account.
+    ///
+    /// - `historyMax`: how many decisions are told.
+    package func report(on id: UserID, tenant: TenantID, historyMax: Int) async throws -> AccountReport? {
+        guard let user = try await store.user(id, tenant: tenant) else { return nil }
+        let pages = PageBox()
+        try await snapshots.read(
+            .users([id]),
+            tenant: tenant,
+            at: terms.now,
+            work: { $0 },
+            take: { pages.keep($0) }
+        )
+        let snapshot = pages.account ?? AccountSnapshot(tenant: tenant, id: id)
+        let account = user.account
+        let events = try await store.events(of: id, tenant: tenant, before: nil, countMax: historyMax)
+        return AccountReport(
+            user: user,
+            standings: methodStandings(
+                of: account,
+                policy: terms.policy,
+                enabledProviders: Set(account.linkedProviders.keys.filter(terms.isEnabled))
+            ),
+            snapshot: snapshot,
+            findings: AuditRule.all.flatMap { $0.findings(in: snapshot, terms) },
+            history: events.map { event in
+                AccountReport.Entry(
+                    occurredAt: event.occurredAt,
+                    kind: event.kind,
+                    rule: event.rule,
+                    sentence: Rule(rawValue: event.rule)?.text.sentence
+                )
+            }
+        )
+    }
+}
+
+/// The one account of a read.
+private final class PageBox: Sendable {
+    private let found = Mutex<AccountSnapshot?>(nil)
+
+    var account: AccountSnapshot? { found.withLock { $0 } }
+
+    func keep(_ page: AccountSnapshots.Page) {
+        guard case .accounts(let accounts) = page.content, let account = accounts.first else { return }
+        found.withLock { $0 = account }
+    }
+}

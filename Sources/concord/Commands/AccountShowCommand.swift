@@ -1,0 +1,176 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import JSON
+
+/// What both commands about single accounts are given.
+struct AccountLookupOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Option(help: ArgumentHelp("The tenant of the account.", valueName: "id"))
+    var tenant = ""
+
+    @Flag(help: "Print addresses, numbers and providers' names of users as they are.")
+    var showIdentifiers = false
+
+    /// Runs `body` on the database of the configuration.
+    func withReports(_ body: @escaping @Sendable (AccountReports, TenantID) async throws -> Void) async throws {
+        let configuration = try AuditConfiguration(try configuration.sources())
+        let postgres = configuration.database.postgres
+        try await withClient(postgres) { client in
+            let store = AccountStore(client: client)
+            let terms = try await AuditCommand.Run.terms(store, configuration, at: Effects.system.now())
+            let snapshots = AccountSnapshots(postgres, connections: 1)
+            try await body(AccountReports(store, snapshots, terms: terms), TenantID(tenant))
+        }
+    }
+
+    var style: Style { Style(showsIdentifiers: showIdentifiers, isColored: false) }
+}
+
+/// `concord account find`
+struct AccountFindCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "find",
+        abstract: "Find accounts by anything somebody knows of them.",
+        discussion: """
+            By uid; by an address, the account's, its first one, or one that a linked provider names; by a number; by a \
+            provider's name of a user, as google.com/SUBJECT. Exits with 1 when there is none.
+            """
+    )
+
+    @OptionGroup var lookup: AccountLookupOptions
+
+    @Argument(help: ArgumentHelp("What is known.", valueName: "known"))
+    var known: String
+
+    func run() async throws {
+        try await reportingErrors {
+            let (known, style) = (known, lookup.style)
+            try await lookup.withReports { reports, tenant in
+                let users = try await reports.accounts(namedBy: known, tenant: tenant)
+                guard !users.isEmpty else {
+                    complain("no account is known by that")
+                    throw ExitCode.answerIsNo
+                }
+                for user in users { print(AccountText.line(user, style)) }
+            }
+        }
+    }
+}
+
+/// `concord account show`
+struct AccountShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Tell of one account: how its user gets in, what stands in the way, what was decided and why.",
+        discussion: "Read only; no secrets. Exits with 1 when there is no such account."
+    )
+
+    @OptionGroup var lookup: AccountLookupOptions
+
+    @Option(help: ArgumentHelp("How many decisions are told, the newest first.", valueName: "number"))
+    var history = 20
+
+    @Argument(help: ArgumentHelp("The account.", valueName: "uid"))
+    var uid: String
+
+    func validate() throws {
+        guard UserID(uid) != nil else { throw ValidationError("no uid: \(uid)") }
+        guard (0...1000).contains(history) else { throw ValidationError("--history: give a number from 0 to 1000") }
+    }
+
+    func run() async throws {
+        try await reportingErrors {
+            let (id, history, style) = (UserID(uid), history, lookup.style)
+            try await lookup.withReports { reports, tenant in
+                guard let id, let report = try await reports.report(on: id, tenant: tenant, historyMax: history) else {
+                    complain("there is no such account; concord account find looks for one by what is known of it")
+                    throw ExitCode.answerIsNo
+                }
+                print(AccountText.report(report, style))
+            }
+        }
+    }
+}
+
+/// Accounts in words.
+enum AccountText {
+    /// One line: the id, the address and the ways in.
+    static func line(_ user: UserRecord, _ style: Style) -> String {
+        let account = user.account
+        var parts = [user.id.rawValue, account.email.map { style.text(.address($0.address.raw)) } ?? "no address"]
+        let methods = account.signInMethods.map(\.name)
+        parts.append(methods.isEmpty ? "no method" : methods.joined(separator: ", "))
+        if account.isDisabled { parts.append("disabled") }
+        return parts.joined(separator: "  ")
+    }
+
+    static func report(_ report: AccountReport, _ style: Style) -> String {
+        let user = report.user
+        var lines = [("Account", user.id.rawValue + (user.isDisabled ? ", disabled" : ""))]
+        if let email = user.email {
+            let proof = email.proof.map {
+                "verified by \($0.name)" + (user.emailProvenAt.map { " on \(day($0))" } ?? "")
+            }
+            lines.append(("Address", "\(style.text(.address(email.address.raw))), \(proof ?? "not verified")"))
+        }
+        if let initial = user.initialEmail { lines.append(("First address", style.text(.address(initial)))) }
+        if let number = user.phoneNumber { lines.append(("Number", style.text(.number(number.rawValue)))) }
+        let used = user.lastLoginAt.map { ", last signed in \(RFC3339.text($0))" } ?? ", never signed in"
+        lines.append(("Created", RFC3339.text(user.createdAt) + used))
+        lines += listed("Methods", report.standings.map { method($0, user, style) }, none: "none")
+        if !user.secondFactors.isEmpty {
+            lines += listed(
+                "Second factors",
+                user.secondFactors.map { factor in
+                    "\(factor.kind.rawValue)\(factor.number.map { " " + style.text(.number($0.rawValue)) } ?? ""), "
+                        + "enrolled \(day(factor.enrolledAt))"
+                }
+            )
+        }
+        let live = report.snapshot.sessions.filter { $0.epoch == user.sessionEpoch }.reduce(0) { $0 + $1.count }
+        lines.append(("Sessions", grouped(live)))
+        if !report.snapshot.conflicts.isEmpty {
+            lines += listed(
+                "Conflicts",
+                report.snapshot.conflicts.map {
+                    "\($0.provider.rawValue), \($0.kind.rawValue): \($0.count), of which \($0.liveCount) can be settled"
+                }
+            )
+        }
+        if !report.findings.isEmpty {
+            lines += listed("Audit", report.findings.map { "\($0.severity.rawValue): \($0.rule) (\(style.found($0)))" })
+        }
+        lines += listed(
+            "History",
+            report.history.map { entry in
+                "\(RFC3339.text(entry.occurredAt))  \(entry.kind), rule \(entry.rule): \(entry.sentence ?? "unknown")"
+            },
+            none: "nothing is kept"
+        )
+        let width = lines.map(\.0.count).max() ?? 0
+        return lines.map { "\(padded($0.0, to: width))  \($0.1)" }.joined(separator: "\n")
+    }
+
+    /// The first item behind its name, the others below.
+    private static func listed(_ name: String, _ items: [String], none: String = "") -> [(String, String)] {
+        guard let first = items.first else { return [(name, none)] }
+        return [(name, first)] + items.dropFirst().map { ("", $0) }
+    }
+
+    private static func method(_ standing: MethodStanding, _ user: UserRecord, _ style: Style) -> String {
+        var text = "\(standing.method.name): \(standing.obstacle.map { "does not work, \($0.rawValue)" } ?? "works")"
+        if case .provider(let provider) = standing.method, let linked = user.linkedProviders[provider] {
+            text += ", \(style.text(.subject("\(provider.rawValue)/\(linked.identity.subject)")))"
+            if let email = linked.email { text += ", \(style.text(.address(email.raw)))" }
+        }
+        if let proof = user.methodProofs[standing.method] {
+            text += ", since \(day(proof.provenAt)) by \(proof.proof.rawValue)"
+        }
+        return text
+    }
+
+    private static func day(_ instant: Timestamp) -> String { String(RFC3339.text(instant).prefix(10)) }
+}
