@@ -90,7 +90,7 @@ extension SQL {
     /// What a read is called by: `read-` and the first table it names. From the text alone, which is the program's own.
     var nameOfRead: String {
         let words = text.split { " \n(),".contains($0) }
-        let table = zip(words, words.dropFirst()).first { $0 == "FROM" && $1 != "SELECT" }?.1
+        let table = zip(words, words.dropFirst()).first { $0 == "FROM" && !["SELECT", "unnest"].contains($1) }?.1
         return table.map { "read-\($0)" } ?? PostgresMetrics.otherCall
     }
 }

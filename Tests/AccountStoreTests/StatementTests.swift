@@ -715,6 +715,7 @@ private let statements: [Statement] = {
         Statement(name: "UserRow.insertMany", sql: UserRow.insertMany([user], tenant: tenant)),
         Statement(name: "UserRow.updateMany", sql: UserRow.updateMany([user], tenant: tenant)),
         Statement(name: "UserRow.insert", sql: UserRow.insert(user)),
+        Statement(name: "UserRow.withManyIDs", sql: UserRow.withManyIDs([fixed], tenant: tenant).sql),
         Statement(
             name: "UserRow.page",
             sql: UserRow.page(

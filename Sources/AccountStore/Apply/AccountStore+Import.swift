@@ -37,7 +37,7 @@ extension AccountStore {
             IdentifierRow.owned(kind: kind, values: values[kind] ?? [], tenant: tenant)
         }
         let (users, emails, phones, identities) = try await client.read(
-            UserRow.withIDs(ids, tenant: tenant),
+            UserRow.withManyIDs(ids, tenant: tenant),
             owners("email"),
             owners("phone"),
             owners("federated")

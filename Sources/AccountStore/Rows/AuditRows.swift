@@ -268,11 +268,13 @@ struct AuditedClaimRow: RowDecodable {
         user = try row.next()
     }
 
-    /// The claims on `values` of a kind, whoever has them.
+    /// The claims on `values` of a kind, whoever has them; one by one, as `IdentifierRow.owned`.
     static func on(_ values: [String], kind: String, tenant: String) -> Query<AuditedClaimRow> {
         """
-        SELECT kind, value, user_id FROM identifiers
-        WHERE tenant_id = \(tenant) AND kind = \(kind) AND value = ANY(\(values))
+        SELECT owned.kind, owned.value, owned.user_id FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
+            SELECT identifiers.kind, identifiers.value, identifiers.user_id FROM identifiers
+            WHERE tenant_id = \(tenant) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
+        ) AS owned ON true
         """
     }
 

@@ -22,9 +22,16 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
-    /// As `owners`, with what is owned.
+    /// As `owners`, with what is owned, for a thousand values at once.
+    ///
+    /// One by one: `= ANY` may be planned as all identifiers of the kind, each compared with every value.
     static func owned(kind: String, values: [String], tenant: TenantID) -> Query<OwnedIdentifierRow> {
-        Query(owners(kind: kind, values: values, tenant: tenant).sql)
+        """
+        SELECT owned.value, owned.user_id FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
+            SELECT identifiers.value, identifiers.user_id FROM identifiers
+            WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
+        ) AS owned ON true
+        """
     }
 
     /// One claim on an identity of `provider`, if there is any. Keys sort by byte, and U+0020 follows U+001F.

@@ -80,11 +80,12 @@ struct PasswordHashRow: RowDecodable {
     }
 
     static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<PasswordHashRow> {
-        Query(
-            """
-            SELECT user_id, hash FROM password_credentials
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
-            """
-        )
+        // One by one: `= ANY` may be planned as the whole table, each row compared with every id.
+        """
+        SELECT own.user_id, own.hash FROM unnest(\(ids.map(\.rawValue))) AS wanted (user_id) JOIN LATERAL (
+            SELECT password_credentials.user_id, password_credentials.hash FROM password_credentials
+            WHERE tenant_id = \(tenant.rawValue) AND password_credentials.user_id = wanted.user_id OFFSET 0
+        ) AS own ON true
+        """
     }
 }
