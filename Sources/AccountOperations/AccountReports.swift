@@ -66,6 +66,7 @@ package struct AccountReports: Sendable {
         try await snapshots.read(
             .users([id]),
             tenant: tenant,
+            withStrayClaims: false,
             at: terms.now,
             work: { $0 },
             take: { pages.keep($0) }

@@ -11,12 +11,14 @@ final class Interrupt: Sendable {
     /// Whether the signal has come.
     var hasCome: Bool { came.load(ordering: .relaxed) }
 
-    /// Runs `body`; meanwhile the signals end nothing, and are noticed.
+    /// Runs `body`; meanwhile the signals end nothing, and are noticed. The first is told, for whoever waits for the end.
     func watching<Output: Sendable>(_ body: () async throws -> Output) async rethrows -> Output {
         let signals = await UnixSignalsSequence(trapping: [.sigint, .sigterm])
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                for await _ in signals { self.came.store(true, ordering: .relaxed) }
+                for await _ in signals where !self.came.exchange(true, ordering: .relaxed) {
+                    complain("told to stop; finishing what is under way")
+                }
             }
             defer { group.cancelAll() }
             return try await body()

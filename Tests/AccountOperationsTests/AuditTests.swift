@@ -278,6 +278,21 @@ struct AuditTests {
         try await cluster.stop()
     }
 
+    @Test func `every claim of nobody is found, however many there are`() async throws {
+        try await TestDatabase.with { database in
+            try await database.execute(
+                """
+                INSERT INTO identifiers (kind, value, user_id)
+                    SELECT kind, 'key-' || n, 'ghost-' || n / 3
+                    FROM generate_series(1, 50) AS n, unnest(ARRAY['email', 'phone', 'federated']) AS kind
+                """
+            )
+            let found = try await database.findings(Self.terms, pageSize: 7)
+            #expect(found.count == 150 && found.allSatisfy { $0.rule == "claim-without-owner" })
+            #expect(Set(found.map(\.evidence)).count == 150)
+        }
+    }
+
     @Test func `a password that was just hashed is not weak`() async throws {
         let hasher = try PasswordHasher(threadCount: 1, queueMax: 1, randomBytes: Effects.system.randomBytes)
         let hash = try await hasher.hash("correct horse")

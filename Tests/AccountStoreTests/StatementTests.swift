@@ -208,7 +208,11 @@ private let statements: [Statement] = {
             name: "AuditedClaimRow.on",
             sql: AuditedClaimRow.on(["user7@example.com"], kind: "email", tenant: "").sql
         ),
-        Statement(name: "AuditedClaimRow.stray", sql: AuditedClaimRow.stray(tenant: "", of: nil).sql, isHot: false),
+        Statement(
+            name: "AuditedClaimRow.stray",
+            sql: AuditedClaimRow.stray(tenant: "", of: nil, after: ("", "", ""), limit: 10).sql,
+            isHot: false
+        ),
         Statement(name: "APIKeyRow.all", sql: APIKeyRow.all.sql, isHot: false),
         Statement(name: "APIKeyRow.insert", sql: APIKeyRow.insert("key", displayName: "name"), isHot: false),
         Statement(

@@ -145,10 +145,11 @@ struct AuditCommandTests {
 
     // MARK: Cut short
 
-    /// Starts a run that waits for a table, does something to it there, and lets the table go.
+    /// Starts a run that waits for a table, does something to it there, and lets the table go once the run has said `sign`.
     private static func interrupted(
         _ arguments: [String],
         _ database: TestDatabase,
+        until sign: String? = nil,
         by act: @Sendable (_ process: Int32, TestDatabase) async throws -> Void
     ) async throws -> ConcordCommand.Ending {
         let blocker = try PostgresConnection(database.configuration)
@@ -165,9 +166,13 @@ struct AuditCommandTests {
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
             ) == 0 { try await Task.sleep(for: .milliseconds(20)) }
             try await act(execution.processIdentifier.value, database)
-            try blocker.execute(script: "ROLLBACK")
+            var lines = execution.standardError.strings().makeAsyncIterator()
             var error = ""
-            for try await line in execution.standardError.strings() { error += line }
+            if let sign {
+                while !error.contains(sign), let line = try await lines.next() { error += line }
+            }
+            try blocker.execute(script: "ROLLBACK")
+            while let line = try await lines.next() { error += line }
             return error
         }
         return (result.terminationStatus, result.standardOutput, result.closureResult)
@@ -175,10 +180,10 @@ struct AuditCommandTests {
 
     @Test func `Ctrl-C ends a run where it can go on`() async throws {
         try await Self.withAccounts { database in
-            let ending = try await Self.interrupted(["run", "--format", "ndjson"], database) { process, _ in
+            let ending = try await Self.interrupted(["run", "--format", "ndjson"], database, until: "told to stop") {
+                process,
+                _ in
                 #expect(kill(process, SIGINT) == 0)
-                // The signal is noticed on a thread of its own, the end of the page on another.
-                try await Task.sleep(for: .seconds(2))
             }
             #expect(ending.status == .exited(75), "\(ending.error)")
             let cursor = try #require(ending.error.split(separator: "--after ").last).prefix { !$0.isWhitespace }

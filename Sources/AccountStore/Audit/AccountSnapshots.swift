@@ -74,6 +74,7 @@ package struct AccountSnapshots: Sendable {
     ///   - selection: which accounts.
     ///   - tenant: one tenant; all of them where it is `nil`.
     ///   - start: where to begin; what comes before it is not read.
+    ///   - withStrayClaims: whether the claims that may be nobody's are looked for, which reads whole tables.
     ///   - now: what is still alive is judged by it.
     ///   - work: what is done with a page, beside other pages.
     ///   - take: what is done with what came of it, never twice at once.
@@ -82,11 +83,18 @@ package struct AccountSnapshots: Sendable {
         _ selection: Selection,
         tenant: TenantID?,
         after start: Place? = nil,
+        withStrayClaims: Bool = true,
         at now: Timestamp,
         work: @escaping @Sendable (Page) throws -> Output,
         take: @escaping @Sendable (Output) throws -> Void
     ) async throws {
-        let walk = Walk(selection, tenant: tenant, after: start, pageSize: pageSize)
+        let walk = Walk(
+            selection,
+            tenant: tenant,
+            after: start,
+            withStrayClaims: withStrayClaims,
+            pageSize: pageSize
+        )
         let order = InOrder(take)
         let gate = Gate()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -97,7 +105,8 @@ package struct AccountSnapshots: Sendable {
                         try await PostgresConnection.withConnection(configuration) { connection in
                             try begin(connection, index == 0, gate)
                             while let turn = try walk.next(connection) {
-                                let page = try PageReader(connection, turn, now).page()
+                                let reader = PageReader(connection, turn, now, strayClaimsMax: pageSize)
+                                let page = try reader.page()
                                 try order.deliver(turn.index, try work(page))
                             }
                             _ = try connection.execute(AuditTransaction.end)
@@ -182,6 +191,7 @@ private final class Walk: Sendable {
     private let selection: AccountSnapshots.Selection
     private let tenant: TenantID?
     private let start: AccountSnapshots.Place?
+    private let withStrayClaims: Bool
     private let pageSize: Int
     private let state: Mutex<State>
 
@@ -189,11 +199,13 @@ private final class Walk: Sendable {
         _ selection: AccountSnapshots.Selection,
         tenant: TenantID?,
         after start: AccountSnapshots.Place?,
+        withStrayClaims: Bool,
         pageSize: Int
     ) {
         self.selection = selection
         self.tenant = tenant
         self.start = start
+        self.withStrayClaims = withStrayClaims
         self.pageSize = pageSize
         state = Mutex(State(after: start?.userID ?? ""))
     }
@@ -233,7 +245,9 @@ private final class Walk: Sendable {
             }
         let end = users.last.map { AccountSnapshots.Place(tenant: TenantID(tenant), userID: $0.id) }
         state.after = last ?? ""
-        state.claimsAreDue = last == nil
+        if last == nil {
+            if withStrayClaims { state.claimsAreDue = true } else { state.tenants?.removeFirst() }
+        }
         return Turn(index: index, tenant: tenant, part: .accounts(users, scope), end: end)
     }
 

@@ -6,11 +6,14 @@ struct PageReader {
     private let connection: PostgresConnection
     private let turn: Turn
     private let now: Timestamp
+    private let strayClaimsMax: Int
     private var accounts: [AccountSnapshot] = []
     private var places: [String: Int] = [:]
 
-    init(_ connection: PostgresConnection, _ turn: Turn, _ now: Timestamp) {
+    /// - `strayClaimsMax`: claims in one answer.
+    init(_ connection: PostgresConnection, _ turn: Turn, _ now: Timestamp, strayClaimsMax: Int) {
         self.connection = connection
+        self.strayClaimsMax = strayClaimsMax
         self.turn = turn
         self.now = now
     }
@@ -36,9 +39,7 @@ struct PageReader {
             return AccountSnapshots.Page(content: .accounts(accounts), end: end)
         case .strayClaims(let ids):
             try connection.execute(AuditTransaction.goByStatistics)
-            for claim in try connection.query(AuditedClaimRow.stray(tenant: turn.tenant, of: ids)) {
-                change(claim.user) { $0.strayClaims.append(.init(kind: claim.kind, value: claim.value)) }
-            }
+            try readStrayClaims(of: ids)
             try connection.execute(AuditTransaction.goByIndexes)
             try readOwners()
             return AccountSnapshots.Page(content: .strayClaims(accounts), end: turn.end)
@@ -212,6 +213,21 @@ struct PageReader {
                 if owner == accounts[place].id.rawValue { continue }
                 accounts[place].unclaimed.append(.init(identifier: identifier, owner: owner.flatMap(UserID.init)))
             }
+        }
+    }
+
+    /// All of them: there are few, unless something went badly wrong.
+    private mutating func readStrayClaims(of ids: [String]?) throws(PostgresError) {
+        var place = (user: "", kind: "", value: "")
+        while true {
+            let claims = try connection.query(
+                AuditedClaimRow.stray(tenant: turn.tenant, of: ids, after: place, limit: Int64(strayClaimsMax))
+            )
+            for claim in claims {
+                change(claim.user) { $0.strayClaims.append(.init(kind: claim.kind, value: claim.value)) }
+            }
+            guard let last = claims.last, claims.count == strayClaimsMax else { return }
+            place = (last.user, last.kind, last.value)
         }
     }
 

@@ -279,18 +279,25 @@ struct AuditedClaimRow: RowDecodable {
     }
 
     /// The claims whose account is not there, or does not plainly show what they are on: addresses in another spelling
-    /// are among them. Reads whole tables, once.
-    static func stray(tenant: String, of ids: [String]?) -> Query<AuditedClaimRow> {
+    /// are among them. The next `limit` after a claim, in the order of users, kinds and keys; no user has an empty id. Reads
+    /// whole tables each time.
+    static func stray(
+        tenant: String,
+        of ids: [String]?,
+        after place: (user: String, kind: String, value: String),
+        limit: Int64
+    ) -> Query<AuditedClaimRow> {
         """
         SELECT i.kind, i.value, i.user_id FROM identifiers AS i
         LEFT JOIN users AS u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
         LEFT JOIN linked_providers AS l ON i.kind = 'federated' AND l.tenant_id = i.tenant_id
             AND l.user_id = i.user_id AND l.provider_id = split_part(i.value, E'\\x1F', 1)
-        WHERE i.tenant_id = \(tenant) AND (\(ids == nil) OR i.user_id = ANY(\(ids ?? []))) AND CASE i.kind
+        WHERE i.tenant_id = \(tenant) AND (\(ids == nil) OR i.user_id = ANY(\(ids ?? [])))
+            AND (i.user_id, i.kind, i.value) > (\(place.user), \(place.kind), \(place.value)) AND CASE i.kind
             WHEN 'email' THEN lower(u.email COLLATE "C") IS DISTINCT FROM i.value
             WHEN 'phone' THEN u.phone_number IS DISTINCT FROM i.value
             ELSE l.provider_id || E'\\x1F' || l.subject IS DISTINCT FROM i.value END
-        ORDER BY i.user_id LIMIT 100000
+        ORDER BY i.user_id, i.kind, i.value LIMIT \(limit)
         """
     }
 }
