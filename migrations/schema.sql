@@ -12,6 +12,19 @@ CREATE TABLE public.account_events (
     CONSTRAINT account_events_decisions_have_policy CHECK (((decisions IS NULL) OR (policy_version IS NOT NULL)))
 );
 
+CREATE TABLE public.account_journal (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    change_id uuid NOT NULL,
+    step integer NOT NULL,
+    table_name text NOT NULL COLLATE pg_catalog."C",
+    row_key text NOT NULL COLLATE pg_catalog."C",
+    before jsonb,
+    after jsonb,
+    kept_until timestamp with time zone NOT NULL,
+    CONSTRAINT account_journal_step_check CHECK ((step >= 0)),
+    CONSTRAINT account_journal_table_name_check CHECK ((table_name ~ '^[a-z_]{1,63}$'::text))
+);
+
 CREATE TABLE public.api_keys (
     api_key text NOT NULL COLLATE pg_catalog."C",
     display_name text DEFAULT ''::text NOT NULL,
@@ -512,6 +525,9 @@ ALTER TABLE public.webhook_messages ALTER COLUMN "position" ADD GENERATED ALWAYS
 ALTER TABLE ONLY public.account_events
     ADD CONSTRAINT account_events_pkey PRIMARY KEY (tenant_id, user_id, event_id);
 
+ALTER TABLE ONLY public.account_journal
+    ADD CONSTRAINT account_journal_pkey PRIMARY KEY (tenant_id, change_id, step, table_name, row_key);
+
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (api_key);
 
@@ -618,6 +634,8 @@ ALTER TABLE ONLY public.webhook_messages
     ADD CONSTRAINT webhook_messages_pkey PRIMARY KEY ("position");
 
 CREATE INDEX account_events_by_id ON public.account_events USING btree (event_id);
+
+CREATE INDEX account_journal_by_end ON public.account_journal USING btree (kept_until);
 
 CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
 

@@ -2,14 +2,16 @@ extension AccountStore {
     /// What calls of the database are measured by: for a read the first table it names, for a write or transaction its own
     /// name. A call that is missing here counts as `PostgresMetrics.otherCall`.
     package static let callNames = [
-        "account-delete", "account-import", "account-write", "activity", "code-attempt", "code-exchange", "code-issue",
+        "account-delete", "account-import", "account-undo", "account-write", "activity", "code-attempt",
+        "code-exchange", "code-issue",
         "code-use",
         "conflict-change", "conflict-count", "conflict-open", "delete-all-users", "event", "factor-attempt",
         "factor-challenge", "factor-spend", "hash-key-add", "message-count", "outbox-claim", "outbox-enqueue",
         "outbox-finish", "outbox-release", "outbox-retry",
         "password-attempt", "phone-attempt", "phone-issue", "phone-use", "project-create", "project-settings",
         "provider-config-add", "provider-config-change", "provider-config-remove", "provider-configs-change",
-        "provider-disable", "provider-flow", "purge", "purge-sessions", "read-account_events", "read-api_keys",
+        "provider-disable", "provider-flow", "purge", "purge-sessions", "read-account_events", "read-account_journal",
+        "read-api_keys",
         "read-conflicts", "read-factor_challenges", "read-hash_keys", "read-identifiers", "read-kept_answers",
         "read-linked_providers",
         "read-message_counts", "read-one_time_codes", "read-outbox", "read-password_attempts",

@@ -35,6 +35,8 @@ extension AccountStore {
         case providerFlows
         /// Kept no longer. What webhooks tell of them stands in rows of its own.
         case events
+        /// What can be undone no more.
+        case journal
 
         fileprivate func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
             switch self {
@@ -53,6 +55,7 @@ extension AccountStore {
             case .quarantinedMethods: QuarantinedMethodRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .events: AccountEventRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .providerFlows: ProviderFlowRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .journal: AccountJournalRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .proofMails: ProofMailRow.deleteFree(before: cutoff, rowsMax: rowsMax)
             }
         }

@@ -21,7 +21,9 @@ private let tenant = TenantID.project
 private let fixed = userID("user-7")
 private let auditScope = AuditScope.range(after: "user-1", through: "user-7")
 
-private let statements: [Statement] = {
+private let statements = [statementsOfDecisions, statementsOfJournal].flatMap(\.self)
+
+private let statementsOfDecisions: [Statement] = {
     let user = UserRecord.blank("user-7")
     let provider = UserRecord.LinkedProvider(
         identity: identity(.google, "subject"),
@@ -821,6 +823,34 @@ private let statements: [Statement] = {
     ]
 }()
 
+/// For administrators' changes; nobody waits for them, but they are about one account too.
+private let statementsOfJournal: [Statement] = {
+    let step = JournalStep(tenant: tenant, change: PostgresUUID(high: 3, low: 4))
+    let claim = JournalEntry.Claim(kind: "email", value: "user7@example.com")
+    let entry = JournalEntry(step, users: ["user-7"], claims: [claim], keptUntil: later)
+    let clash = JournalClash(table: "users", user: "user-7", subject: "display_name")
+    let single: [(String, SQL)] = [
+        ("assertClashes", AccountJournalRow.assertClashes([clash], step)),
+        ("clashes", AccountJournalRow.clashes(step).sql),
+        ("delete", AccountJournalRow.delete(step)),
+        ("deleteOld", AccountJournalRow.deleteOld(before: origin, rowsMax: 10)),
+        ("deleteUnchanged", AccountJournalRow.deleteUnchanged(entry)),
+        ("deleteUsers", AccountJournalRow.deleteUsers(step)),
+        ("hold", AccountJournalRow.hold(step)),
+        ("insertAfter", AccountJournalRow.insertAfter(entry)),
+        ("insertBefore", AccountJournalRow.insertBefore(entry)),
+        ("insertUsers", AccountJournalRow.insertUsers(step)),
+        ("lock", AccountJournalRow.lock(entry)),
+        ("lockUsers", AccountJournalRow.lockUsers(step)),
+        ("of", AccountJournalRow.of(step).sql),
+        ("restoreUsers", AccountJournalRow.restoreUsers(step)),
+    ]
+    let several =
+        AccountJournalRow.removeAfter(step).map { ("removeAfter", $0) }
+        + AccountJournalRow.restoreRows(step).map { ("restoreRows", $0) }
+    return (single + several).map { Statement(name: "AccountJournalRow.\($0.0)", sql: $0.1, isHot: false) }
+}()
+
 struct StatementTests {
     @Test func `the text of every statement`() throws {
         let text = statements.map { "-- \($0.name)\n\($0.sql.text.trimmingTrailingSpace)\n" }.joined(separator: "\n")
@@ -879,7 +909,7 @@ struct PlanTests {
         // A database of its own, with nobody in it. Statistics that say so make the worst plans.
         try await StoreScene.with { scene in
             try await scene.database.execute("VACUUM ANALYZE")
-            for statement in statements where statement.isHot {
+            for statement in statements.filter(\.isHot) + statementsOfJournal {
                 let plan = try await scene.client.read(Query<String?>("EXPLAIN (COSTS OFF) \(statement.sql)"))
                     .compactMap { $0 }
                 #expect(!plan.contains { $0.contains("Seq Scan") }, "\(statement.name): \(plan)")

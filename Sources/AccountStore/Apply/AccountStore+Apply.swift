@@ -17,12 +17,14 @@ extension AccountStore {
     /// - Throws: `PostgresError` when the database could not do it; nothing is half-done then.
     package func apply(_ write: AccountWrite) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("account-write")
+        for statement in write.journal?.opening ?? [] { batch.append(statement) }
         for statement in write.statements() { batch.append(statement) }
         let (user, tenant) = (write.user.id, write.user.tenant)
         announce(write.announcements, as: write.event, of: user, tenant: tenant, in: &batch)
         let gained = write.gainedMethods
         // After the announcements, which tell whether a method is back or new.
         if !gained.isEmpty { batch.append(QuarantinedMethodRow.delete(gained, of: user, tenant: tenant)) }
+        for statement in write.journal?.closing ?? [] { batch.append(statement) }
         return try await run(batch, event: write.event, of: user, tenant: tenant)
     }
 

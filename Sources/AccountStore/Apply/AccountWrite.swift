@@ -16,6 +16,8 @@ package struct AccountWrite: Sendable {
     package var companions: [Companion]
     /// Until when what the write takes off the account is suspended; `nil`: it is gone at once.
     package var quarantinedUntil: Timestamp?
+    /// Keeps what rows were, so that the write can be undone.
+    package var journal: JournalEntry?
 
     /// Statements of another table that belong to the same decision. Each table's file says which there are.
     ///

@@ -1,0 +1,73 @@
+package import AccountLinking
+package import Postgres
+
+/// What undoing a step would come upon.
+package struct UndoSituation: Sendable, Hashable {
+    /// Whether the step is in the journal: it was applied, was not undone, and can be still.
+    package let isKnown: Bool
+    /// In the order of tables, users and subjects.
+    package let clashes: [JournalClash]
+}
+
+/// A step to undo, ready to be applied.
+package struct UndoWrite: Sendable {
+    package var step: JournalStep
+    /// What was found and accepted: these stay as they are now. Each must be one that `canStay`.
+    package var clashes: [JournalClash]
+    /// Whose history tells of it.
+    package var user: UserID
+    package var event: AccountEvent
+    package var companions: [AccountWrite.Companion]
+
+    package init(
+        _ step: JournalStep,
+        accepting clashes: [JournalClash] = [],
+        of user: UserID,
+        event: AccountEvent,
+        companions: [AccountWrite.Companion] = []
+    ) {
+        precondition(clashes.allSatisfy(\.canStay), "what owns something cannot be left half-way")
+        self.step = step
+        self.clashes = clashes
+        self.user = user
+        self.event = event
+        self.companions = companions
+    }
+}
+
+extension AccountStore {
+    /// What undoing `step` would come upon now. Two round trips.
+    package func undoSituation(of step: JournalStep) async throws(PostgresError) -> UndoSituation {
+        let (rows, clashes) = try await client.read(AccountJournalRow.of(step), AccountJournalRow.clashes(step))
+        return UndoSituation(isKnown: !rows.isEmpty, clashes: clashes)
+    }
+
+    /// Puts every row of a step back as it was, in one transaction: all of it or nothing.
+    ///
+    /// Two that undo the same step never both do; a change of an account that was decided before is decided again, because
+    /// its version has grown. What ends by itself (sessions, codes, conflicts) is put back where nothing of it has changed.
+    /// - Returns: `.factsMoved` where the step is undone already, or clashes with other things than `write` accepts.
+    /// - Throws: `PostgresError` when the database could not do it; nothing is half-done then.
+    package func undo(_ write: UndoWrite) async throws(PostgresError) -> Applied {
+        var batch = WriteBatch("account-undo")
+        batch.append(AccountJournalRow.hold(write.step))
+        batch.append(AccountJournalRow.lockUsers(write.step))
+        batch.append(AccountJournalRow.assertClashes(write.clashes, write.step))
+        for statement in AccountJournalRow.removeAfter(write.step) { batch.append(statement) }
+        batch.append(AccountJournalRow.restoreUsers(write.step))
+        batch.append(AccountJournalRow.insertUsers(write.step))
+        batch.append(AccountJournalRow.deleteUsers(write.step))
+        for statement in AccountJournalRow.restoreRows(write.step) { batch.append(statement) }
+        batch.append(AccountJournalRow.delete(write.step))
+        for statement in write.companions.flatMap(\.statements) { batch.append(statement) }
+        batch.append(AccountEventRow.insert(write.event, of: write.user, tenant: write.step.tenant))
+        announce(
+            write.companions.flatMap(\.announcements),
+            as: write.event,
+            of: write.user,
+            tenant: write.step.tenant,
+            in: &batch
+        )
+        return try await run(batch, event: write.event, of: write.user, tenant: write.step.tenant)
+    }
+}

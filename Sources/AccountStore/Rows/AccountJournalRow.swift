@@ -1,0 +1,495 @@
+package import AccountLinking
+package import Postgres
+
+/// One step of a change of accounts that can be undone, by name.
+package struct JournalStep: Sendable, Hashable {
+    package let tenant: TenantID
+    package let change: PostgresUUID
+    /// From 0.
+    package let number: Int32
+
+    package init(tenant: TenantID, change: PostgresUUID, number: Int32 = 0) {
+        self.tenant = tenant
+        self.change = change
+        self.number = number
+    }
+}
+
+/// What a step changes, as far as it can be undone.
+///
+/// The images are taken in the transaction of the change: `opening` takes the users and goes before anything is changed,
+/// `closing` goes to the end.
+package struct JournalEntry: Sendable {
+    package let step: JournalStep
+    /// The ids whose rows are looked at, whether or not there is an account.
+    package let users: [String]
+    /// The keys of `identifiers` that are looked at, whoever owns them.
+    package let claims: [Claim]
+    /// From then on it cannot be undone.
+    package let keptUntil: Timestamp
+
+    package struct Claim: Sendable, Hashable {
+        package let kind: String
+        package let value: String
+
+        package init(kind: String, value: String) {
+            self.kind = kind
+            self.value = value
+        }
+
+        package init(_ identifier: Identifier) {
+            self.init(kind: identifier.kind, value: identifier.value)
+        }
+    }
+
+    package init(_ step: JournalStep, users: [String], claims: [Claim], keptUntil: Timestamp) {
+        self.step = step
+        self.users = users
+        self.claims = claims
+        self.keptUntil = keptUntil
+    }
+
+    var opening: [SQL] { [AccountJournalRow.lock(self), AccountJournalRow.insertBefore(self)] }
+
+    var closing: [SQL] { [AccountJournalRow.insertAfter(self), AccountJournalRow.deleteUnchanged(self)] }
+}
+
+/// A row, or a column of `users`, that is no longer as the step left it, so that putting it back would undo somebody's
+/// later change.
+package struct JournalClash: Sendable, Hashable {
+    package let table: String
+    package let user: String
+    /// What it is about: a column of `users`, the key of another row; empty where it is the account's existence.
+    package let subject: String
+
+    /// Whether everything else can be put back all the same. What owns something cannot be left half-way: an address that
+    /// is shown and not owned, an account that is there again under its id.
+    package var canStay: Bool {
+        table == "password_credentials" || table == "users" && Self.ownColumns.contains(subject)
+    }
+
+    /// The columns of `users` that stand for themselves.
+    private static let ownColumns: Set<String> = [
+        "initial_email", "unproven_phone_number", "display_name", "photo_url", "screen_name", "language", "time_zone",
+        "date_of_birth", "disabled", "uses_custom_tokens", "custom_attributes",
+    ]
+}
+
+extension JournalClash: RowDecodable {
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        table = try row.next()
+        user = try row.next()
+        subject = try row.next()
+    }
+}
+
+/// A table whose rows hang off accounts.
+private struct JournaledTable: Sendable {
+    let name: SQL
+    /// The key of a row `t` within its tenant, as text.
+    let key: SQL
+    /// Columns that move by themselves, and are not looked at to tell whether somebody changed a row.
+    let volatile: SQL
+    /// Whether its rows last until somebody changes them. What ends by itself is put back as far as that can be, and
+    /// clashes with nothing.
+    let isLasting: Bool
+    /// Whether a row can only be there with its user.
+    var needsUser = true
+    /// What keeps a row from coming back in the place of another; only its own key where others are checked at the end.
+    var conflictTarget: SQL = ""
+
+    static let identifiers = JournaledTable(
+        name: "identifiers",
+        key: #"concat_ws(E'\x1F', t.kind, t.value)"#,
+        volatile: "'{}'",
+        isLasting: true,
+        needsUser: false
+    )
+
+    /// All but `users` and `identifiers`.
+    static let ofUsers: [JournaledTable] = [
+        JournaledTable(name: "password_credentials", key: "t.user_id", volatile: "'{hash}'", isLasting: true),
+        JournaledTable(
+            name: "linked_providers",
+            key: #"concat_ws(E'\x1F', t.user_id, t.provider_id)"#,
+            volatile: "'{issuer,email,email_key,display_name,photo_url,screen_name,updated_at}'",
+            isLasting: true
+        ),
+        JournaledTable(
+            name: "sign_in_methods",
+            key: #"concat_ws(E'\x1F', t.user_id, t.method)"#,
+            volatile: "'{}'",
+            isLasting: true
+        ),
+        JournaledTable(
+            name: "second_factors",
+            key: #"concat_ws(E'\x1F', t.user_id, t.enrollment_id)"#,
+            volatile: "'{last_step,accepted_by}'",
+            isLasting: true,
+            conflictTarget: "(tenant_id, user_id, enrollment_id)"
+        ),
+        JournaledTable(
+            name: "quarantined_methods",
+            key: #"concat_ws(E'\x1F', t.user_id, t.method)"#,
+            volatile: "'{}'",
+            isLasting: false
+        ),
+        JournaledTable(
+            name: "sessions",
+            key: #"concat_ws(E'\x1F', t.user_id, encode(t.session_id, 'hex'))"#,
+            volatile: "'{}'",
+            isLasting: false
+        ),
+        JournaledTable(
+            name: "conflicts",
+            key: #"concat_ws(E'\x1F', t.user_id, encode(t.conflict_id, 'hex'))"#,
+            volatile: "'{}'",
+            isLasting: false
+        ),
+        JournaledTable(
+            name: "factor_challenges",
+            key: #"concat_ws(E'\x1F', t.user_id, encode(t.challenge_id, 'hex'))"#,
+            volatile: "'{}'",
+            isLasting: false
+        ),
+        JournaledTable(
+            name: "proof_mails",
+            key: #"concat_ws(E'\x1F', t.user_id, t.place::text)"#,
+            volatile: "'{}'",
+            isLasting: false
+        ),
+        JournaledTable(
+            name: "one_time_codes",
+            key: "encode(t.code_hash, 'hex')",
+            volatile: "'{}'",
+            isLasting: false,
+            needsUser: false
+        ),
+        JournaledTable(
+            name: "kept_answers",
+            key: #"concat_ws(E'\x1F', t.user_id, encode(t.key_digest, 'hex'))"#,
+            volatile: "'{}'",
+            isLasting: false,
+            needsUser: false
+        ),
+    ]
+
+    /// Finds the row `t` that the journal's row `j` is about.
+    var isRowOfJournal: SQL {
+        """
+        t.tenant_id = j.tenant_id AND t.user_id = COALESCE(j.after, j.before) ->> 'user_id' AND \(key) = j.row_key
+        """
+    }
+}
+
+enum JournaledUser {
+    /// The columns of `users` that are put back where nobody has changed them since.
+    static let restoredColumns: [(name: String, sql: SQL)] = [
+        ("email", "email"), ("email_proof", "email_proof"), ("email_proven_at", "email_proven_at"),
+        ("initial_email", "initial_email"), ("phone_number", "phone_number"),
+        ("unproven_phone_number", "unproven_phone_number"), ("display_name", "display_name"),
+        ("photo_url", "photo_url"), ("screen_name", "screen_name"), ("language", "language"),
+        ("time_zone", "time_zone"), ("date_of_birth", "date_of_birth"), ("disabled", "disabled"),
+        ("uses_custom_tokens", "uses_custom_tokens"), ("custom_attributes", "custom_attributes"),
+        ("created_at", "created_at"), ("last_login_at", "last_login_at"), ("last_refresh_at", "last_refresh_at"),
+    ]
+
+    /// The columns that an undo never puts back: what servers remember users by, and what ended sessions.
+    static let columnsThatOnlyGrow = ["version", "session_epoch", "valid_since"]
+}
+
+/// The rows of `account_journal`.
+struct AccountJournalRow: RowDecodable {
+    let table: String
+    let key: String
+    let before: JSONText?
+    let after: JSONText?
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        table = try row.next()
+        key = try row.next()
+        before = try row.next()
+        after = try row.next()
+    }
+
+    // MARK: Writing
+
+    /// Every row of what the entry is about, as it is now.
+    private static func images(_ entry: JournalEntry) -> SQL {
+        let tenant = entry.step.tenant.rawValue
+        var images: SQL = """
+            SELECT 'users' AS table_name, t.user_id AS row_key, to_jsonb(t) AS image FROM users AS t
+            WHERE t.tenant_id = \(tenant) AND t.user_id = ANY(\(entry.users))
+            """
+        for table in JournaledTable.ofUsers {
+            images.append(
+                """
+
+                UNION ALL SELECT '\(table.name)', \(table.key), to_jsonb(t) FROM \(table.name) AS t
+                WHERE t.tenant_id = \(tenant) AND t.user_id = ANY(\(entry.users))
+                """
+            )
+        }
+        let claims = JournaledTable.identifiers
+        images.append(
+            """
+
+            UNION ALL SELECT 'identifiers', \(claims.key), to_jsonb(t)
+            FROM unnest(\(entry.claims.map(\.kind)), \(entry.claims.map(\.value))) AS wanted (kind, value) JOIN LATERAL (
+                SELECT i.* FROM identifiers AS i
+                WHERE i.tenant_id = \(tenant) AND i.kind = wanted.kind AND i.value = wanted.value OFFSET 0
+            ) AS t ON true
+            """
+        )
+        return images
+    }
+
+    /// Takes the users, so that nothing comes to hang off them meanwhile.
+    static func lock(_ entry: JournalEntry) -> SQL {
+        """
+        SELECT t.user_id FROM users AS t
+        WHERE t.tenant_id = \(entry.step.tenant.rawValue) AND t.user_id = ANY(\(entry.users))
+        ORDER BY t.user_id FOR UPDATE
+        """
+    }
+
+    static func insertBefore(_ entry: JournalEntry) -> SQL {
+        """
+        INSERT INTO account_journal (tenant_id, change_id, step, table_name, row_key, before, kept_until)
+        SELECT \(entry.step.tenant.rawValue), \(entry.step.change), \(entry.step.number), i.table_name, i.row_key, i.image,
+            \(entry.keptUntil.stored)
+        FROM (\(images(entry))) AS i
+        """
+    }
+
+    static func insertAfter(_ entry: JournalEntry) -> SQL {
+        """
+        INSERT INTO account_journal (tenant_id, change_id, step, table_name, row_key, after, kept_until)
+        SELECT \(entry.step.tenant.rawValue), \(entry.step.change), \(entry.step.number), i.table_name, i.row_key, i.image,
+            \(entry.keptUntil.stored)
+        FROM (\(images(entry))) AS i
+        ON CONFLICT (tenant_id, change_id, step, table_name, row_key) DO UPDATE SET after = excluded.after
+        """
+    }
+
+    /// Forgets the rows that the step left as they were.
+    static func deleteUnchanged(_ entry: JournalEntry) -> SQL {
+        "DELETE FROM account_journal AS j WHERE \(ofStep(entry.step)) AND j.before IS NOT DISTINCT FROM j.after"
+    }
+
+    static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM account_journal WHERE (tenant_id, change_id, step, table_name, row_key) IN (
+            SELECT tenant_id, change_id, step, table_name, row_key FROM account_journal
+            WHERE kept_until <= \(cutoff.stored)
+            ORDER BY kept_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+
+    // MARK: Reading
+
+    private static func ofStep(_ step: JournalStep) -> SQL {
+        "j.tenant_id = \(step.tenant.rawValue) AND j.change_id = \(step.change) AND j.step = \(step.number)"
+    }
+
+    /// What the step changed, by table and key.
+    static func of(_ step: JournalStep) -> Query<AccountJournalRow> {
+        """
+        SELECT table_name, row_key, before, after FROM account_journal AS j WHERE \(ofStep(step))
+        ORDER BY table_name, row_key
+        """
+    }
+
+    /// The columns of `users` that nobody's later change shows in: they are put back without being asked about, or never.
+    private static let uncomparedColumns: SQL = """
+        '{version,session_epoch,valid_since,last_login_at,last_refresh_at}'::text[]
+        """
+
+    private static func clashRows(_ step: JournalStep) -> SQL {
+        var clashes: SQL = """
+            SELECT 'users' AS table_name, j.row_key AS user_id, COALESCE(c.subject, '') AS subject
+            FROM account_journal AS j
+            LEFT JOIN users AS u ON u.tenant_id = j.tenant_id AND u.user_id = j.row_key
+            LEFT JOIN LATERAL (
+                SELECT a.key AS subject FROM jsonb_each(j.after) AS a
+                WHERE a.key <> ALL (\(uncomparedColumns)) AND a.value IS DISTINCT FROM j.before -> a.key
+                    AND a.value IS DISTINCT FROM to_jsonb(u) -> a.key
+            ) AS c ON u.user_id IS NOT NULL AND j.after IS NOT NULL
+            WHERE \(ofStep(step)) AND j.table_name = 'users'
+                AND ((u.user_id IS NULL) <> (j.after IS NULL) OR c.subject IS NOT NULL)
+            """
+        for table in JournaledTable.ofUsers where table.isLasting {
+            clashes.append(
+                """
+
+                UNION ALL SELECT j.table_name, COALESCE(j.after, j.before) ->> 'user_id', j.row_key
+                FROM account_journal AS j LEFT JOIN LATERAL (
+                    SELECT to_jsonb(t) - \(table.volatile)::text[] AS image FROM \(table.name) AS t
+                    WHERE \(table.isRowOfJournal) OFFSET 0
+                ) AS p ON true
+                WHERE \(ofStep(step)) AND j.table_name = '\(table.name)'
+                    AND p.image IS DISTINCT FROM j.after - \(table.volatile)::text[]
+                """
+            )
+        }
+        // A place or a number that another second factor has by now, one that would stay.
+        clashes.append(
+            """
+
+            UNION ALL SELECT j.table_name, t.user_id, j.row_key
+            FROM account_journal AS j JOIN second_factors AS t
+                ON t.tenant_id = j.tenant_id AND t.user_id = j.before ->> 'user_id'
+                AND (t.slot = (j.before ->> 'slot')::integer OR t.number = j.before ->> 'number')
+            WHERE \(ofStep(step)) AND j.table_name = 'second_factors' AND NOT EXISTS (
+                SELECT FROM account_journal AS own WHERE own.tenant_id = j.tenant_id AND own.change_id = j.change_id
+                    AND own.step = j.step AND own.table_name = 'second_factors' AND own.after IS NOT NULL
+                    AND own.row_key = concat_ws(E'\\x1F', t.user_id, t.enrollment_id)
+            )
+            """
+        )
+        clashes.append(
+            """
+
+            UNION ALL SELECT j.table_name, COALESCE(j.after, j.before) ->> 'user_id', j.row_key
+            FROM account_journal AS j LEFT JOIN LATERAL (
+                SELECT t.user_id FROM identifiers AS t WHERE \(isClaimOfJournal) OFFSET 0
+            ) AS p ON true
+            WHERE \(ofStep(step)) AND j.table_name = 'identifiers' AND p.user_id IS DISTINCT FROM j.after ->> 'user_id'
+            """
+        )
+        return clashes
+    }
+
+    private static let isClaimOfJournal: SQL = """
+        t.tenant_id = j.tenant_id AND t.kind = COALESCE(j.after, j.before) ->> 'kind'
+            AND t.value = COALESCE(j.after, j.before) ->> 'value'
+        """
+
+    /// Whatever is no longer as the step left it, by table, user and subject.
+    static func clashes(_ step: JournalStep) -> Query<JournalClash> {
+        """
+        SELECT c.table_name, c.user_id, c.subject FROM (\(clashRows(step))) AS c
+        ORDER BY c.table_name COLLATE "C", c.user_id COLLATE "C", c.subject COLLATE "C"
+        """
+    }
+
+    // MARK: Putting back
+
+    /// Takes the step for this transaction; one that is gone raises 22012.
+    static func hold(_ step: JournalStep) -> SQL {
+        """
+        SELECT 1 / count(*) FROM (SELECT FROM account_journal AS j WHERE \(ofStep(step)) FOR UPDATE) AS held
+        """
+    }
+
+    /// Takes the users of the step for this transaction.
+    static func lockUsers(_ step: JournalStep) -> SQL {
+        """
+        SELECT t.user_id FROM users AS t WHERE t.tenant_id = \(step.tenant.rawValue) AND t.user_id IN (
+            SELECT COALESCE(j.after, j.before) ->> 'user_id' FROM account_journal AS j WHERE \(ofStep(step))
+        ) ORDER BY t.user_id FOR UPDATE
+        """
+    }
+
+    /// Raises 22012 unless the step clashes with `clashes`, in their order, and nothing else.
+    static func assertClashes(_ clashes: [JournalClash], _ step: JournalStep) -> SQL {
+        """
+        SELECT 1 / (ARRAY(
+            SELECT concat_ws(E'\\x1E', c.table_name, c.user_id, c.subject) COLLATE "C" FROM (\(clashRows(step))) AS c
+            ORDER BY c.table_name COLLATE "C", c.user_id COLLATE "C", c.subject COLLATE "C"
+        ) = \(clashes.map { "\($0.table)\u{1E}\($0.user)\u{1E}\($0.subject)" }))::integer
+        """
+    }
+
+    /// Takes off what the step brought and nobody has touched since.
+    static func removeAfter(_ step: JournalStep) -> [SQL] {
+        var statements = JournaledTable.ofUsers.map { table -> SQL in
+            """
+            DELETE FROM \(table.name) AS t USING account_journal AS j
+            WHERE \(ofStep(step)) AND j.table_name = '\(table.name)' AND j.after IS NOT NULL AND \(table.isRowOfJournal)
+                AND to_jsonb(t) - \(table.volatile)::text[] = j.after - \(table.volatile)::text[]
+            """
+        }
+        statements.append(
+            """
+            DELETE FROM identifiers AS t USING account_journal AS j
+            WHERE \(ofStep(step)) AND j.table_name = 'identifiers' AND j.after IS NOT NULL AND \(isClaimOfJournal)
+                AND t.user_id = j.after ->> 'user_id'
+            """
+        )
+        return statements
+    }
+
+    /// Puts the columns of users back that are as the step left them.
+    ///
+    /// The version grows, because servers remember users by it (ADR 0030). Where the step ended sessions, those since then
+    /// are ended in turn: an epoch that came back would revive what was ended under it. What was revoked stays revoked.
+    static func restoreUsers(_ step: JournalStep) -> SQL {
+        var columns: SQL = """
+            version = u.version + 1,
+            session_epoch = u.session_epoch + CASE WHEN b.session_epoch = a.session_epoch THEN 0 ELSE 1 END
+            """
+        for column in JournaledUser.restoredColumns.map(\.sql) {
+            columns.append(
+                """
+                ,
+                \(column) = CASE WHEN u.\(column) IS NOT DISTINCT FROM a.\(column) THEN b.\(column) ELSE u.\(column) END
+                """
+            )
+        }
+        return """
+            UPDATE users AS u SET \(columns)
+            FROM account_journal AS j, LATERAL jsonb_populate_record(NULL::users, j.before) AS b,
+                LATERAL jsonb_populate_record(NULL::users, j.after) AS a
+            WHERE \(ofStep(step)) AND j.table_name = 'users' AND j.before IS NOT NULL AND j.after IS NOT NULL
+                AND u.tenant_id = j.tenant_id AND u.user_id = j.row_key
+            """
+    }
+
+    /// Brings users back that the step deleted, with a version that none of theirs has had.
+    static func insertUsers(_ step: JournalStep) -> SQL {
+        """
+        INSERT INTO users SELECT r.* FROM account_journal AS j, LATERAL jsonb_populate_record(
+            NULL::users, j.before || jsonb_build_object('version', (j.before ->> 'version')::bigint + 2)
+        ) AS r
+        WHERE \(ofStep(step)) AND j.table_name = 'users' AND j.after IS NULL
+        """
+    }
+
+    /// Takes users off that the step made.
+    static func deleteUsers(_ step: JournalStep) -> SQL {
+        """
+        DELETE FROM users AS u USING account_journal AS j
+        WHERE \(ofStep(step)) AND j.table_name = 'users' AND j.before IS NULL
+            AND u.tenant_id = j.tenant_id AND u.user_id = j.row_key
+        """
+    }
+
+    /// Brings back what the step changed or took off, where nothing else stands in its place now.
+    static func restoreRows(_ step: JournalStep) -> [SQL] {
+        (JournaledTable.ofUsers + [.identifiers]).map { table in
+            var statement: SQL = """
+                INSERT INTO \(table.name) SELECT r.* FROM account_journal AS j,
+                    LATERAL jsonb_populate_record(NULL::\(table.name), j.before) AS r
+                WHERE \(ofStep(step)) AND j.table_name = '\(table.name)' AND j.before IS NOT NULL
+                """
+            if table.needsUser {
+                statement.append(
+                    """
+                     AND EXISTS (
+                        SELECT FROM users AS u WHERE u.tenant_id = j.tenant_id AND u.user_id = j.before ->> 'user_id'
+                    )
+                    """
+                )
+            }
+            statement.append(" ON CONFLICT \(table.conflictTarget) DO NOTHING")
+            return statement
+        }
+    }
+
+    /// Forgets the step.
+    static func delete(_ step: JournalStep) -> SQL {
+        "DELETE FROM account_journal AS j WHERE \(ofStep(step))"
+    }
+}

@@ -1,0 +1,285 @@
+import AccountLinking
+import AccountTestSupport
+import Testing
+
+@testable import AccountStore
+@testable import Postgres
+
+/// Changes that are undone.
+@Suite(.store)
+struct JournalTests {
+    /// The tables that hang off accounts, each with one row at least for `user`.
+    private static let everything = """
+        INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider, session_claims)
+            SELECT u, decode(md5(u), 'hex'), decode(md5(u) || md5(u), 'hex'), 1000, '2026-01-02 03:04:05.678901+00',
+                'password', '{"a": [1, null, "é"]}' FROM unnest(ARRAY[USERS]) AS u;
+        INSERT INTO second_factors (user_id, enrollment_id, slot, sealed_secret, last_step, enrolled_at)
+            SELECT u, 'factor', 1, '\\x0001ff', 7, '2026-01-02 03:04:05+00' FROM unnest(ARRAY[USERS]) AS u;
+        INSERT INTO quarantined_methods (user_id, method, subject, event_id, rule, quarantined_at, expires_at)
+            SELECT u, 'github.com', 's', gen_random_uuid(), 'I9', '2026-01-02 03:04:05+00', '2099-02-02 03:04:05+00'
+            FROM unnest(ARRAY[USERS]) AS u;
+        INSERT INTO conflicts (user_id, conflict_id, state, kind, provider_id, identity_digest, token_digests,
+                sealed_credential, opened_at, expires_at)
+            SELECT u, decode(md5(u), 'hex'), 'open', 'account-exists-with-different-credential', 'github.com',
+                decode(md5(u) || md5(u), 'hex'), ARRAY['\\x01'::bytea, '\\xff00'], '\\x00',
+                '2026-01-02 03:04:05+00', '2099-01-02 03:04:05+00' FROM unnest(ARRAY[USERS]) AS u;
+        INSERT INTO factor_challenges (user_id, challenge_id, purpose, session_epoch, sealed_content, created_at,
+                expires_at)
+            SELECT u, decode(md5(u), 'hex'), 'sign-in', 1000, '\\x01', '2026-01-02 03:04:05+00',
+                '2099-01-02 03:04:05+00' FROM unnest(ARRAY[USERS]) AS u;
+        INSERT INTO proof_mails (user_id, place, free_at)
+            SELECT u, 3, '2099-01-02 03:04:05+00' FROM unnest(ARRAY[USERS]) AS u;
+        INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, created_at, expires_at)
+            SELECT decode(md5(u) || md5(u), 'hex'), 'VERIFY_EMAIL', u, 'a@example.com', 'a@example.com',
+                '2026-01-02 03:04:05+00', '2099-01-02 03:04:05+00' FROM unnest(ARRAY[USERS]) AS u;
+        INSERT INTO kept_answers (user_id, key_digest, sealed_answer, expires_at)
+            SELECT u, decode(md5(u) || md5(u), 'hex'), '\\x0102', '2099-01-02 03:04:05+00' FROM unnest(ARRAY[USERS]) AS u;
+        """
+
+    private static let tables = [
+        "conflicts", "factor_challenges", "identifiers", "kept_answers", "linked_providers", "one_time_codes",
+        "password_credentials", "proof_mails", "quarantined_methods", "second_factors", "sessions", "sign_in_methods",
+        "users",
+    ]
+
+    /// Two accounts with one of everything.
+    private func twoAccounts(_ scene: StoreScene) async throws -> [UserRecord] {
+        let users = [try await scene.create(.full()), try await scene.create(.full())]
+        let names = users.map { "'\($0.id.rawValue)'" }.joined(separator: ", ")
+        try await scene.database.execute(Self.everything.replacing("USERS", with: names))
+        return users
+    }
+
+    /// Every row of the accounts, as text.
+    private func rows(of users: [UserRecord], _ scene: StoreScene) async throws -> [String] {
+        var rows: [String] = []
+        for table in Self.tables {
+            let images = """
+                SELECT '\(table) ' || (to_jsonb(t) - '{version}'::text[])::text FROM \(table) AS t
+                WHERE user_id IN (\(users.map { "'\($0.id.rawValue)'" }.joined(separator: ", "))) ORDER BY 1
+                """
+            let found = try await scene.database.rows(Query<String?>(SQL(text: images))).compactMap { $0 }
+            #expect(!found.isEmpty, "\(table) has nothing to lose")
+            rows += found
+        }
+        return rows
+    }
+
+    /// What does not fit together; these tests change accounts by hand, without events.
+    private func contradictions(_ scene: StoreScene) async throws -> [String] {
+        try await scene.database.inconsistencies().filter { !$0.hasPrefix("changes without event") }
+    }
+
+    private func entry(_ users: [UserRecord], more claims: [Identifier] = []) -> JournalEntry {
+        JournalEntry(
+            JournalStep(tenant: .project, change: event(.userUpdated).id),
+            users: users.map(\.id.rawValue),
+            claims: (users.flatMap(\.identifiers) + claims).map(JournalEntry.Claim.init),
+            keptUntil: later
+        )
+    }
+
+    /// Runs a script between opening and closing, as one transaction.
+    private func change(_ entry: JournalEntry, _ statements: [String], _ scene: StoreScene) async throws {
+        var batch = WriteBatch("account-write")
+        for statement in entry.opening { batch.append(statement) }
+        for statement in statements { batch.append(SQL(text: statement)) }
+        for statement in entry.closing { batch.append(statement) }
+        _ = try await scene.client.write(batch)
+    }
+
+    private func undo(
+        _ entry: JournalEntry,
+        of user: UserRecord,
+        accepting clashes: [JournalClash] = [],
+        _ scene: StoreScene
+    ) async throws -> AccountStore.Applied {
+        try await scene.store.undo(
+            UndoWrite(entry.step, accepting: clashes, of: user.id, event: event(.userUpdated))
+        )
+    }
+
+    @Test func `one account is given to another and deleted, and all is as it was after an undo`() async throws {
+        try await StoreScene.with { scene in
+            let users = try await twoAccounts(scene)
+            let before = try await rows(of: users, scene)
+            let entry = entry(users)
+            let (kept, gone) = (users[0].id.rawValue, users[1].id.rawValue)
+            try await change(
+                entry,
+                [
+                    "UPDATE users SET display_name = 'Both', custom_attributes = NULL, version = version + 1 "
+                        + "WHERE user_id = '\(kept)'",
+                    "DELETE FROM linked_providers WHERE user_id = '\(kept)'",
+                    "UPDATE linked_providers SET user_id = '\(kept)' WHERE user_id = '\(gone)'",
+                    "UPDATE identifiers SET user_id = '\(kept)' WHERE user_id = '\(gone)' AND kind = 'federated'",
+                    "DELETE FROM identifiers WHERE user_id = '\(gone)'",
+                    "UPDATE password_credentials SET hash = 'other', updated_at = now() WHERE user_id = '\(kept)'",
+                    "DELETE FROM one_time_codes WHERE user_id = '\(gone)'",
+                    "DELETE FROM kept_answers WHERE user_id = '\(gone)'",
+                    "UPDATE conflicts SET state = 'superseded', closed_at = now() WHERE user_id = '\(kept)'",
+                    "DELETE FROM users WHERE user_id = '\(gone)'",
+                ],
+                scene
+            )
+            #expect(try await scene.stored(users[1].id) == nil)
+            let situation = try await scene.store.undoSituation(of: entry.step)
+            #expect(situation == UndoSituation(isKnown: true, clashes: []))
+            #expect(try await undo(entry, of: users[0], scene) == .applied)
+            #expect(try await rows(of: users, scene) == before)
+            for user in users {
+                let restored = try #require(try await scene.stored(user.id))
+                #expect(restored.version > user.version + 1)
+            }
+            // It is gone from the journal, and is not undone twice.
+            #expect(try await scene.store.undoSituation(of: entry.step) == UndoSituation(isKnown: false, clashes: []))
+            #expect(try await undo(entry, of: users[0], scene) == .factsMoved)
+            let contradictions = try await contradictions(scene)
+            #expect(contradictions == [])
+        }
+    }
+
+    @Test func `a write of a decision is undone, and servers see another version`() async throws {
+        try await StoreScene.with { scene in
+            let user = try await scene.create(.full())
+            var after = user
+            after.profile.displayName = "Changed"
+            after.linkedProviders[.google] = nil
+            after.methodProofs[.provider(.google)] = nil
+            after.sessionEpoch += 1
+            var write = AccountWrite(previous: user, user: after, event: event(.userUpdated))
+            write.journal = entry([user])
+            #expect(try await scene.store.apply(write) == .applied)
+            #expect(try await scene.claims(of: user.id).count == user.identifiers.count - 1)
+            #expect(try await undo(try #require(write.journal), of: user, scene) == .applied)
+            var expected = user
+            expected.version = user.version + 2
+            // What was ended stays ended, and so does what began meanwhile.
+            expected.sessionEpoch = user.sessionEpoch + 2
+            #expect(try await scene.stored(user.id) == expected)
+            let contradictions = try await contradictions(scene)
+            #expect(contradictions == [])
+        }
+    }
+
+    @Test func `later changes are found, stay where they can, and stop the undo where they cannot`() async throws {
+        try await StoreScene.with { scene in
+            let user = try await scene.create(.full())
+            let id = user.id.rawValue
+            let entry = entry([user])
+            try await change(
+                entry,
+                [
+                    "UPDATE users SET display_name = 'A', photo_url = NULL, phone_number = NULL, version = version + 1 "
+                        + "WHERE user_id = '\(id)'",
+                    "DELETE FROM identifiers WHERE user_id = '\(id)' AND kind = 'phone'",
+                    "DELETE FROM sign_in_methods WHERE user_id = '\(id)' AND method = 'phone'",
+                ],
+                scene
+            )
+            try await scene.database.execute(
+                "UPDATE users SET display_name = 'B', language = 'th' WHERE user_id = '\(id)'"
+            )
+            let clashes = try await scene.store.undoSituation(of: entry.step).clashes
+            #expect(clashes == [JournalClash(table: "users", user: id, subject: "display_name")])
+            #expect(clashes.map(\.canStay) == [true])
+            // Nothing is overwritten that was not told of.
+            #expect(try await undo(entry, of: user, scene) == .factsMoved)
+            // Somebody takes the number: it cannot come back.
+            let number = try #require(user.phoneNumber?.rawValue)
+            try await scene.database.execute(
+                "INSERT INTO identifiers (kind, value, user_id) VALUES ('phone', '\(number)', 'somebody-else')"
+            )
+            let worse = try await scene.store.undoSituation(of: entry.step).clashes
+            #expect(worse.map(\.table) == ["identifiers", "users"])
+            #expect(worse.map(\.canStay) == [false, true])
+            #expect(try await undo(entry, of: user, accepting: clashes, scene) == .factsMoved)
+            try await scene.database.execute("DELETE FROM identifiers WHERE user_id = 'somebody-else'")
+
+            #expect(try await undo(entry, of: user, accepting: clashes, scene) == .applied)
+            let restored = try #require(try await scene.stored(user.id))
+            #expect(restored.profile.displayName == "B")
+            #expect(restored.profile.language == "th")
+            #expect(restored.profile.photoURL == user.profile.photoURL)
+            #expect(restored.phoneNumber == user.phoneNumber)
+            #expect(restored.methodProofs == user.methodProofs)
+            let contradictions = try await contradictions(scene)
+            #expect(contradictions == [])
+        }
+    }
+
+    @Test func `what moves by itself is nobody's change, and what has ended by itself is not missed`() async throws {
+        try await StoreScene.with { scene in
+            let users = try await twoAccounts(scene)
+            let id = users[0].id.rawValue
+            let entry = entry(users)
+            try await change(
+                entry,
+                [
+                    "UPDATE users SET disabled = true, version = version + 1 WHERE user_id = '\(id)'",
+                    "UPDATE linked_providers SET linked_at = now() WHERE user_id = '\(id)'",
+                    "UPDATE password_credentials SET updated_at = now() WHERE user_id = '\(id)'",
+                    "UPDATE conflicts SET proofs_started = 1 WHERE user_id = '\(id)'",
+                    "UPDATE second_factors SET display_name = 'x' WHERE user_id = '\(id)'",
+                ],
+                scene
+            )
+            try await scene.database.execute(
+                """
+                UPDATE users SET last_login_at = '2099-01-01', version = version + 1 WHERE user_id = '\(id)';
+                UPDATE linked_providers SET display_name = 'Newer', updated_at = now() WHERE user_id = '\(id)';
+                UPDATE password_credentials SET hash = 'rehashed' WHERE user_id = '\(id)';
+                UPDATE second_factors SET last_step = 8 WHERE user_id = '\(id)';
+                DELETE FROM conflicts WHERE user_id = '\(id)'
+                """
+            )
+            #expect(try await scene.store.undoSituation(of: entry.step) == UndoSituation(isKnown: true, clashes: []))
+            #expect(try await undo(entry, of: users[0], scene) == .applied)
+            let restored = try #require(try await scene.stored(users[0].id))
+            #expect(!restored.isDisabled)
+            #expect(restored.linkedProviders[.google]?.linkedAt == users[0].linkedProviders[.google]?.linkedAt)
+            #expect(restored.passwordUpdatedAt == users[0].passwordUpdatedAt)
+            let contradictions = try await contradictions(scene)
+            #expect(contradictions == [])
+        }
+    }
+
+    @Test func `of many that undo a step one does`() async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.full())
+        var after = user
+        after.isDisabled = true
+        var write = AccountWrite(previous: user, user: after, event: event(.userUpdated))
+        let entry = entry([user])
+        write.journal = entry
+        #expect(try await scene.store.apply(write) == .applied)
+        let outcomes = try await withThrowingTaskGroup(of: AccountStore.Applied.self) { group in
+            for _ in 0..<32 { group.addTask { try await undo(entry, of: user, scene) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.filter { $0 == .applied }.count == 1)
+        #expect(try await scene.stored(user.id)?.isDisabled == false)
+        #expect(try await scene.eventCount(of: user.id) == 3)
+    }
+
+    @Test func `every column of users is put back, or is named as one that is not`() async throws {
+        let names = try await StoreScene.shared.database.rows(
+            "SELECT attname::text FROM pg_attribute WHERE attrelid = 'users'::regclass AND attnum > 0 AND NOT attisdropped"
+                as Query<String?>
+        ).compactMap { $0 }
+        let known = JournaledUser.restoredColumns.map(\.name) + JournaledUser.columnsThatOnlyGrow
+        #expect(Set(names) == Set(known + ["tenant_id", "user_id"]))
+        for column in JournaledUser.restoredColumns { #expect(column.name == column.sql.text) }
+    }
+
+    /// A table that comes to hang off accounts is journaled, or its place is here.
+    @Test func `every table with a user is journaled, or named as one that is not`() async throws {
+        let names = try await StoreScene.shared.database.rows(
+            "SELECT DISTINCT table_name::text FROM information_schema.columns WHERE column_name = 'user_id' ORDER BY 1"
+                as Query<String?>
+        ).compactMap { $0 }
+        // History, what is on its way out, and codes sent to numbers, which no change of an account touches.
+        let others = ["account_events", "phone_verifications", "webhook_messages"]
+        #expect(Set(names) == Set(Self.tables + others))
+    }
+}
