@@ -14,16 +14,18 @@ extension Timestamp {
 
 extension RowDecoder {
     mutating func timestamp() throws(PostgresError) -> Timestamp {
-        Timestamp(try next(PostgresTimestamp.self))
+        let stored: PostgresTimestamp = try next()
+        return Timestamp(stored)
     }
 
     mutating func optionalTimestamp() throws(PostgresError) -> Timestamp? {
-        try next(PostgresTimestamp?.self).map { Timestamp($0) }
+        let stored: PostgresTimestamp? = try next()
+        return stored.map { Timestamp($0) }
     }
 
     /// A stored text that must parse as `Value`; anything else means that somebody edited the database by hand.
     mutating func parsed<Value>(_ column: StaticString, _ parse: (String) -> Value?) throws(PostgresError) -> Value {
-        let text = try next(String.self)
+        let text: String = try next()
         guard let value = parse(text) else { throw .unreadable(column) }
         return value
     }
@@ -32,7 +34,8 @@ extension RowDecoder {
         _ column: StaticString,
         _ parse: (String) -> Value?
     ) throws(PostgresError) -> Value? {
-        guard let text = try next(String?.self) else { return nil }
+        let stored: String? = try next()
+        guard let text = stored else { return nil }
         guard let value = parse(text) else { throw .unreadable(column) }
         return value
     }

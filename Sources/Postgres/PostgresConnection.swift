@@ -62,6 +62,14 @@ package final class PostgresConnection {
         return try run(query.sql).decode(rowsMax: rowsMax)
     }
 
+    /// The rows of `query`, not yet decoded, however many they are.
+    ///
+    /// - Throws: `.server`, `.connectionLost`, `.statementTimeout`.
+    package func rawRows<Row>(_ query: Query<Row>) throws(PostgresError) -> RawRows {
+        if let reason = interruption?() { throw reason }
+        return RawRows(try run(query.sql))
+    }
+
     /// How many rows `statement` inserted, changed, deleted or returned.
     @discardableResult
     package func execute(_ statement: SQL) throws(PostgresError) -> Int {

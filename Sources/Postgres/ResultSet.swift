@@ -136,6 +136,30 @@ final class ResultSet: @unchecked Sendable {
         return rows
     }
 
+    /// Calls `body` with the bytes of a value; an empty buffer where it is NULL. Only of an answer that shows all.
+    func withBytes<Output>(row: Int, column: Int, _ body: (UnsafeRawBufferPointer) -> Output) -> Output {
+        precondition(row < rowCount && column < columnCount, "cell outside the result")
+        return body(
+            UnsafeRawBufferPointer(
+                start: PQgetvalue(pointer, Int32(row), Int32(column)),
+                count: Int(PQgetlength(pointer, Int32(row), Int32(column)))
+            )
+        )
+    }
+
+    /// Appends a row: of each column the length of its value, -1 for NULL, and its bytes. Only of an answer that shows all.
+    func append(row: Int, to bytes: inout [UInt8]) {
+        precondition(row < rowCount, "row outside the result")
+        for column in 0..<Int32(columnCount) {
+            let isNull = PQgetisnull(pointer, Int32(row), column) == 1
+            let count = isNull ? 0 : PQgetlength(pointer, Int32(row), column)
+            withUnsafeBytes(of: (isNull ? -1 : count).bigEndian) { bytes.append(contentsOf: $0) }
+            bytes.append(
+                contentsOf: UnsafeRawBufferPointer(start: PQgetvalue(pointer, Int32(row), column), count: Int(count))
+            )
+        }
+    }
+
     /// What the server or libpq says went wrong.
     func failure() -> ServerFailure {
         ServerFailure(

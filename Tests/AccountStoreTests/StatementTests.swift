@@ -19,7 +19,7 @@ private struct Statement {
 
 private let tenant = TenantID.project
 private let fixed = userID("user-7")
-private let auditScope = AuditScope.range(after: "user-1", through: "user-7")
+private let auditScope = AuditScope.blocks(128, before: 256)
 
 private let statements = [statementsOfDecisions, statementsOfJournal].flatMap(\.self)
 
@@ -179,9 +179,10 @@ private let statementsOfDecisions: [Statement] = {
             name: "AccountEventRow.withID",
             sql: AccountEventRow.withID(event.id, of: fixed, tenant: tenant).sql
         ),
+        Statement(name: "AuditedUserRow.of", sql: AuditedUserRow.of(auditScope, tenant: "").sql, isHot: false),
         Statement(
-            name: "AuditedUserRow.after",
-            sql: AuditedUserRow.after("user-7", limit: 10, tenant: "").sql,
+            name: "AuditedUserRow.sample",
+            sql: AuditedUserRow.sample(percent: 1, tenant: "").sql,
             isHot: false
         ),
         Statement(
@@ -199,6 +200,7 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "AuditedProviderRow.of", sql: AuditedProviderRow.of(auditScope, tenant: "").sql, isHot: false),
         Statement(name: "AuditedMethodRow.of", sql: AuditedMethodRow.of(auditScope, tenant: "").sql, isHot: false),
         Statement(name: "AuditedFactorRow.of", sql: AuditedFactorRow.of(auditScope, tenant: "").sql, isHot: false),
+        Statement(name: "AuditedClaimRow.of", sql: AuditedClaimRow.of(auditScope, tenant: "").sql, isHot: false),
         Statement(name: "AuditedSessionsRow.of", sql: AuditedSessionsRow.of(auditScope, tenant: "").sql, isHot: false),
         Statement(name: "AuditedCodesRow.of", sql: AuditedCodesRow.of(auditScope, tenant: "").sql, isHot: false),
         Statement(

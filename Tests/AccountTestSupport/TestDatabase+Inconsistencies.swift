@@ -122,7 +122,12 @@ extension TestDatabase {
         connections: Int = 2
     ) async throws -> [Finding] {
         let told = Mutex<[Finding]>([])
-        let snapshots = AccountSnapshots(configuration, connections: connections, pageSize: pageSize)
+        let snapshots = AccountSnapshots(
+            configuration,
+            connections: connections,
+            pageSize: pageSize,
+            temporaryFolder: "/tmp"
+        )
         _ = try await Audit(snapshots, rules: rules, terms: terms, temporaryFolder: "/tmp").run(
             selection,
             tenant: nil,

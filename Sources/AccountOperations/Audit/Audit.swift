@@ -6,6 +6,9 @@ import Synchronization
 package struct Audit: Sendable {
     /// How far a run has come.
     package struct Progress: Sendable, Hashable {
+        /// Blocks of tables that were read; all of them before the first account.
+        package var blocksRead: Int64 = 0
+        package var blocksInAll: Int64 = 0
         package var accounts: Int64 = 0
         package var findings: [String: Int64] = [:]
         /// After this a later run goes on; `nil` before the first page, and once all accounts were read.
@@ -60,16 +63,23 @@ package struct Audit: Sendable {
         let unanswered = Set(Self.unanswered(rules, by: selection).map(\.id))
         let rules = rules.filter { !unanswered.contains($0.id) }
         let isGrouping = rules.contains(where: \.isAboutSeveral)
-        let spill = try TraitSpill(in: temporaryFolder)
+        let spill = Mutex<TraitSpill?>(try TraitSpill(in: temporaryFolder))
         let progress = Mutex(Progress())
         try await snapshots.read(
             selection,
             tenant: tenant,
             after: isGrouping ? nil : start,
             at: terms.now,
+            reading: { done, total in
+                let now = progress.withLock { progress in
+                    (progress.blocksRead, progress.blocksInAll) = (done, total)
+                    return progress
+                }
+                try report(now)
+            },
             work: { page in Judged(page, rules, terms, after: start, gathers: isGrouping) },
             take: { judged in
-                try spill.append(judged.traits)
+                try spill.withLock { try $0?.append(judged.traits) }
                 for finding in judged.findings { try tell(finding) }
                 let now = progress.withLock { progress in
                     progress.count(judged.findings)
@@ -81,6 +91,7 @@ package struct Audit: Sendable {
             }
         )
         progress.withLock { $0.place = nil }
+        guard let spill = spill.withLock({ $0.take() }) else { return progress.withLock { $0 } }
         try spill.groups { group in
             guard let finding = rules[group.rule].finding(about: group.members, key: group.key, tenant: group.tenant)
             else { return }
@@ -119,6 +130,9 @@ private struct Judged: Sendable {
                 if isNew {
                     accounts += 1
                     for rule in rules { findings += rule.findings(in: snapshot, terms) }
+                    if !snapshot.strayClaims.isEmpty {
+                        for rule in rules { findings += rule.findings(inClaimsOf: snapshot) }
+                    }
                 }
                 guard gathers else { continue }
                 for (index, rule) in rules.enumerated() {

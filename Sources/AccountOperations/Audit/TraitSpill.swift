@@ -1,6 +1,5 @@
 import AccountLinking
-import Glibc
-import Synchronization
+import AccountStore
 
 /// What accounts contribute to rules about several, on its way to the file.
 struct TraitBatch: Sendable {
@@ -42,114 +41,42 @@ struct TraitGroup: Sendable {
     var members: [AuditRule.Member]
 }
 
-/// The file that holds what does not fit into memory could not be written or read.
-package struct SpillFailure: Error, CustomStringConvertible {
-    package let description: String
-
-    fileprivate init(_ action: String) {
-        description = "a temporary file could not be \(action): \(String(cString: strerror(errno)))"
-    }
-}
-
 /// Puts together what belongs together among more accounts than memory holds.
 ///
-/// Records go to one of many buckets by their hash; a bucket is small enough to be put in order in memory. All buckets share
-/// one file, which has no name: whatever ends the process, nothing of it stays behind.
-final class TraitSpill: Sendable {
+/// Records go to one of many buckets by their hash; a bucket is small enough to be put in order in memory.
+struct TraitSpill: ~Copyable {
     private static let bucketCount = 256
-    private static let chunkBytes = 16 * 1024
 
-    private struct Bucket {
-        var pending: [UInt8] = []
-        /// Where its chunks are in the file.
-        var chunks: [(offset: Int, count: Int)] = []
-    }
-
-    private struct State {
-        var buckets = [Bucket](repeating: Bucket(), count: TraitSpill.bucketCount)
-        var length = 0
-    }
-
-    private let descriptor: Int32
-    private let state = Mutex(State())
+    private let file: BucketFile
+    private var writer: BucketWriter
 
     /// - `folder`: where the file goes.
     init(in folder: String) throws(SpillFailure) {
-        var path = Array("\(folder)/concord-audit-XXXXXX".utf8CString)
-        descriptor = mkstemp(&path)
-        guard descriptor >= 0 else { throw SpillFailure("made in \(folder)") }
-        unlink(path)
+        file = try BucketFile(in: folder, buckets: Self.bucketCount)
+        writer = BucketWriter(file)
     }
 
-    deinit {
-        close(descriptor)
-    }
-
-    func append(_ batch: TraitBatch) throws {
-        try state.withLock { state in
-            var start = 0
-            for (hash, end) in batch.ends {
-                let index = Int(hash % UInt64(Self.bucketCount))
-                withUnsafeBytes(of: (hash, UInt32(end - start))) { header in
-                    state.buckets[index].pending += header.prefix(12)
-                }
-                state.buckets[index].pending += batch.records[start..<end]
-                start = end
-                if state.buckets[index].pending.count >= Self.chunkBytes { try flush(&state, index) }
+    mutating func append(_ batch: TraitBatch) throws(SpillFailure) {
+        var start = 0
+        for (hash, end) in batch.ends {
+            try writer.append(to: Int(hash % UInt64(Self.bucketCount))) { bytes in
+                withUnsafeBytes(of: (hash, UInt32(end - start))) { header in bytes += header.prefix(12) }
+                bytes += batch.records[start..<end]
             }
+            start = end
         }
-    }
-
-    private func flush(_ state: inout State, _ index: Int) throws(SpillFailure) {
-        let count = state.buckets[index].pending.count
-        var written = 0
-        while written < count {
-            let more = state.buckets[index].pending.withUnsafeBytes { bytes in
-                pwrite(descriptor, bytes.baseAddress?.advanced(by: written), count - written, state.length + written)
-            }
-            if more < 0, errno == EINTR { continue }
-            guard more > 0 else { throw SpillFailure("written") }
-            written += more
-        }
-        state.buckets[index].chunks.append((state.length, count))
-        state.buckets[index].pending.removeAll(keepingCapacity: true)
-        state.length += count
     }
 
     /// Calls `body` for every two accounts or more that contributed the same to a rule: rule by rule within a bucket, by
     /// key. Once, after the last `append`.
-    func groups(_ body: (TraitGroup) throws -> Void) throws {
+    consuming func groups(_ body: (TraitGroup) throws -> Void) throws {
+        let file = file
+        try writer.finish()
         for index in 0..<Self.bucketCount {
-            var groups = try state.withLock { state in
-                Self.groups(in: try contents(state.buckets[index]))
-            }
+            var groups = Self.groups(in: try file.contents(of: index))
             groups.sort { ($0.rule, $0.tenant.rawValue, $0.key) < ($1.rule, $1.tenant.rawValue, $1.key) }
             for group in groups { try body(group) }
         }
-    }
-
-    private func contents(_ bucket: Bucket) throws(SpillFailure) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(bucket.chunks.reduce(bucket.pending.count) { $0 + $1.count })
-        for chunk in bucket.chunks {
-            var buffer = [UInt8](repeating: 0, count: chunk.count)
-            var taken = 0
-            while taken < chunk.count {
-                let more = buffer.withUnsafeMutableBytes { target in
-                    pread(
-                        descriptor,
-                        target.baseAddress?.advanced(by: taken),
-                        chunk.count - taken,
-                        chunk.offset + taken
-                    )
-                }
-                if more < 0, errno == EINTR { continue }
-                guard more > 0 else { throw SpillFailure("read") }
-                taken += more
-            }
-            bytes += buffer
-        }
-        return bytes + bucket.pending
     }
 
     /// Only records whose hash another one has are looked at closely.

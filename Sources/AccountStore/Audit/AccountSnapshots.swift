@@ -5,8 +5,8 @@ import Synchronization
 
 /// Reads accounts whole, many at once, as of one instant, without writing anything.
 ///
-/// Several connections share one snapshot of the database and take turns at pages of it, each on a thread of its own: while
-/// one waits for PostgreSQL another works on what came. Memory is that of a few pages, however many accounts there are.
+/// Several connections share one snapshot of the database, each on a thread of its own: while one waits for PostgreSQL another
+/// works on what came. Memory is that of a few pages, however many accounts there are.
 package struct AccountSnapshots: Sendable {
     /// Which accounts are read.
     package enum Selection: Sendable {
@@ -34,7 +34,7 @@ package struct AccountSnapshots: Sendable {
     package struct Page: Sendable {
         package enum Content: Sendable {
             case accounts([AccountSnapshot])
-            /// What has claims that may be nobody's: nothing else of it is there.
+            /// What has claims that may be nobody's: of these accounts there is what they show, and nothing else.
             case strayClaims([AccountSnapshot])
         }
 
@@ -43,20 +43,28 @@ package struct AccountSnapshots: Sendable {
         package var end: Place?
     }
 
-    /// Accounts in one page.
+    /// Accounts in one page, about.
     package static let pageSize = 1000
 
     private let configuration: PostgresConfiguration
     private let connections: Int
     private let pageSize: Int
+    private let temporaryFolder: String
 
     /// - `connections`: how many pages are read and worked on at once.
-    package init(_ configuration: PostgresConfiguration, connections: Int, pageSize: Int = Self.pageSize) {
+    /// - `temporaryFolder`: where all accounts go on their way, without a name.
+    package init(
+        _ configuration: PostgresConfiguration,
+        connections: Int,
+        pageSize: Int = Self.pageSize,
+        temporaryFolder: String
+    ) {
         var configuration = configuration
         configuration.applicationName = "concord audit"
         self.configuration = configuration
         self.connections = max(1, connections)
         self.pageSize = pageSize
+        self.temporaryFolder = temporaryFolder
     }
 
     /// About how many accounts there are, without counting them.
@@ -67,36 +75,81 @@ package struct AccountSnapshots: Sendable {
         }
     }
 
-    /// Reads all pages, runs `work` on each, on several threads at once, and hands what came of it to `take`, one after
-    /// the other in the order of the pages.
+    /// Reads the accounts of `selection`, runs `work` on each page of them, on several threads at once, and hands what came
+    /// of it to `take`, one after the other in the order of the pages.
     ///
+    /// Where all are read, their tables are read first, as they lie, and the accounts put together after that.
     /// - Parameters:
-    ///   - selection: which accounts.
+    ///   - selection: which accounts. Of all, each has its claims that may be nobody's with it.
     ///   - tenant: one tenant; all of them where it is `nil`.
-    ///   - start: where to begin; what comes before it is not read.
-    ///   - withStrayClaims: whether the claims that may be nobody's are looked for, which reads whole tables.
+    ///   - start: where to begin; what comes before it is left out.
+    ///   - withStrayClaims: whether of some accounts the claims that may be nobody's are looked for, which reads whole
+    ///     tables.
     ///   - now: what is still alive is judged by it.
+    ///   - reading: told how many blocks of tables were read, of how many; throws to stop. Never beside itself.
     ///   - work: what is done with a page, beside other pages.
     ///   - take: what is done with what came of it, never twice at once.
-    /// - Throws: what `work` or `take` throws, at once; `PostgresError`.
+    /// - Throws: what `reading`, `work` or `take` throws, at once; `PostgresError`, `SpillFailure`.
     package func read<Output: Sendable>(
         _ selection: Selection,
         tenant: TenantID?,
         after start: Place? = nil,
         withStrayClaims: Bool = true,
         at now: Timestamp,
+        reading: @escaping @Sendable (Int64, Int64) throws -> Void = { _, _ in },
         work: @escaping @Sendable (Page) throws -> Output,
         take: @escaping @Sendable (Output) throws -> Void
     ) async throws {
-        let walk = Walk(
-            selection,
-            tenant: tenant,
-            after: start,
-            withStrayClaims: withStrayClaims,
-            pageSize: pageSize
-        )
         let order = InOrder(take)
-        let gate = Gate()
+        let tenants = Tenants(only: tenant, from: start?.tenant)
+        switch selection {
+        case .all:
+            let scans = TableScans(tenants) { tenant, connection in
+                try TableScan(
+                    tenant: tenant,
+                    after: start?.tenant.rawValue == tenant ? start?.userID ?? "" : "",
+                    at: now,
+                    rangeSize: pageSize,
+                    readers: connections,
+                    folder: temporaryFolder,
+                    connection
+                )
+            }
+            try await withReaders { connection, gate in
+                var number = 0
+                while let (scan, firstPage) = try scans.scan(number, connection) {
+                    try scan.read(connection, gate, progress: reading)
+                    while let range = scan.nextRange() {
+                        try gate.check()
+                        let accounts = try scan.accounts(ofRange: range, connection)
+                        let end = accounts.last.map { Place(tenant: $0.tenant, userID: $0.id.rawValue) }
+                        try order.deliver(firstPage + range, try work(Page(content: .accounts(accounts), end: end)))
+                    }
+                    number += 1
+                }
+            }
+        case .changed, .users:
+            let walk = Walk(selection, tenants, after: start, withStrayClaims: withStrayClaims, pageSize: pageSize)
+            try await withReaders { connection, gate in
+                while let turn = try walk.next(connection) {
+                    try gate.check()
+                    let reader = PageReader(connection, tenant: turn.tenant, at: now)
+                    let content: Page.Content =
+                        switch turn.part {
+                        case .accounts(let users): .accounts(try reader.accounts(users))
+                        case .strayClaims(let ids): .strayClaims(try reader.strayClaims(of: ids, countMax: pageSize))
+                        }
+                    try order.deliver(turn.index, try work(Page(content: content, end: turn.end)))
+                }
+            }
+        }
+    }
+
+    /// Runs `body` on several connections, each on a thread of its own, which all see the database as of one instant.
+    private func withReaders(
+        _ body: @escaping @Sendable (PostgresConnection, ReadersGate) throws -> Void
+    ) async throws {
+        let gate = ReadersGate()
         try await withThrowingTaskGroup(of: Void.self) { group in
             // The first shows the others what it sees, and stays until they all have seen it.
             for index in 0..<connections {
@@ -104,17 +157,11 @@ package struct AccountSnapshots: Sendable {
                     do {
                         try await PostgresConnection.withConnection(configuration) { connection in
                             try begin(connection, index == 0, gate)
-                            while let turn = try walk.next(connection) {
-                                let reader = PageReader(connection, turn, now, strayClaimsMax: pageSize)
-                                let page = try reader.page()
-                                try order.deliver(turn.index, try work(page))
-                            }
+                            try body(connection, gate)
                             _ = try connection.execute(AuditTransaction.end)
                         }
                     } catch {
-                        gate.fail()
-                        walk.stop()
-                        throw error
+                        throw gate.fail(error)
                     }
                 }
             }
@@ -122,26 +169,25 @@ package struct AccountSnapshots: Sendable {
         }
     }
 
-    private func begin(_ connection: PostgresConnection, _ isFirst: Bool, _ gate: Gate) throws {
+    private func begin(_ connection: PostgresConnection, _ isFirst: Bool, _ gate: ReadersGate) throws {
         try connection.execute(AuditTransaction.begin)
         if isFirst {
             gate.open(with: try connection.query(AuditTransaction.exportSnapshot).first.flatMap(\.self) ?? "")
-            gate.wait(until: { $0.followers == connections - 1 })
+            try gate.waitForFollowers(connections - 1)
         } else {
-            guard let snapshot = gate.snapshot() else { throw CancellationError() }
-            try connection.execute(script: try AuditTransaction.adopt(snapshot))
+            try connection.execute(script: try AuditTransaction.adopt(try gate.snapshot()))
             gate.follow()
         }
         try connection.execute(AuditTransaction.goByIndexes)
     }
 }
 
-/// Where the readers wait for one another at the start.
-private final class Gate: Sendable {
-    struct State: Sendable {
+/// Where the readers of one snapshot wait for one another.
+final class ReadersGate: Sendable {
+    private struct State: Sendable {
         var snapshot: String?
         var followers = 0
-        var hasFailed = false
+        var failure: (any Error)?
     }
 
     private static let pollMicroseconds: useconds_t = 1000
@@ -149,26 +195,97 @@ private final class Gate: Sendable {
 
     func open(with snapshot: String) { state.withLock { $0.snapshot = snapshot } }
     func follow() { state.withLock { $0.followers += 1 } }
-    func fail() { state.withLock { $0.hasFailed = true } }
 
-    /// Blocks until `condition` holds or a reader has failed.
-    func wait(until condition: (State) -> Bool) {
-        while !state.withLock({ $0.hasFailed || condition($0) }) { usleep(Self.pollMicroseconds) }
+    /// Lets all others fail as well. Returns why the first did.
+    func fail(_ error: any Error) -> any Error {
+        state.withLock { state in
+            let first = state.failure ?? error
+            state.failure = first
+            return first
+        }
     }
 
-    /// Blocks until there is one; `nil` when a reader has failed.
-    func snapshot() -> String? {
-        wait(until: { $0.snapshot != nil })
-        return state.withLock { $0.hasFailed ? nil : $0.snapshot }
+    /// - Throws: what another reader failed with.
+    func check() throws {
+        if let failure = state.withLock(\.failure) { throw failure }
+    }
+
+    /// Blocks until `condition` holds.
+    /// - Throws: what another reader failed with.
+    func wait(until condition: () -> Bool) throws {
+        while !condition() {
+            try check()
+            usleep(Self.pollMicroseconds)
+        }
+    }
+
+    func waitForFollowers(_ count: Int) throws {
+        try wait { state.withLock { $0.followers == count } }
+    }
+
+    func snapshot() throws -> String {
+        try wait { state.withLock { $0.snapshot != nil } }
+        return state.withLock(\.snapshot) ?? ""
     }
 }
 
-/// What a reader does next.
-struct Turn {
+/// The tenants whose accounts are read, in order.
+private struct Tenants: Sendable {
+    let only: TenantID?
+    let first: TenantID?
+
+    init(only: TenantID?, from first: TenantID?) {
+        self.only = only
+        self.first = first
+    }
+
+    func all(_ connection: PostgresConnection) throws(PostgresError) -> [String] {
+        if let only { return [only.rawValue] }
+        let first = first?.rawValue ?? ""
+        return try connection.query(AuditedUserRow.tenants).map { $0 ?? "" }
+            .filter { !$0.utf8.lexicographicallyPrecedes(first.utf8) }
+    }
+}
+
+/// The scans of one tenant after the other; the readers are all at the same one, or at the next.
+private final class TableScans: Sendable {
+    private struct State {
+        var tenants: [String]?
+        var scans: [Int: (TableScan, firstPage: Int)] = [:]
+    }
+
+    private let tenants: Tenants
+    private let make: @Sendable (String, PostgresConnection) throws -> TableScan
+    private let state = Mutex(State())
+
+    init(_ tenants: Tenants, _ make: @escaping @Sendable (String, PostgresConnection) throws -> TableScan) {
+        self.tenants = tenants
+        self.make = make
+    }
+
+    /// The scan of the tenant at a place, and the number of its first page; `nil` after the last.
+    func scan(_ number: Int, _ connection: PostgresConnection) throws -> (TableScan, Int)? {
+        try state.withLock { state in
+            if let scan = state.scans[number] { return scan }
+            let all = try state.tenants ?? tenants.all(connection)
+            state.tenants = all
+            guard number < all.count else { return nil }
+            let before = state.scans[number - 1]
+            let scan = try make(all[number], connection)
+            let firstPage = before.map { $0.firstPage + $0.0.rangeCount } ?? 0
+            state.scans[number] = (scan, firstPage)
+            state.scans[number - 2] = nil
+            return (scan, firstPage)
+        }
+    }
+}
+
+/// What a reader of some accounts does next.
+private struct Turn {
     enum Part {
-        /// Accounts that were read, and what else there is of them and between them.
-        case accounts([AuditedUserRow], AuditScope)
-        /// The claims of a tenant that may be nobody's.
+        /// Accounts that were read.
+        case accounts([AuditedUserRow])
+        /// The claims that may be nobody's: of some, or of all.
         case strayClaims(of: [String]?)
     }
 
@@ -178,39 +295,34 @@ struct Turn {
     var end: AccountSnapshots.Place?
 }
 
-/// The walk through all accounts, which the readers take turns at.
+/// The walk through some of the accounts, which the readers take turns at.
 private final class Walk: Sendable {
     private struct State {
         var tenants: [String]?
         var after = ""
         var pagesTaken = 0
         var claimsAreDue = false
-        var isStopped = false
     }
 
     private let selection: AccountSnapshots.Selection
-    private let tenant: TenantID?
-    private let start: AccountSnapshots.Place?
+    private let tenants: Tenants
     private let withStrayClaims: Bool
     private let pageSize: Int
     private let state: Mutex<State>
 
     init(
         _ selection: AccountSnapshots.Selection,
-        tenant: TenantID?,
+        _ tenants: Tenants,
         after start: AccountSnapshots.Place?,
         withStrayClaims: Bool,
         pageSize: Int
     ) {
         self.selection = selection
-        self.tenant = tenant
-        self.start = start
+        self.tenants = tenants
         self.withStrayClaims = withStrayClaims
         self.pageSize = pageSize
         state = Mutex(State(after: start?.userID ?? ""))
     }
-
-    func stop() { state.withLock { $0.isStopped = true } }
 
     /// The next turn, with its accounts read through `connection`; `nil` when none is left. Others wait meanwhile.
     func next(_ connection: PostgresConnection) throws(PostgresError) -> Turn? {
@@ -218,16 +330,7 @@ private final class Walk: Sendable {
     }
 
     private func advance(_ state: inout State, _ connection: PostgresConnection) throws(PostgresError) -> Turn? {
-        if state.isStopped { return nil }
-        if state.tenants == nil {
-            if let tenant {
-                state.tenants = [tenant.rawValue]
-            } else {
-                let first = start?.tenant.rawValue ?? ""
-                state.tenants = try connection.query(AuditedUserRow.tenants).map { $0 ?? "" }
-                    .filter { !$0.utf8.lexicographicallyPrecedes(first.utf8) }
-            }
-        }
+        if state.tenants == nil { state.tenants = try tenants.all(connection) }
         guard let tenant = state.tenants?.first else { return nil }
         let index = state.pagesTaken
         state.pagesTaken += 1
@@ -238,17 +341,12 @@ private final class Walk: Sendable {
             return Turn(index: index, tenant: tenant, part: .strayClaims(of: chosen), end: nil)
         }
         let (users, last) = try users(after: state.after, tenant: tenant, connection)
-        let scope: AuditScope =
-            switch selection {
-            case .all: .range(after: state.after, through: last)
-            case .changed, .users: .ids(users.map(\.id))
-            }
         let end = users.last.map { AccountSnapshots.Place(tenant: TenantID(tenant), userID: $0.id) }
         state.after = last ?? ""
         if last == nil {
             if withStrayClaims { state.claimsAreDue = true } else { state.tenants?.removeFirst() }
         }
-        return Turn(index: index, tenant: tenant, part: .accounts(users, scope), end: end)
+        return Turn(index: index, tenant: tenant, part: .accounts(users), end: end)
     }
 
     /// The ids that were chosen, where they were.
@@ -263,23 +361,21 @@ private final class Walk: Sendable {
         tenant: String,
         _ connection: PostgresConnection
     ) throws(PostgresError) -> ([AuditedUserRow], last: String?) {
-        let users: [AuditedUserRow]
         switch selection {
-        case .all:
-            users = try connection.query(AuditedUserRow.after(id, limit: Int64(pageSize), tenant: tenant))
+        case .all: preconditionFailure("all accounts are read as they lie")
         case .changed(let since):
-            users = try connection.query(
+            let users = try connection.query(
                 AuditedUserRow.changed(since: since, after: id, limit: Int64(pageSize), tenant: tenant)
             )
+            return (users, users.count < pageSize ? nil : users.last?.id)
         case .users(let ids):
             // In the order of the database, which compares bytes.
             let left = Set(ids.map(\.rawValue)).filter { id.utf8.lexicographicallyPrecedes($0.utf8) }
                 .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
             let next = Array(left.prefix(pageSize))
-            users = try connection.query(AuditedUserRow.withIDs(next, tenant: tenant))
+            let users = try connection.query(AuditedUserRow.withIDs(next, tenant: tenant))
             return (users, left.count > next.count ? next.last : nil)
         }
-        return (users, users.count < pageSize ? nil : users.last?.id)
     }
 }
 

@@ -4,21 +4,24 @@ import Postgres
 // What an audit reads: the same columns of many accounts at once, table by table. Values come as they are stored, because
 // one that cannot be read is a finding and not an error.
 
-/// Which accounts of a tenant a statement is about.
+/// Which rows of a table a statement is about, within a tenant.
 enum AuditScope: Sendable {
-    /// Those after `after`, up to and with `through`; to the end where that is `nil`. Whatever names an id in between is
-    /// found, whether or not there is an account.
-    case range(after: String, through: String?)
+    /// Those that lie in these blocks of the table's file, to its end where there is no last one.
+    case blocks(Int64, before: Int64?)
+    /// Those of some accounts.
     case ids([String])
 
-    /// A condition on `user_id`.
+    /// A condition on a table with a `user_id`.
     fileprivate var condition: SQL {
         switch self {
-        case .range(let after, nil): "user_id > \(after)"
-        case .range(let after, let through?): "user_id > \(after) AND user_id <= \(through)"
+        case .blocks(let first, nil): "ctid >= \(Self.place(first))::tid"
+        case .blocks(let first, let end?): "ctid >= \(Self.place(first))::tid AND ctid < \(Self.place(end))::tid"
         case .ids(let ids): "user_id = ANY(\(ids))"
         }
     }
+
+    /// Before the first row of a block.
+    private static func place(_ block: Int64) -> String { "(\(block),0)" }
 }
 
 /// One row of `users`, as far as audits look at it.
@@ -61,14 +64,17 @@ struct AuditedUserRow: RowDecodable {
         FROM users
         """
 
-    /// The next accounts after an id, in the order of their ids.
-    static func after(_ id: String, limit: Int64, tenant: String) -> Query<AuditedUserRow> {
-        """
-        \(select) WHERE tenant_id = \(tenant) AND user_id > \(id) ORDER BY user_id LIMIT \(limit)
-        """
+    static func of(_ scope: AuditScope, tenant: String) -> Query<AuditedUserRow> {
+        "\(select) WHERE tenant_id = \(tenant) AND \(scope.condition)"
     }
 
-    /// The same of those that something happened to since `since`: they signed in, or an event of theirs was written.
+    /// The ids in so many of a hundred blocks of the table, taken at random.
+    static func sample(percent: Double, tenant: String) -> Query<String?> {
+        "SELECT user_id FROM users TABLESAMPLE SYSTEM (\(percent)::real) WHERE tenant_id = \(tenant)"
+    }
+
+    /// The next after an id, in the order of ids, of those that something happened to since `since`: they signed in, or an
+    /// event of theirs was written.
     static func changed(
         since: Timestamp,
         after id: String,
@@ -86,17 +92,13 @@ struct AuditedUserRow: RowDecodable {
     }
 
     static func withIDs(_ ids: [String], tenant: String) -> Query<AuditedUserRow> {
-        """
-        \(select) WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids)) ORDER BY user_id
-        """
+        "\(of(.ids(ids), tenant: tenant).sql) ORDER BY user_id"
     }
 
     /// The tenants that have users or claims, in order.
     static let tenants: Query<String?> = """
         SELECT tenant_id FROM users UNION SELECT tenant_id FROM identifiers ORDER BY tenant_id
         """
-
-    /// About how many accounts there are, without counting them.
 }
 
 struct AuditedPasswordRow: RowDecodable {
@@ -179,6 +181,7 @@ struct AuditedFactorRow: RowDecodable {
     }
 }
 
+/// One session, as those of one epoch that were begun in one way.
 struct AuditedSessionsRow: RowDecodable {
     let user: String
     let sessions: AccountSnapshot.Sessions
@@ -195,13 +198,13 @@ struct AuditedSessionsRow: RowDecodable {
 
     static func of(_ scope: AuditScope, tenant: String) -> Query<AuditedSessionsRow> {
         """
-        SELECT user_id, session_epoch, sign_in_provider, count(*), max(auth_time) FROM sessions
+        SELECT user_id, session_epoch, sign_in_provider, 1::bigint, auth_time FROM sessions
         WHERE tenant_id = \(tenant) AND \(scope.condition)
-        GROUP BY user_id, session_epoch, sign_in_provider
         """
     }
 }
 
+/// One code, as those of its kind.
 struct AuditedCodesRow: RowDecodable {
     let user: String
     let kind: String
@@ -219,13 +222,13 @@ struct AuditedCodesRow: RowDecodable {
 
     static func of(_ scope: AuditScope, tenant: String) -> Query<AuditedCodesRow> {
         """
-        SELECT user_id, kind, count(*), min(created_at) FILTER (WHERE consumed_at IS NULL), min(expires_at)
+        SELECT user_id, kind, 1::bigint, CASE WHEN consumed_at IS NULL THEN created_at END, expires_at
         FROM one_time_codes WHERE tenant_id = \(tenant) AND user_id IS NOT NULL AND \(scope.condition)
-        GROUP BY user_id, kind
         """
     }
 }
 
+/// One conflict, as those of its kind about its provider.
 struct AuditedConflictsRow: RowDecodable {
     let user: String
     let kind: String
@@ -247,11 +250,9 @@ struct AuditedConflictsRow: RowDecodable {
 
     static func of(_ scope: AuditScope, tenant: String, at now: Timestamp) -> Query<AuditedConflictsRow> {
         """
-        SELECT user_id, kind, provider_id, count(*),
-            count(*) FILTER (WHERE state IN ('open', 'proven') AND expires_at > \(now.stored)),
-            max(opened_at), min(expires_at)
+        SELECT user_id, kind, provider_id, 1::bigint,
+            (state IN ('open', 'proven') AND expires_at > \(now.stored))::integer::bigint, opened_at, expires_at
         FROM conflicts WHERE tenant_id = \(tenant) AND \(scope.condition)
-        GROUP BY user_id, kind, provider_id
         """
     }
 }
@@ -266,6 +267,11 @@ struct AuditedClaimRow: RowDecodable {
         kind = try row.next()
         value = try row.next()
         user = try row.next()
+    }
+
+    /// The claims in some blocks of their table; those of some accounts cannot be found so.
+    static func of(_ scope: AuditScope, tenant: String) -> Query<AuditedClaimRow> {
+        "SELECT kind, value, user_id FROM identifiers WHERE tenant_id = \(tenant) AND \(scope.condition)"
     }
 
     /// The claims on `values` of a kind, whoever has them; one by one, as `IdentifierRow.owned`.
@@ -306,6 +312,14 @@ struct AuditedClaimRow: RowDecodable {
 enum AuditTransaction {
     /// About how many accounts there are, without counting them; negative where nobody has looked yet.
     static let userEstimate: Query<Int64?> = "SELECT reltuples::bigint FROM pg_class WHERE oid = 'users'::regclass"
+    /// How many blocks the tables have that audits read, in the order of `names`.
+    static func blockCounts(_ names: [String]) -> Query<Int64?> {
+        """
+        SELECT pg_relation_size(table_name::regclass) / current_setting('block_size')::bigint
+        FROM unnest(\(names)) WITH ORDINALITY AS audited (table_name, place) ORDER BY place
+        """
+    }
+
     static let begin: SQL = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     static let end: SQL = "COMMIT"
     static let exportSnapshot: Query<String?> = "SELECT pg_export_snapshot()"

@@ -2,6 +2,7 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import ArgumentParser
+import FoundationEssentials
 import JSON
 
 /// What both commands about single accounts are given.
@@ -21,7 +22,11 @@ struct AccountLookupOptions: ParsableArguments {
         try await withClient(postgres) { client in
             let store = AccountStore(client: client)
             let terms = try await AuditCommand.Run.terms(store, configuration, at: Effects.system.now())
-            let snapshots = AccountSnapshots(postgres, connections: 1)
+            let snapshots = AccountSnapshots(
+                postgres,
+                connections: 1,
+                temporaryFolder: FileManager.default.temporaryDirectory.path
+            )
             try await body(AccountReports(store, snapshots, terms: terms), TenantID(tenant))
         }
     }

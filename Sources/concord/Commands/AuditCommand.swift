@@ -112,7 +112,12 @@ extension AuditCommand {
                         selection: try await selection(store, before: now)
                     )
                 }
-                try await audit(AccountSnapshots(postgres, connections: connections), task)
+                let folder = FileManager.default.temporaryDirectory.path
+                try await audit(
+                    AccountSnapshots(postgres, connections: connections, temporaryFolder: folder),
+                    temporaryFolder: folder,
+                    task
+                )
             }
         }
 
@@ -174,7 +179,11 @@ extension AuditCommand {
             return owners
         }
 
-        private func audit(_ snapshots: AccountSnapshots, _ task: AuditTask) async throws {
+        private func audit(
+            _ snapshots: AccountSnapshots,
+            temporaryFolder: String,
+            _ task: AuditTask
+        ) async throws {
             let terms = task.terms
             let selection = task.selection
             let rules = ruleIDs.isEmpty ? AuditRule.all : AuditRule.all.filter { ruleIDs.contains($0.id) }
@@ -186,12 +195,13 @@ extension AuditCommand {
                 snapshots,
                 rules: rules,
                 terms: terms,
-                temporaryFolder: FileManager.default.temporaryDirectory.path
+                temporaryFolder: temporaryFolder
             )
             let total: Int64? =
                 if case .all = selection { try await snapshots.estimatedCount() } else { nil }
             let output = FindingOutput(format, rules: rules, showsIdentifiers: showIdentifiers, at: terms.now)
             let meter = ProgressMeter(total: total, noun: "accounts")
+            let readingMeter = ProgressMeter(total: nil, noun: "blocks of tables read")
             let interrupt = Interrupt()
             let reached = Mutex<AccountSnapshots.Place?>(after.flatMap(AccountSnapshots.Place.init(cursor:)))
             let start = reached.withLock { $0 }
@@ -205,7 +215,11 @@ extension AuditCommand {
                         tell: { output.tell($0) },
                         report: { progress in
                             if let place = progress.place { reached.withLock { $0 = place } }
-                            meter.show(progress.accounts)
+                            if progress.accounts > 0 || progress.blocksInAll == 0 {
+                                meter.show(progress.accounts)
+                            } else {
+                                readingMeter.show(progress.blocksRead, of: progress.blocksInAll)
+                            }
                             if interrupt.hasCome { throw Interrupted() }
                         }
                     )
@@ -219,7 +233,7 @@ extension AuditCommand {
                 meter.clear()
                 output.breakOff()
                 let advice =
-                    reached.withLock { $0 }.map { "go on with: --after \($0.cursor)" } ?? "nothing was read yet"
+                    reached.withLock { $0 }.map { "go on with: --after \($0.cursor)" } ?? "nothing was told yet"
                 if error is Interrupted {
                     complain("interrupted; \(advice)")
                     throw ExitCode.stopped

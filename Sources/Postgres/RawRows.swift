@@ -1,0 +1,24 @@
+/// The rows of an answer as the server sent them, to be kept somewhere and read later by a `RowShape`.
+package struct RawRows: Sendable {
+    private let result: ResultSet
+
+    init(_ result: ResultSet) {
+        self.result = result
+    }
+
+    package var count: Int { result.rowCount }
+
+    package var shape: RowShape {
+        RowShape(types: (0..<result.columnCount).map { result.typeOID(column: $0) })
+    }
+
+    /// Appends a row to `bytes`, for `RowShape.decode`.
+    package func append(row: Int, to bytes: inout [UInt8]) {
+        result.append(row: row, to: &bytes)
+    }
+
+    /// Calls `body` with the bytes of one value, as PostgreSQL's binary format has it; without any for NULL.
+    package func withBytes<Output>(row: Int, column: Int, _ body: (UnsafeRawBufferPointer) -> Output) -> Output {
+        result.withBytes(row: row, column: column, body)
+    }
+}
