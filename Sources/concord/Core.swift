@@ -68,6 +68,7 @@ struct Core: Service {
             service.state = .ready(operations, checkDatabase: { await databaseProblem(client) })
             let channels = composition.mode.channels(operations.project)
             composition.mode.whenReady(address.value)
+            StartUpCode.forget()
             await withTaskGroup { upkeep in
                 upkeep.addTask { await maintainKeys(keys, operations) }
                 upkeep.addTask { await purge(operations) }
