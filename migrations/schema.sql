@@ -144,6 +144,39 @@ CREATE TABLE public.linked_providers (
     CONSTRAINT linked_providers_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
 );
 
+CREATE TABLE public.merges (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    merge_id uuid NOT NULL,
+    survivor_id text NOT NULL COLLATE pg_catalog."C",
+    absorbed_id text NOT NULL COLLATE pg_catalog."C",
+    state text DEFAULT 'prepared'::text NOT NULL COLLATE pg_catalog."C",
+    choices jsonb NOT NULL,
+    asked_by text NOT NULL COLLATE pg_catalog."C",
+    reason text,
+    survivor_version bigint NOT NULL,
+    absorbed_version bigint NOT NULL,
+    prepared_at timestamp with time zone NOT NULL,
+    deadline_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    abort_reason text COLLATE pg_catalog."C",
+    undo_until timestamp with time zone,
+    undone_at timestamp with time zone,
+    CONSTRAINT merges_abort_reason_check CHECK ((abort_reason = ANY (ARRAY['vetoed'::text, 'timed-out'::text, 'accounts-changed'::text, 'withdrawn'::text]))),
+    CONSTRAINT merges_aborted_check CHECK (((state = 'aborted'::text) = (abort_reason IS NOT NULL))),
+    CONSTRAINT merges_absorbed_id_check CHECK (((length(absorbed_id) >= 1) AND (length(absorbed_id) <= 128))),
+    CONSTRAINT merges_asked_by_check CHECK ((asked_by = ANY (ARRAY['administrator'::text, 'owners'::text]))),
+    CONSTRAINT merges_check CHECK ((deadline_at >= prepared_at)),
+    CONSTRAINT merges_check1 CHECK ((survivor_id <> absorbed_id)),
+    CONSTRAINT merges_check2 CHECK (((asked_by = 'administrator'::text) = (reason IS NOT NULL))),
+    CONSTRAINT merges_choices_check CHECK ((jsonb_typeof(choices) = 'object'::text)),
+    CONSTRAINT merges_committed_check CHECK (((state = ANY (ARRAY['committed'::text, 'undone'::text])) = (undo_until IS NOT NULL))),
+    CONSTRAINT merges_ended_check CHECK (((state = 'prepared'::text) = (ended_at IS NULL))),
+    CONSTRAINT merges_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
+    CONSTRAINT merges_state_check CHECK ((state = ANY (ARRAY['prepared'::text, 'committed'::text, 'aborted'::text, 'undone'::text]))),
+    CONSTRAINT merges_survivor_id_check CHECK (((length(survivor_id) >= 1) AND (length(survivor_id) <= 128))),
+    CONSTRAINT merges_undone_check CHECK (((state = 'undone'::text) = (undone_at IS NOT NULL)))
+);
+
 CREATE TABLE public.message_counts (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     count_digest bytea NOT NULL,
@@ -506,9 +539,12 @@ CREATE TABLE public.webhook_messages (
     next_attempt_at timestamp with time zone NOT NULL,
     last_status integer,
     finished_at timestamp with time zone,
+    merge_id uuid,
+    merged_user_id text COLLATE pg_catalog."C",
     CONSTRAINT webhook_messages_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT webhook_messages_check CHECK (((state = 'pending'::text) = (finished_at IS NULL))),
     CONSTRAINT webhook_messages_conflict_id_check CHECK ((length(conflict_id) = 16)),
+    CONSTRAINT webhook_messages_merge_check CHECK (((merge_id IS NULL) = (merged_user_id IS NULL))),
     CONSTRAINT webhook_messages_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text]))),
     CONSTRAINT webhook_messages_type_check CHECK ((type ~ '^[a-z]+[.][a-z]+$'::text))
 );
@@ -551,6 +587,9 @@ ALTER TABLE ONLY public.kept_answers
 
 ALTER TABLE ONLY public.linked_providers
     ADD CONSTRAINT linked_providers_pkey PRIMARY KEY (tenant_id, user_id, provider_id);
+
+ALTER TABLE ONLY public.merges
+    ADD CONSTRAINT merges_pkey PRIMARY KEY (tenant_id, merge_id);
 
 ALTER TABLE ONLY public.message_counts
     ADD CONSTRAINT message_counts_pkey PRIMARY KEY (tenant_id, count_digest);
@@ -651,6 +690,20 @@ CREATE INDEX kept_answers_by_expiry ON public.kept_answers USING btree (expires_
 
 CREATE INDEX linked_providers_by_email ON public.linked_providers USING btree (tenant_id, email_key) WHERE (email_key IS NOT NULL);
 
+CREATE INDEX merges_by_absorbed ON public.merges USING btree (tenant_id, absorbed_id, prepared_at);
+
+CREATE INDEX merges_by_survivor ON public.merges USING btree (tenant_id, survivor_id, prepared_at);
+
+CREATE UNIQUE INDEX merges_live_absorbed ON public.merges USING btree (tenant_id, absorbed_id) WHERE (state = 'prepared'::text);
+
+CREATE UNIQUE INDEX merges_live_survivor ON public.merges USING btree (tenant_id, survivor_id) WHERE (state = 'prepared'::text);
+
+CREATE INDEX merges_over ON public.merges USING btree (ended_at) WHERE (state = ANY (ARRAY['aborted'::text, 'undone'::text]));
+
+CREATE UNIQUE INDEX merges_tombstone ON public.merges USING btree (tenant_id, absorbed_id) WHERE (state = 'committed'::text);
+
+CREATE INDEX merges_waiting ON public.merges USING btree (prepared_at) WHERE (state = 'prepared'::text);
+
 CREATE INDEX message_counts_by_end ON public.message_counts USING btree (ends_at);
 
 CREATE INDEX one_time_codes_by_expiry ON public.one_time_codes USING btree (expires_at);
@@ -690,6 +743,8 @@ CREATE INDEX webhook_messages_done ON public.webhook_messages USING btree (finis
 CREATE INDEX webhook_messages_due ON public.webhook_messages USING btree (next_attempt_at) WHERE (state = 'pending'::text);
 
 CREATE INDEX webhook_messages_failed ON public.webhook_messages USING btree (endpoint_id, "position") WHERE (state = 'failed'::text);
+
+CREATE INDEX webhook_messages_of_merge ON public.webhook_messages USING btree (merge_id) WHERE (merge_id IS NOT NULL);
 
 CREATE INDEX webhook_messages_waiting ON public.webhook_messages USING btree (endpoint_id, tenant_id, user_id, "position") WHERE (state = 'pending'::text);
 

@@ -115,6 +115,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case unverifiedEmail = "UNVERIFIED_EMAIL"
     case userCancelled = "USER_CANCELLED"
     case userDisabled = "USER_DISABLED"
+    case userMerged = "USER_MERGED"
     case userNotFound = "USER_NOT_FOUND"
     case weakPassword = "WEAK_PASSWORD"
 }
@@ -328,7 +329,8 @@ extension APIError {
         case .proofNotOffered, .proofRequired, .wrongProof, .userDisabled, .providerDisabled, .secondFactorRequired:
             .forbidden
         case .conflictUnknown, .noSuchRoute: .notFound
-        case .conflictClosed, .identityInUse, .lastSignInMethod, .proofStale, .providerAlreadyLinked, .usersLockedOut:
+        case .choicesNeeded, .conflictClosed, .identityInUse, .laterChanges, .lastSignInMethod, .mergeClosed,
+            .mergeRefused, .proofStale, .providerAlreadyLinked, .usersLockedOut:
             .conflict
         case .conflictExpired, .proofExpired: .gone
         case .versionMismatch: .preconditionFailed

@@ -20,7 +20,8 @@ extension Denial {
         case .invalidRefreshToken: .code(.invalidRefreshToken)
         case .invalidPendingToken, .conflict, .versionMismatch: .code(.invalidPendingToken)
         case .reauthenticationRequired: .code(.credentialTooOldLoginAgain)
-        case .answeredBefore, .webhook: .unexpected
+        // Concord's own routes alone, which have problems for them.
+        case .answeredBefore, .webhook, .merge: .unexpected
         case .idempotencyKeyReused: .invalidArgument("the Idempotency-Key was used for another request")
         case .providerNotRegistered: .code(.configurationNotFound)
         case .usersLockedOut: .code(.lastSignInMethod)
@@ -78,6 +79,7 @@ extension Refusal {
         case .signUpDisabled, .anonymousSignUpDisabled, .selfDeletionDisabled: .code(.adminOnlyOperation)
         case .userDisabled: .code(.userDisabled)
         case .userNotFound: .code(.userNotFound)
+        case .accountMerged: .code(.userMerged, "The account was merged into another: GET /concord/v1/merges?uid=UID")
         case .emailNotFound: .code(.emailNotFound)
         case .invalidPassword: .code(.invalidPassword)
         case .invalidLoginCredentials: .code(.invalidLoginCredentials)

@@ -66,6 +66,13 @@ struct Endpoint: Sendable {
         operations: AccountOperations
     ) async throws -> Caller {
         if route.access == .anyone { return .client }
+        if route.access == .administratorOrSession {
+            guard let token = request.http.headers.first(name: "Authorization").flatMap(Self.bearerToken) else {
+                throw APIError.missingCredentials
+            }
+            return try await api.callers.isAdministrator(bearer: token, operations: operations)
+                ? .administrator : .client
+        }
         // Only administrators name the project.
         let needsAdministrator = route.access == .administrator || request.captures["project"] != nil
         // Other schemes than Bearer are ignored; with both a key and a bearer token the bearer wins.

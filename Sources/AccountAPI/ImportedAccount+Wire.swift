@@ -174,6 +174,7 @@ extension ImportRefusal {
         case .identityTaken: "raw id exists in other account in database"
         case .phoneNumberTaken: "phone number exists in other account in database"
         case .emailTaken: "email exists in other account in database"
+        case .accountMerged: "localId belongs to an account that was merged into another."
         case .accountExists: "localId belongs to an existing account - can not overwrite."
         }
     }

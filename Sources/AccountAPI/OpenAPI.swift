@@ -442,6 +442,136 @@ enum OpenAPI {
                 }
               }
             },
+            "/concord/v1/merges": {
+              "get": {
+                "operationId": "listMerges",
+                "summary": "What became of a uid: the account it is now, where it is another, and the newest merges it was part of, a hundred at most.",
+                "security": [{"operator": []}],
+                "parameters": [{"name": "uid", "in": "query", "required": true, "schema": {"type": "string"}}],
+                "responses": {
+                  "200": {
+                    "description": "The merges.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Merges"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              },
+              "post": {
+                "operationId": "mergeAccounts",
+                "summary": "Makes two accounts one. For an operator, with a reason; or for whoever has a recent session of each: that of the account that stays in the Authorization field.",
+                "security": [{"operator": []}, {"session": []}],
+                "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": {
+                        "type": "object",
+                        "properties": {
+                          "survivor": {"type": "string", "description": "An operator's: the uid of the account that stays."},
+                          "absorbed": {"type": "string", "description": "An operator's: the uid of the account that goes."},
+                          "reason": {
+                            "type": "string",
+                            "maxLength": 500,
+                            "description": "An operator's: why both are one person's."
+                          },
+                          "absorbedIdToken": {"type": "string", "description": "An owner's: an ID token of the account that goes."},
+                          "choices": {"$ref": "#/components/schemas/MergeChoices"},
+                          "validateOnly": {"type": "boolean", "description": "Only tell what would come of it."}
+                        }
+                      }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {
+                    "description": "The merge, or with validateOnly its preview.",
+                    "content": {
+                      "application/json": {
+                        "schema": {
+                          "anyOf": [
+                            {"$ref": "#/components/schemas/Merge"},
+                            {"$ref": "#/components/schemas/MergePreview"}
+                          ]
+                        }
+                      }
+                    }
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/merges/{id}": {
+              "get": {
+                "operationId": "readMerge",
+                "summary": "A merge, for operators and whoever has a session of one of its accounts.",
+                "security": [{"operator": []}, {"session": []}],
+                "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
+                "responses": {
+                  "200": {
+                    "description": "The merge.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Merge"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/merges/{id}/abort": {
+              "post": {
+                "operationId": "abortMerge",
+                "summary": "Says no to a merge that waits for the receivers of webhooks.",
+                "security": [{"operator": []}],
+                "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
+                "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+                "responses": {
+                  "200": {
+                    "description": "Aborted.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Merge"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/merges/{id}/undo": {
+              "post": {
+                "operationId": "undoMerge",
+                "summary": "Makes two accounts of one again, as they were.",
+                "security": [{"operator": []}],
+                "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
+                "requestBody": {
+                  "content": {
+                    "application/json": {
+                      "schema": {
+                        "type": "object",
+                        "properties": {
+                          "keepLaterChanges": {
+                            "type": "boolean",
+                            "description": "What was changed since stays, and everything else is put back."
+                          },
+                          "validateOnly": {"type": "boolean", "description": "Only tell what was changed since."}
+                        }
+                      }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {
+                    "description": "Undone; or with validateOnly, what was changed since.",
+                    "content": {
+                      "application/json": {
+                        "schema": {
+                          "anyOf": [
+                            {"$ref": "#/components/schemas/Merge"},
+                            {"$ref": "#/components/schemas/LaterChanges"}
+                          ]
+                        }
+                      }
+                    }
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
             "/concord/v1/decisions": {
               "get": {
                 "operationId": "listDecisions",
@@ -607,6 +737,108 @@ enum OpenAPI {
               "MailKind": {
                 "type": "string",
                 "enum": ["PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL"]
+              },
+              "MergeChoices": {
+                "type": "object",
+                "description": "Whose is taken, by the name of a field or a provider.",
+                "additionalProperties": {"type": "string", "enum": ["survivor", "absorbed"]}
+              },
+              "Merges": {
+                "type": "object",
+                "required": ["merges"],
+                "additionalProperties": false,
+                "properties": {
+                  "userId": {
+                    "type": "string",
+                    "description": "The account that the uid is now; absent where it is none or itself."
+                  },
+                  "merges": {"type": "array", "items": {"$ref": "#/components/schemas/Merge"}}
+                }
+              },
+              "Merge": {
+                "type": "object",
+                "required": ["id", "state", "survivor", "absorbed", "choices", "askedBy", "prepareTime", "answerUntil"],
+                "additionalProperties": false,
+                "properties": {
+                  "id": {"type": "string"},
+                  "state": {"type": "string", "enum": ["prepared", "committed", "aborted", "undone"]},
+                  "survivor": {"type": "string"},
+                  "absorbed": {"type": "string"},
+                  "choices": {"$ref": "#/components/schemas/MergeChoices"},
+                  "askedBy": {"type": "string", "enum": ["administrator", "owners"]},
+                  "reason": {"type": "string"},
+                  "prepareTime": {"type": "string", "format": "date-time"},
+                  "answerUntil": {
+                    "type": "string",
+                    "format": "date-time",
+                    "description": "Until when the receivers of webhooks have to have agreed."
+                  },
+                  "endTime": {"type": "string", "format": "date-time", "description": "When it was committed or aborted."},
+                  "abortReason": {"type": "string", "enum": ["vetoed", "timed-out", "accounts-changed", "withdrawn"]},
+                  "undoUntil": {"type": "string", "format": "date-time"},
+                  "undoTime": {"type": "string", "format": "date-time"},
+                  "kept": {
+                    "type": "array",
+                    "description": "With an undo: what was changed since, and stays.",
+                    "items": {"$ref": "#/components/schemas/LaterChange"}
+                  }
+                }
+              },
+              "MergePreview": {
+                "type": "object",
+                "required": ["survivor", "absorbed", "fields", "undecided", "movedSecondFactors", "endsSessions"],
+                "additionalProperties": false,
+                "properties": {
+                  "survivor": {"type": "string"},
+                  "absorbed": {"type": "string"},
+                  "fields": {
+                    "type": "array",
+                    "items": {
+                      "type": "object",
+                      "required": ["field"],
+                      "additionalProperties": false,
+                      "properties": {
+                        "field": {"type": "string"},
+                        "survivor": {
+                          "type": "string",
+                          "description": "What the account that stays has; of a password, that there is one."
+                        },
+                        "absorbed": {"type": "string", "description": "What the account that goes has."},
+                        "taken": {
+                          "type": "string",
+                          "description": "Absent where it has to be chosen.",
+                          "enum": ["survivor", "absorbed"]
+                        }
+                      }
+                    }
+                  },
+                  "undecided": {"type": "array", "description": "What has to be chosen first.", "items": {"type": "string"}},
+                  "movedSecondFactors": {"type": "integer", "minimum": 0},
+                  "endsSessions": {
+                    "type": "boolean",
+                    "description": "Whether every session of the account that stays ends, too."
+                  }
+                }
+              },
+              "LaterChanges": {
+                "type": "object",
+                "required": ["changes"],
+                "additionalProperties": false,
+                "properties": {"changes": {"type": "array", "items": {"$ref": "#/components/schemas/LaterChange"}}}
+              },
+              "LaterChange": {
+                "type": "object",
+                "required": ["table", "userId", "canStay"],
+                "additionalProperties": false,
+                "properties": {
+                  "table": {"type": "string"},
+                  "userId": {"type": "string"},
+                  "subject": {
+                    "type": "string",
+                    "description": "A column, a provider, a method or a kind of identifier; never a value."
+                  },
+                  "canStay": {"type": "boolean", "description": "Whether everything else can be put back all the same."}
+                }
               },
               "Webhooks": {
                 "type": "object",
@@ -896,7 +1128,7 @@ enum OpenAPI {
                           "enum": [
                             "delete-account", "change-email", "change-password", "enroll-second-factor",
                             "withdraw-second-factor", "request-email-change", "prove-conflict", "remove-method",
-                            "restore-method"
+                            "restore-method", "merge-accounts"
                           ]
                         },
                         "maxAge": {
@@ -922,6 +1154,7 @@ enum OpenAPI {
                   "type": {
                     "type": "string",
                     "enum": [
+                      "urn:concord:problem:choices-needed",
                       "urn:concord:problem:conflict-closed",
                       "urn:concord:problem:conflict-expired",
                       "urn:concord:problem:conflict-unknown",
@@ -933,7 +1166,10 @@ enum OpenAPI {
                       "urn:concord:problem:invalid-policy",
                       "urn:concord:problem:invalid-session",
                       "urn:concord:problem:last-sign-in-method",
+                      "urn:concord:problem:later-changes",
                       "urn:concord:problem:malformed-request",
+                      "urn:concord:problem:merge-closed",
+                      "urn:concord:problem:merge-refused",
                       "urn:concord:problem:not-found",
                       "urn:concord:problem:precondition-failed",
                       "urn:concord:problem:proof-expired",
@@ -971,6 +1207,17 @@ enum OpenAPI {
                     "description": "Users to whom no method would be left, as far as was looked."
                   },
                   "isExact": {"type": "boolean", "description": "With lockedOutUsers: whether that is all of them."},
+                  "undecided": {
+                    "type": "array",
+                    "description": "With choices-needed: what has to be chosen.",
+                    "items": {"type": "string"}
+                  },
+                  "reason": {"type": "string", "description": "With merge-refused: why."},
+                  "changes": {
+                    "type": "array",
+                    "description": "With later-changes: what was changed since.",
+                    "items": {"$ref": "#/components/schemas/LaterChange"}
+                  },
                   "errors": {
                     "type": "array",
                     "description": "Everything that is wrong with what was sent, where more than one thing may be.",

@@ -6,6 +6,7 @@ import JSON
 /// What can go wrong on Concord's own routes: the stable part of a problem's `type` (RFC 9457 §3.1.1).
 /// `docs/errors.md` explains each.
 enum ProblemType: String, CaseIterable, Sendable {
+    case choicesNeeded = "choices-needed"
     case conflictClosed = "conflict-closed"
     case conflictExpired = "conflict-expired"
     case conflictUnknown = "conflict-unknown"
@@ -17,7 +18,10 @@ enum ProblemType: String, CaseIterable, Sendable {
     case invalidPolicy = "invalid-policy"
     case invalidSession = "invalid-session"
     case lastSignInMethod = "last-sign-in-method"
+    case laterChanges = "later-changes"
     case malformedRequest = "malformed-request"
+    case mergeClosed = "merge-closed"
+    case mergeRefused = "merge-refused"
     case noSuchRoute = "not-found"
     case versionMismatch = "precondition-failed"
     case proofExpired = "proof-expired"
@@ -38,6 +42,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     /// For people, and the same for every occurrence.
     var title: String {
         switch self {
+        case .choicesNeeded: "Both accounts have something of which one can stay"
         case .conflictClosed: "The conflict is settled, declined or void"
         case .conflictExpired: "The conflict's time is over"
         case .conflictUnknown: "There is no such conflict"
@@ -49,6 +54,9 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .invalidSession: "The session is not valid"
         case .invalidPolicy: "The policy has mistakes"
         case .lastSignInMethod: "No other sign-in method of the account works"
+        case .laterChanges: "Later changes would be overwritten"
+        case .mergeClosed: "The merge is not in a state for this"
+        case .mergeRefused: "The accounts cannot be merged"
         case .malformedRequest: "The request cannot be understood"
         case .noSuchRoute: "There is nothing at this address"
         case .versionMismatch: "What is to be changed has changed since it was read"
@@ -81,6 +89,12 @@ struct Problem: Error, Sendable {
     var reauthentication: ReauthenticationChallenge?
     /// Whom the request would lock out; with `usersLockedOut`, and only there.
     var lockedOut: LockedOutUsers?
+    /// What has to be chosen first; with `choicesNeeded`, and only there.
+    var undecided: [String] = []
+    /// Why not; with `mergeRefused`, and only there.
+    var reason: String?
+    /// What has changed since; with `laterChanges`, and only there.
+    var changes: [LaterChange] = []
     /// Everything that is wrong with what was sent, where more than one thing may be.
     var errors: [String] = []
     /// When to come back (RFC 9110 §10.2.3); `nil` where waiting changes nothing.
@@ -124,6 +138,9 @@ struct Problem: Error, Sendable {
                 writer.field("methods", reauthentication.methods.map(\.name))
             }
             if let lockedOut { writer.fields(of: lockedOut) }
+            if !undecided.isEmpty { writer.field("undecided", undecided) }
+            writer.field("reason", reason)
+            if !changes.isEmpty { writer.field("changes", array: changes) { $0.laterChange($1) } }
             if !errors.isEmpty { writer.field("errors", errors) }
         }
     }
@@ -157,6 +174,7 @@ extension Outcome {
         case .denied(.idempotencyKeyReused): throw Problem(.idempotencyKeyReused)
         case .denied(.conflict(let refusal)): throw refusal.problem
         case .denied(.webhook(let denial)): throw denial.problem
+        case .denied(.merge(let denial)): throw denial.problem
         case .denied(.versionMismatch): throw Problem(.versionMismatch)
         case .denied(.refusal(.methodNotQuarantined)): throw Problem(.noSuchRoute, "No such method is suspended.")
         case .denied(.refusal(.invalidPassword)), .denied(.emailCode(.wrongCode)): throw Problem(.wrongProof)
@@ -194,6 +212,36 @@ extension WebhookDenial {
         case .refusedURL: Problem(.malformedRequest, "url must be an HTTPS URL of at most 2048 bytes.")
         case .tooMany: Problem(.refused, "There are ten already.")
         case .unknown: Problem(.noSuchRoute, "There is no such webhook.")
+        }
+    }
+}
+
+extension MergeDenial {
+    fileprivate var problem: Problem {
+        switch self {
+        case .refused(.secondFactorRequired):
+            return Problem(.secondFactorRequired, "Sign in to both accounts with both factors.")
+        case .refused(let refusal):
+            var problem = Problem(.mergeRefused)
+            problem.reason = refusal.rawValue
+            return problem
+        case .absorbedSessionMissing:
+            return Problem(.malformedRequest, "absorbedIdToken is needed: an ID token of the account that goes.")
+        case .undecided(let fields):
+            var problem = Problem(.choicesNeeded, "Say in choices whose is taken: survivor or absorbed.")
+            problem.undecided = fields.map(\.name)
+            return problem
+        case .alreadyMerging:
+            var problem = Problem(.mergeRefused, "One of the accounts is in another merge that waits.")
+            problem.reason = "already-merging"
+            return problem
+        case .unknown: return Problem(.noSuchRoute, "There is no such merge.")
+        case .closed(let state): return Problem(.mergeClosed, "It is \(state.rawValue).")
+        case .tooLate: return Problem(.mergeClosed, "The time to undo it is over.")
+        case .laterChanges(let changes):
+            var problem = Problem(.laterChanges, "With keepLaterChanges everything else is put back.")
+            problem.changes = changes
+            return problem
         }
     }
 }

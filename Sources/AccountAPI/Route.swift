@@ -12,6 +12,8 @@ struct Route: Sendable {
         case client
         /// An administrator's bearer token.
         case administrator
+        /// An administrator's bearer token, or whatever the route itself takes for one.
+        case administratorOrSession
         /// Anybody: keys and discovery.
         case anyone
     }

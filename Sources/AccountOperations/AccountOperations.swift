@@ -88,6 +88,7 @@ package enum Denial: Error, Sendable, Hashable {
     /// No other method that works would be left to these.
     case usersLockedOut(LockedOutUsers)
     case webhook(WebhookDenial)
+    case merge(MergeDenial)
     case emailCode(EmailCodeDenial)
     case phone(PhoneDenial)
     /// The provider's credential proves nothing.

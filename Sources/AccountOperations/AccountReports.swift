@@ -57,6 +57,11 @@ package struct AccountReports: Sendable {
         return try await store.users(search, tenant: tenant)
     }
 
+    /// The account that `id` is now, over all merges since; `nil` where it was merged into none.
+    package func successor(of id: UserID, tenant: TenantID) async throws -> UserID? {
+        try await store.merges(of: id, tenant: tenant, countMax: 1).current
+    }
+
     /// `nil` where there is no such account.
     ///
     /// - `historyMax`: how many decisions are told.

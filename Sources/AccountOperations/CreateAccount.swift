@@ -25,7 +25,7 @@ extension AccountOperations {
     package func createAccount(_ request: CreateAccount, tenant: TenantID) async throws -> Outcome<UserRecord> {
         guard let id = request.id ?? UserID(effects.newLocalID()) else { throw UnexpectedDecision(.p12) }
         // In the order of the answers: the id, the number, the address, the password (`spec/01` §2.1).
-        if let given = request.id, try await store.user(given, tenant: tenant) != nil {
+        if let given = request.id, try await isTaken(given, tenant: tenant) {
             return refused(.refusal(.duplicateLocalID), by: .p8)
         }
         var phoneNumber: PhoneNumber?
@@ -66,7 +66,7 @@ extension AccountOperations {
         return try await decideAndApply {
             let verdict = decideCreateByAdmin(
                 request: facts,
-                isIDTaken: try await store.user(id, tenant: tenant) != nil,
+                isIDTaken: try await isTaken(id, tenant: tenant),
                 isPhoneNumberTaken: try await isTaken(phoneNumber.map(Identifier.phone), tenant: tenant),
                 isEmailTaken: try await isTaken(email.map(Identifier.email), tenant: tenant)
             )
@@ -98,6 +98,12 @@ extension AccountOperations {
                 return try await store.apply(write) == .applied ? .success(user) : nil
             }
         }
+    }
+
+    /// Also by an account that is another one now.
+    private func isTaken(_ id: UserID, tenant: TenantID) async throws -> Bool {
+        if try await store.user(id, tenant: tenant) != nil { return true }
+        return try await store.isMergedAway(id, tenant: tenant)
     }
 
     private func isTaken(_ identifier: Identifier?, tenant: TenantID) async throws -> Bool {

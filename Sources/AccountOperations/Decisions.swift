@@ -116,7 +116,8 @@ extension DecisionSummary {
             outcome = .conflict
         case .refused: outcome = .refused
         case .userImported, .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded,
-            .sessionsRevoked, .userDeleted, nil:
+            .sessionsRevoked, .userDeleted, .mergePrepared, .mergeAborted, .accountsMerged, .mergedAway, .mergeUndone,
+            nil:
             outcome = .changed
         }
     }

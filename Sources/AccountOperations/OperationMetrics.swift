@@ -128,7 +128,7 @@ package struct OperationMetrics: AccountStoreObserver {
     func webhookAttempted(_ attempt: WebhookAttempt) {
         let result: WebhookResult =
             switch attempt {
-            case .delivered: .delivered
+            case .delivered, .vetoed: .delivered
             case .retry: .failed
             case .givenUp: .givenUp
             }

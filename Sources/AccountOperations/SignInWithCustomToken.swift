@@ -22,7 +22,8 @@ extension AccountOperations {
         return try await decideAndApply { [attempt] in
             var attempt = attempt
             let existing = try await store.user(token.user, tenant: tenant)
-            let verdict = attempt.ask(.customToken(existing: existing?.account), policy)
+            let isMergedAway = existing == nil ? try await store.isMergedAway(token.user, tenant: tenant) : false
+            let verdict = attempt.ask(.customToken(existing: existing?.account, isMergedAway: isMergedAway), policy)
             return try await complete(verdict, loaded: [existing], attempt)
         }
     }

@@ -33,6 +33,8 @@ extension AccountStore {
         case proofMails
         /// Sign-ins that nobody came back from.
         case providerFlows
+        /// Aborted or undone. One that was done answers for a uid, for good.
+        case merges
         /// Kept no longer. What webhooks tell of them stands in rows of its own.
         case events
         /// What can be undone no more.
@@ -55,6 +57,7 @@ extension AccountStore {
             case .quarantinedMethods: QuarantinedMethodRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .events: AccountEventRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .providerFlows: ProviderFlowRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .merges: MergeRow.deleteOver(before: cutoff, rowsMax: rowsMax)
             case .journal: AccountJournalRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .proofMails: ProofMailRow.deleteFree(before: cutoff, rowsMax: rowsMax)
             }

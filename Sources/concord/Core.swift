@@ -38,6 +38,8 @@ struct Core: Service {
     private static let outboxInterval = Duration.seconds(15)
     /// How long an event waits for a server that has nothing else to send.
     private static let webhooksInterval = Duration.seconds(1)
+    /// How long a merge waits for a server after the last receiver has agreed.
+    private static let mergesInterval = Duration.seconds(1)
     /// How long a message waits for a worker that has nothing else to send.
     private static let messagesInterval = Duration.seconds(1)
     private static let addressRetryInterval = Duration.milliseconds(10)
@@ -68,11 +70,11 @@ struct Core: Service {
             service.state = .ready(operations, checkDatabase: { await databaseProblem(client) })
             let channels = composition.mode.channels(operations.project)
             composition.mode.whenReady(address.value)
-            StartUpCode.forget()
             await withTaskGroup { upkeep in
                 upkeep.addTask { await maintainKeys(keys, operations) }
                 upkeep.addTask { await purge(operations) }
                 upkeep.addTask { await sendWebhooks(operations) }
+                upkeep.addTask { await moveMerges(operations) }
                 for channel in channels { upkeep.addTask { await sendMessages(operations, over: channel) } }
                 upkeep.addTask {
                     await periodically(every: Self.outboxInterval) {
@@ -281,6 +283,21 @@ struct Core: Service {
             do {
                 while !Task.isShuttingDownGracefully, try await deliveries.sendDue() > 0 {}
                 outage.succeeded()
+            } catch {
+                outage.failed(error)
+            }
+        }
+    }
+
+    /// Moves merges on that wait for the receivers of webhooks, whoever prepared them.
+    private func moveMerges(_ operations: AccountOperations) async {
+        var outage = Outage(composition.logger, failure: "merges not moved on", recovery: "merges moved on again")
+        await periodically(every: Self.mergesInterval) {
+            do {
+                try await operations.merges.advanceAll()
+                outage.succeeded()
+            } catch is CancellationError {
+                // The server is ending.
             } catch {
                 outage.failed(error)
             }

@@ -271,7 +271,7 @@ struct BadInputTests {
 
 extension Route {
     /// What an administrator of development presents, where one is asked for.
-    fileprivate var bearer: String? { access == .administrator ? "owner" : nil }
+    fileprivate var bearer: String? { access == .administrator || access == .administratorOrSession ? "owner" : nil }
 
     /// The bearer tokens that may come with a request; `nil` for a client, who has none.
     fileprivate var callers: [String?] {
@@ -279,7 +279,7 @@ extension Route {
         if service == .concord { return [nil, "forged"] }
         return switch access {
         case .client: [nil, "owner"]
-        case .administrator: ["owner"]
+        case .administrator, .administratorOrSession: ["owner"]
         case .anyone: [nil]
         }
     }

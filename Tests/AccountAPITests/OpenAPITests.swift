@@ -52,6 +52,10 @@ struct OpenAPIDocument {
     private func defects(of value: JSONValue, in schema: JSONValue, at place: String) -> [String] {
         let schema = resolved(schema)
         guard let keywords = schema.object else { return ["\(place): no schema"] }
+        if let alternatives = schema["anyOf"]?.array {
+            let found = alternatives.map { self.defects(of: value, in: $0, at: place) }
+            return found.contains([]) ? [] : found.flatMap(\.self)
+        }
         var defects = Set(keywords.keys).subtracting(Self.keywords).map { "\(place): \($0) is not checked" }
         switch schema["type"]?.string {
         case "object":
@@ -65,6 +69,8 @@ struct OpenAPIDocument {
                     defects += self.defects(of: member, in: property, at: "\(place)/\(name)")
                 } else if schema["additionalProperties"] == .bool(false) {
                     defects.append("\(place)/\(name) is not described")
+                } else if let others = schema["additionalProperties"], others.object != nil {
+                    defects += self.defects(of: member, in: others, at: "\(place)/\(name)")
                 }
             }
         case "array":

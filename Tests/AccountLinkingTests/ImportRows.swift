@@ -170,6 +170,10 @@ struct ImportRows {
         #expect(verdict(facts(), target: .other) == Verdict(.z9, .replace))
     }
 
+    @Test func `Z11: an id that is another account now is not taken again`() {
+        #expect(verdict(facts(), target: .mergedAway) == Verdict(.z11, .refuse(.accountMerged)))
+    }
+
     @Test func `Z10: anything else is a new account`() {
         #expect(verdict(facts(), allowsOverwrite: false) == Verdict(.z10, .create))
     }

@@ -19,9 +19,13 @@ struct OutcomeCoverage {
         var all: [(rule: Rule, refusal: Refusal?)] = []
 
         for existing in [nil, account, disabled] {
-            let verdict = decideSignInWithCustomToken(existing: existing)
-            all.append((verdict.rule, verdict.decision.refusal))
+            for isMergedAway in [false, true] {
+                let verdict = decideSignInWithCustomToken(existing: existing, isMergedAway: isMergedAway)
+                all.append((verdict.rule, verdict.decision.refusal))
+            }
         }
+        all += MergeRows.all.map { ($0.verdict.rule, nil) }
+        all += MergeRows.handOvers.map { ($0.rule, nil) } + MergeRows.undos.map { ($0.rule, nil) }
         let keeping = LinkPolicy.policy { $0.allowsClientDeletion = false }
         for request in [RequestOrigin.administrator, .client(isSessionRecent: true), .client(isSessionRecent: false)] {
             for existing in [nil, account, disabled] {

@@ -86,14 +86,20 @@ struct PasswordRows {
 struct CustomTokenRows {
     @Test func `C1: an unknown uid becomes an account`() {
         #expect(
-            decideSignInWithCustomToken(existing: nil)
+            decideSignInWithCustomToken(existing: nil, isMergedAway: false)
                 == Verdict(.c1, .createUser(.only { $0.usesCustomTokens = true }))
+        )
+    }
+
+    @Test func `C4: a uid that is another account now becomes no account of its own`() {
+        #expect(
+            decideSignInWithCustomToken(existing: nil, isMergedAway: true) == Verdict(.c4, .refuse(.accountMerged))
         )
     }
 
     @Test func `C2: a disabled account is refused`() {
         #expect(
-            decideSignInWithCustomToken(existing: .fixture("u", disabled: true))
+            decideSignInWithCustomToken(existing: .fixture("u", disabled: true), isMergedAway: false)
                 == Verdict(.c2, .refuse(.userDisabled))
         )
     }
@@ -101,11 +107,11 @@ struct CustomTokenRows {
     @Test func `C3: a known uid signs in, without its second factor, and is marked once`() {
         let first = Account.fixture("u", email: ann, password: true, secondFactor: true)
         #expect(
-            decideSignInWithCustomToken(existing: first)
+            decideSignInWithCustomToken(existing: first, isMergedAway: false)
                 == Verdict(.c3, .signIn(user("u"), .only { $0.usesCustomTokens = true }, emailWasRecycled: false))
         )
         #expect(
-            decideSignInWithCustomToken(existing: .fixture("u", customTokens: true))
+            decideSignInWithCustomToken(existing: .fixture("u", customTokens: true), isMergedAway: false)
                 == Verdict(.c3, .signIn(user("u"), .nothing, emailWasRecycled: false))
         )
     }

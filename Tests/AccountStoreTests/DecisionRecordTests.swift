@@ -111,7 +111,9 @@ import Testing
 
     @Test func `what another version kept is not read`() throws {
         var writer = JSONWriter()
-        DecisionRecord(.signIn(.customToken(existing: nil)), under: LinkPolicy()).write(to: &writer)
+        DecisionRecord(.signIn(.customToken(existing: nil, isMergedAway: false)), under: LinkPolicy()).write(
+            to: &writer
+        )
         let good = try JSONValue(parsing: writer.bytes)
         #expect(DecisionRecord(stored: good, policyVersion: 1) != nil)
         // What was kept before there was sign-in by a number is read as if it had been off.
@@ -331,7 +333,7 @@ private struct Chance {
                 )
             }
             return isLucky()
-                ? .signIn(.customToken(existing: perhaps { $0.account("T") }))
+                ? .signIn(.customToken(existing: perhaps { $0.account("T") }, isMergedAway: isLucky()))
                 : .update(.resetPassword(account: perhaps { $0.account("T") }, address: email()))
         case 7:
             let removal = Removal(

@@ -40,7 +40,7 @@ private let statementsOfDecisions: [Statement] = {
         occurredAt: origin,
         kind: .signedIn,
         rule: .s6,
-        decisions: [DecisionRecord(.signIn(.customToken(existing: nil)), under: LinkPolicy())]
+        decisions: [DecisionRecord(.signIn(.customToken(existing: nil, isMergedAway: false)), under: LinkPolicy())]
     )
     let mailbox = address("user7@example.com")
     let email = Identifier.email(mailbox)
@@ -154,10 +154,23 @@ private let statementsOfDecisions: [Statement] = {
         occurredAt: origin,
         conflict: nil,
         method: .password,
+        merge: nil,
         rule: "L4",
         attempts: 1,
         lastStatus: nil
     )
+    let merge = MergeRecord(
+        tenant: tenant,
+        id: use,
+        survivor: user,
+        absorbed: .blank("user-8"),
+        choices: [.email: .survivor],
+        askedBy: .administrator,
+        reason: "why",
+        preparedAt: origin,
+        deadlineAt: later
+    )
+    let moved = MovedFactor(from: userID("user-8"), sealedSecret: [15])
     let config = ProviderConfigRecord(provider: .google, isEnabled: true)
     let serviceAccount = ServiceAccountRecord(
         keyID: "key",
@@ -169,6 +182,31 @@ private let statementsOfDecisions: [Statement] = {
     let hashKey = HashKeyRecord(slot: 1, id: hashKeyID, sealedKey: [14], createdAt: origin)
     let project = ProjectRecord(projectID: "demo-test", projectNumber: 1, settings: .object([:]))
     return [
+        Statement(name: "MergeRow.abort", sql: MergeRow.abort(merge, .timedOut, at: origin)),
+        Statement(name: "MergeRow.assertAlone", sql: MergeRow.assertAlone(merge)),
+        Statement(name: "MergeRow.assertNoTombstone", sql: MergeRow.assertNoTombstone(of: [fixed], tenant: tenant)),
+        Statement(name: "MergeRow.commit", sql: MergeRow.commit(merge, at: origin, undoUntil: later)),
+        Statement(name: "MergeRow.current", sql: MergeRow.current(fixed, tenant: tenant).sql),
+        Statement(name: "MergeRow.deleteAll", sql: MergeRow.deleteAll(tenant: tenant), isHot: false),
+        Statement(name: "MergeRow.deleteOver", sql: MergeRow.deleteOver(before: origin, rowsMax: 10), isHot: false),
+        Statement(name: "MergeRow.insert", sql: MergeRow.insert(merge)),
+        Statement(name: "MergeRow.live", sql: MergeRow.live([fixed], tenant: tenant).sql),
+        Statement(name: "MergeRow.of", sql: MergeRow.of(fixed, tenant: tenant, rowsMax: 100).sql),
+        Statement(name: "MergeRow.tombstones", sql: MergeRow.tombstones(among: [fixed], tenant: tenant).sql),
+        Statement(name: "MergeRow.undo", sql: MergeRow.undo(merge, at: origin)),
+        Statement(name: "MergeRow.waiting", sql: MergeRow.waiting(rowsMax: 64).sql, isHot: false),
+        Statement(name: "MergeRow.withID", sql: MergeRow.withID(use, tenant: tenant).sql),
+        Statement(
+            name: "SecondFactorRow.move",
+            sql: SecondFactorRow.move(factor.id, moved, slot: 2, to: fixed, tenant: tenant)
+        ),
+        Statement(name: "UserRow.hold", sql: UserRow.hold([fixed, userID("user-8")], tenant: tenant)),
+        Statement(name: "WebhookMessageRow.answers", sql: WebhookMessageRow.answers(to: use).sql, isHot: false),
+        Statement(
+            name: "WebhookMessageRow.tell",
+            sql: WebhookMessageRow.tell(.mergePrepared, of: merge, id: use, by: event),
+            isHot: false
+        ),
         Statement(
             name: "AccountEventRow.deleteOld",
             sql: AccountEventRow.deleteOld(before: origin, rowsMax: 10),
@@ -967,6 +1005,10 @@ struct PlanTests {
             FROM generate_series(1, 1000) AS n;
         INSERT INTO quarantined_methods (user_id, method, subject, event_id, rule, quarantined_at, expires_at)
             SELECT 'user-' || n, 'google.com', 'subject-' || n, gen_random_uuid(), 'I9', now(), now() + interval '1 day'
+            FROM generate_series(1, 1000) AS n;
+        INSERT INTO merges (merge_id, survivor_id, absorbed_id, state, choices, asked_by, survivor_version, absorbed_version,
+                prepared_at, deadline_at, ended_at, undo_until)
+            SELECT gen_random_uuid(), 'user-' || n, 'gone-' || n, 'committed', '{}', 'owners', 1, 1, now(), now(), now(), now()
             FROM generate_series(1, 1000) AS n;
         INSERT INTO provider_flows (state_digest, session_digest, provider_id, sealed_flow, expires_at)
             SELECT sha256(n::text::bytea), sha256(n::text::bytea), 'google.com', 'x', now() + interval '1 hour'

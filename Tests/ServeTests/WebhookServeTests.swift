@@ -109,6 +109,55 @@ import Testing
         }
     }
 
+    @Test func `a merge goes on at the next server where the first was killed between asking and doing`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await LocalReceiver.run { receiver in
+                let port = try await freePort()
+                let settings = settings(receiver, admin: port)
+                receiver.reply { _, _ in .silence }
+                try await ServeProcess.run(
+                    database: database.url,
+                    settings,
+                    endsWith: .signaled(SIGKILL)
+                ) { server in
+                    let administrator = server.at("http://127.0.0.1:\(port)")
+                    _ = try await register(receiver, at: administrator)
+                    let ada = try await server.signUp("ada@example.com", password: TwoServers.password).success()
+                    let bob = try await server.signUp("bob@example.com", password: TwoServers.password).success()
+                    let merge = try await administrator.send(
+                        .POST,
+                        "/concord/v1/merges",
+                        [
+                            "survivor": .string(try ada.text("localId")), "absorbed": .string(try bob.text("localId")),
+                            "reason": "one person", "choices": ["email": "survivor", "password": "survivor"],
+                        ],
+                        key: nil,
+                        authorization: "Bearer owner"
+                    )
+                    #expect(try merge.string("state") == "prepared")
+                    try await wait { receiver.requests.count == 1 }
+                    #expect(kill(server.processID, SIGKILL) == 0)
+                }
+                #expect(try await database.count("SELECT count(*) FROM users") == 2)
+                receiver.reply { _, _ in .status(200) }
+                // However long this machine takes, the time is not over.
+                try await database.execute("UPDATE merges SET deadline_at = now() + interval '1 day'")
+                try await database.execute(Self.makeDue)
+                try await ServeProcess.run(database: database.url, settings) { _ in
+                    try await wait { try await database.count("SELECT count(*) FROM users") == 1 }
+                    try await wait { try await database.count(Self.waiting) == 0 }
+                }
+                #expect(
+                    receiver.requests.map { $0.json["type"]?.string }
+                        == ["merge.prepared", "merge.prepared", "merge.committed"]
+                )
+                #expect(try await database.count("SELECT count(*) FROM merges WHERE state = 'committed'") == 1)
+                #expect(try await database.inconsistencies() == [])
+            }
+        }
+    }
+
     @Test func `what a server that was killed was sending is sent by the next, under the same name`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()

@@ -173,8 +173,9 @@ extension SignInQuestion {
             default: return nil
             }
             return .signUp(request, emailOwner: emailOwner, displayName: displayName)
-        case .customToken(let existing):
-            return fact == .accountDisabled ? .customToken(existing: existing?.with(fact, nil)) : nil
+        case .customToken(let existing, let isMergedAway):
+            guard fact == .accountDisabled else { return nil }
+            return .customToken(existing: existing?.with(fact, nil), isMergedAway: isMergedAway)
         }
     }
 }

@@ -28,6 +28,8 @@ package enum ImportRefusal: Error, Sendable, Hashable {
     case phoneNumberTaken
     case emailTaken
     case accountExists
+    /// It is another account now.
+    case accountMerged
 }
 
 /// What a row that can be read says about its account.
@@ -74,6 +76,8 @@ package struct ImportOwners: Sendable, Hashable {
 /// The account that has the row's id already.
 package enum ImportTarget: Sendable, Hashable, CaseIterable {
     case none
+    /// There is none, because it was merged into another.
+    case mergedAway
     /// It is what the row says.
     case same
     case other
@@ -116,6 +120,7 @@ package func decideImportAccount(
     if let owner = owners.ofPhoneNumber, owner != facts.id { return Verdict(.z5, .refuse(.phoneNumberTaken)) }
     if let owner = owners.ofEmail, owner != facts.id { return Verdict(.z6, .refuse(.emailTaken)) }
     switch target {
+    case .mergedAway: return Verdict(.z11, .refuse(.accountMerged))
     case .none: return Verdict(.z10, .create)
     case .same: return Verdict(.z7, .unchanged)
     case .other: return allowsOverwrite ? Verdict(.z9, .replace) : Verdict(.z8, .refuse(.accountExists))

@@ -32,7 +32,7 @@ package enum SignInQuestion: Sendable, Hashable {
     )
     case password(owner: Account?, isLocked: Bool, passwordMatches: Bool, secondFactorProvenBy: UserID?)
     case signUp(SignUpRequest, emailOwner: Account?, displayName: String?)
-    case customToken(existing: Account?)
+    case customToken(existing: Account?, isMergedAway: Bool)
 
     package func verdict(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
         switch self {
@@ -82,8 +82,8 @@ package enum SignInQuestion: Sendable, Hashable {
             )
         case .signUp(let request, let emailOwner, let displayName):
             decideSignUp(policy: policy, request: request, emailOwner: emailOwner, displayName: displayName)
-        case .customToken(let existing):
-            decideSignInWithCustomToken(existing: existing)
+        case .customToken(let existing, let isMergedAway):
+            decideSignInWithCustomToken(existing: existing, isMergedAway: isMergedAway)
         }
     }
 }

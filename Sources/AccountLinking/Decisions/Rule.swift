@@ -127,6 +127,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case c1 = "C1"
     case c2 = "C2"
     case c3 = "C3"
+    case c4 = "C4"
 
     // Changing the password (`decideChangePassword`).
     case w1 = "W1"
@@ -183,6 +184,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case z8 = "Z8"
     case z9 = "Z9"
     case z10 = "Z10"
+    case z11 = "Z11"
 
     // Second factors (`decideEnrollSecondFactor`, `decideWithdrawSecondFactor`, `decideReplaceSecondFactors`,
     // `decideRevertSecondFactor`, `decideSendFactorCode`, `decideContinueSignIn`).
@@ -264,4 +266,31 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case j12 = "J12"
     case j13 = "J13"
     case j14 = "J14"
+
+    // Making two accounts one (`decideMergeAccounts`).
+    case e1 = "E1"
+    case e2 = "E2"
+    case e3 = "E3"
+    case e4 = "E4"
+    case e5 = "E5"
+    case e6 = "E6"
+    case e7 = "E7"
+    case e8 = "E8"
+    case e9 = "E9"
+    case e10 = "E10"
+    case e11 = "E11"
+    case e12 = "E12"
+    case e13 = "E13"
+
+    // How a merge goes on, and back (`decideMergeHandOver`, `decideUndoMerge`).
+    case h1 = "H1"
+    case h2 = "H2"
+    case h3 = "H3"
+    case h4 = "H4"
+    case h5 = "H5"
+    case h6 = "H6"
+    case h7 = "H7"
+    case h8 = "H8"
+    case h9 = "H9"
+    case h10 = "H10"
 }

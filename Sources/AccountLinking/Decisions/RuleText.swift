@@ -224,6 +224,8 @@ extension Rule {
             )
         case .c1: RuleText("no account has the uid", "new account with that uid; no address is ever matched")
         case .c2: RuleText("the account is disabled", "refused: user disabled")
+        case .c4:
+            RuleText("no account has the uid, and one that had it was merged into another", "refused: user merged")
         case .c3: RuleText("otherwise", "signed in, without second factor: the backend answers for the user")
         case .r0: RuleText("passwords are not enabled", "refused: operation not allowed")
         case .r5:
@@ -350,6 +352,7 @@ extension Rule {
                 "the account is there",
                 "it becomes what the row says; what the row has not is gone; every session ends"
             )
+        case .z11: RuleText("an account with that id was merged into another", "left out")
         case .z10: RuleText("otherwise", "created")
         case .g1: RuleText("the project lets nobody enrol such a factor (mfa)", "refused: operation not allowed")
         case .g2: RuleText("the account is disabled", "refused: user disabled")
@@ -468,6 +471,131 @@ extension Rule {
             )
         case .j12: RuleText("otherwise", "link, as L4; sign in")
         case .j13: RuleText("whoever holds the handle turns the conflict down", "declined")
+        case .e1:
+            RuleText(
+                "both are one account",
+                "refused: same account"
+            )
+        case .e2:
+            RuleText(
+                "one of the accounts does not exist",
+                "refused: account not found"
+            )
+        case .e3:
+            RuleText(
+                "one of them is disabled",
+                "refused: account disabled"
+            )
+        case .e4:
+            RuleText(
+                "asked by owners, and the sign-in of one of the sessions is old",
+                "refused: sign in again"
+            )
+        case .e5:
+            RuleText(
+                """
+                asked by owners, and an account has a second factor that its session has not shown
+                """,
+                "refused: second factor required"
+            )
+        case .e6:
+            RuleText(
+                "asked by owners, and custom attributes would be chosen or given up",
+                "refused: an administrator is needed"
+            )
+        case .e7:
+            RuleText(
+                "something is chosen that neither account has",
+                "refused: unknown choice"
+            )
+        case .e8:
+            RuleText(
+                """
+                both have what an account has but once and nobody has chosen, or a password is under an address \
+                that nobody has shown to have
+                """,
+                "the choices to be made; nothing is written"
+            )
+        case .e9:
+            RuleText(
+                "there would be more than five second factors",
+                "refused: too many second factors"
+            )
+        case .e10:
+            RuleText(
+                "a second factor of each has the same name",
+                "refused: second factor repeated"
+            )
+        case .e11:
+            RuleText(
+                "there would be second factors, and no address that is proven",
+                "refused: unverified e-mail"
+            )
+        case .e12:
+            RuleText(
+                "no method to sign in with would be left",
+                "refused: no method left"
+            )
+        case .e13:
+            RuleText(
+                "otherwise",
+                """
+                merged: the account that stays has what was chosen and everything the other had alone; the \
+                other's sessions end, its own as well where its password or second factors change
+                """
+            )
+        case .h1:
+            RuleText(
+                "an operator says no",
+                "aborted: withdrawn"
+            )
+        case .h2:
+            RuleText(
+                "a receiver says no",
+                "aborted: vetoed"
+            )
+        case .h3:
+            RuleText(
+                "one of the accounts is not what it was when receivers were asked",
+                "aborted: accounts changed"
+            )
+        case .h4:
+            RuleText(
+                "every receiver has said yes",
+                "committed"
+            )
+        case .h5:
+            RuleText(
+                "the time is over",
+                "aborted: timed out"
+            )
+        case .h6:
+            RuleText(
+                "otherwise",
+                "it waits"
+            )
+        case .h7:
+            RuleText(
+                "the merge was not committed, or is undone",
+                "refused: not committed"
+            )
+        case .h8:
+            RuleText(
+                "the time to undo it is over",
+                "refused: too late"
+            )
+        case .h9:
+            RuleText(
+                "later changes stand in the way, and are not to be kept",
+                "refused: later changes; nothing is written"
+            )
+        case .h10:
+            RuleText(
+                "otherwise",
+                """
+                undone: both accounts are as they were, but for later changes that are kept
+                """
+            )
         }
     }
 }

@@ -4,9 +4,11 @@
 /// sign-up policy nor second factors are asked, and no address is ever matched.
 ///
 /// - `existing`: the account with the token's `uid`.
-package func decideSignInWithCustomToken(existing: Account?) -> Verdict<SignInDecision> {
+/// - `isMergedAway`: whether there was one that is another now: a new one would be taken for it.
+package func decideSignInWithCustomToken(existing: Account?, isMergedAway: Bool) -> Verdict<SignInDecision> {
     var change = AccountChange()
     guard let existing else {
+        if isMergedAway { return Verdict(.c4, .refuse(.accountMerged)) }
         change.usesCustomTokens = true
         return Verdict(.c1, .createUser(change))
     }

@@ -37,7 +37,7 @@ extension Refusal {
         switch self {
         case .invalidPassword, .invalidLoginCredentials: true
         case .operationNotAllowed, .signUpDisabled, .anonymousSignUpDisabled, .selfDeletionDisabled, .userDisabled,
-            .userNotFound, .emailNotFound, .emailExists, .phoneNumberExists, .unsupportedFirstFactor,
+            .userNotFound, .accountMerged, .emailNotFound, .emailExists, .phoneNumberExists, .unsupportedFirstFactor,
             .messageRegionNotAllowed, .federatedIdentityAlreadyLinked, .firstFactorNotEligible, .unverifiedEmail,
             .secondFactorExists, .secondFactorLimitExceeded, .secondFactorNotFound, .messageFactorsDisabled,
             .totpFactorsDisabled, .invalidPendingSignIn,

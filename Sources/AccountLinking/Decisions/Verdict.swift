@@ -18,6 +18,8 @@ package enum Refusal: String, Sendable, Hashable, CaseIterable {
     case anonymousSignUpDisabled
     case userDisabled
     case userNotFound
+    /// The account is another one now.
+    case accountMerged
     case emailNotFound
     case invalidPassword
     case invalidLoginCredentials

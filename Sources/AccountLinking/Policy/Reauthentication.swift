@@ -19,6 +19,8 @@ package enum SensitiveOperation: String, Sendable, Hashable, CaseIterable {
     case removeMethod = "remove-method"
     /// Bringing a suspended method back, or giving it up.
     case restoreMethod = "restore-method"
+    /// Making another account part of one's own, with a session of each.
+    case mergeAccounts = "merge-accounts"
 }
 
 /// How recent a sign-in must be.
@@ -45,7 +47,7 @@ extension LinkPolicy {
     package func reauthentication(for operation: SensitiveOperation) -> ReauthenticationRequirement {
         switch operation {
         case .deleteAccount, .changeEmail, .changePassword, .enrollSecondFactor, .withdrawSecondFactor,
-            .requestEmailChange, .proveConflict, .removeMethod, .restoreMethod:
+            .requestEmailChange, .proveConflict, .removeMethod, .restoreMethod, .mergeAccounts:
             .required(maximumAgeSeconds: recentSignInSeconds)
         }
     }

@@ -179,7 +179,8 @@ package struct AccountImport: Sendable {
             hash = nil
         }
         guard let previous else {
-            return Draft(previous: nil, user: user, passwordHash: hash, target: .none, refusal: refusal)
+            let target: ImportTarget = situation.tombstones.contains(candidate.id) ? .mergedAway : .none
+            return Draft(previous: nil, user: user, passwordHash: hash, target: target, refusal: refusal)
         }
         var asBefore = user
         // Written behind, and told by sign-ins too: no difference by itself.

@@ -287,6 +287,18 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "How long a method that a takeover or a reset took off can come back; 0: it is gone at once."
             ),
             .init(
+                "concord.merges.answerSeconds",
+                .integer(Lifetimes.mergeAnswerSecondsBounds),
+                .integer(Lifetimes.mergeAnswerSeconds),
+                "How long the receivers of webhooks have to agree to a merge of two accounts; who says nothing does not."
+            ),
+            .init(
+                "concord.merges.undoSeconds",
+                .integer(Lifetimes.mergeUndoSecondsBounds),
+                .integer(Lifetimes.mergeUndoSeconds),
+                "How long a merge of two accounts can be undone; 0: not at all."
+            ),
+            .init(
                 "concord.keepsLastSignInMethod",
                 .bool,
                 .bool(false),

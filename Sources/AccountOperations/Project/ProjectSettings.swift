@@ -10,6 +10,8 @@ package struct ProjectSettings: Sendable, Hashable {
     package let conflictLifetimeSeconds: Int64
     /// How long a suspended method can come back; 0: nothing is suspended.
     package let quarantineSeconds: Int64
+    let mergeAnswerSeconds: Int64
+    let mergeUndoSeconds: Int64
     /// How long events are kept, in seconds; `nil`: for good.
     package let eventRetentionSeconds: Int64?
     package let passwordPolicy: PasswordPolicy
@@ -88,6 +90,9 @@ package struct ProjectSettings: Sendable, Hashable {
         self.conflictLifetimeSeconds =
             value(["concord", "conflictLifetimeSeconds"])?.integer ?? Lifetimes.conflictSeconds
         self.quarantineSeconds = value(["concord", "quarantineSeconds"])?.integer ?? Lifetimes.quarantineSeconds
+        self.mergeAnswerSeconds =
+            value(["concord", "merges", "answerSeconds"])?.integer ?? Lifetimes.mergeAnswerSeconds
+        self.mergeUndoSeconds = value(["concord", "merges", "undoSeconds"])?.integer ?? Lifetimes.mergeUndoSeconds
         let days = value(["concord", "decisionRetentionDays"])?.integer ?? Lifetimes.decisionDays
         self.eventRetentionSeconds = days == 0 ? nil : days * 86_400
         self.authorizedDomains =

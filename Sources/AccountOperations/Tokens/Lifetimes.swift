@@ -22,6 +22,13 @@ package enum Lifetimes {
     static let quarantineSeconds: Int64 = 30 * 86_400
     static let quarantineSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
 
+    /// How long the receivers of webhooks have to agree to a merge, and how long it can be undone, unless the project says
+    /// otherwise.
+    static let mergeAnswerSeconds: Int64 = 60
+    static let mergeAnswerSecondsBounds: ClosedRange<Int64> = 1...86_400
+    static let mergeUndoSeconds: Int64 = 30 * 86_400
+    static let mergeUndoSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
+
     /// For how many days decisions are kept, unless the project says otherwise; 0 keeps them for good. A day at least: who
     /// lost the answer of a commit looks for its event.
     static let decisionDays: Int64 = 400

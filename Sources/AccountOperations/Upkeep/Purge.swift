@@ -79,7 +79,7 @@ package struct Purge: Sendable {
         switch kind {
         // Somebody may still ask, and be told that it is over.
         case .conflicts, .codes, .phoneVerifications, .factorChallenges, .messages, .finishedMessages,
-            .webhookMessages:
+            .webhookMessages, .merges:
             now.adding(seconds: -keepSeconds)
         // A count that is forgotten counts no more, nor does a mail whose place is free; a key that is published no more is
         // only a risk; an answer that is over is told to nobody; a method that is gone is kept by nobody; a sign-in that

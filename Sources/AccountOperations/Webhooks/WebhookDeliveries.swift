@@ -77,6 +77,7 @@ package struct WebhookDeliveries: Sendable {
 
     private func attempt(_ message: WebhookMessageRecord, status: Int?, at now: Timestamp) -> WebhookAttempt {
         if let status, (200..<300).contains(status) { return .delivered }
+        if status == WebhookAttempt.vetoStatus, message.kind == .mergePrepared { return .vetoed }
         guard status != 410,
             let pause = RetrySchedule.webhooks.pauseSeconds(after: Int(message.attempts), jitter: effects.jitter())
         else { return .givenUp }
@@ -97,7 +98,11 @@ extension Webhook {
                     object: { writer in
                         writer.field("userId", message.user.rawValue)
                         writer.field("conflictId", message.conflict.map { Hexadecimal.encode($0) })
-                        writer.field(message.conflict == nil ? "method" : "providerId", message.method.name)
+                        if let merge = message.merge {
+                            writer.field("mergeId", merge.merge.text)
+                            writer.field("mergedUserId", merge.user.rawValue)
+                        }
+                        writer.field(message.conflict == nil ? "method" : "providerId", message.method?.name)
                         writer.field("rule", message.rule)
                     }
                 )

@@ -47,15 +47,22 @@ extension AccountStore {
             for identifier in user.identifiers {
                 batch.append(IdentifierRow.release(identifier, of: user.id, tenant: user.tenant))
             }
-            batch.append(EmailCodeRow.deleteAll(of: user.id, tenant: user.tenant))
-            batch.append(KeptAnswerRow.deleteAnswers(to: user.id, tenant: user.tenant))
-            batch.append(UserRow.delete(user.id, tenant: user.tenant))
-            batch.append(AccountEventRow.insert(event, of: user.id, tenant: user.tenant))
+            for statement in Self.deletion(of: user, event: event) { batch.append(statement) }
         }
         // All or nothing, so one event tells of all.
         let applied = try await run(batch, event: first.event, of: first.user.id, tenant: first.user.tenant)
         if applied == .applied { for (_, event) in deletions.dropFirst() { observer?.applied(event) } }
         return applied
+    }
+
+    /// What makes an account go whose row is held and whose identifiers are free.
+    static func deletion(of user: UserRecord, event: AccountEvent) -> [SQL] {
+        [
+            EmailCodeRow.deleteAll(of: user.id, tenant: user.tenant),
+            KeptAnswerRow.deleteAnswers(to: user.id, tenant: user.tenant),
+            UserRow.delete(user.id, tenant: user.tenant),
+            AccountEventRow.insert(event, of: user.id, tenant: user.tenant),
+        ]
     }
 
     /// Writes `batch`, whose last word is `event`; where the answer is lost, the event tells whether it took effect.

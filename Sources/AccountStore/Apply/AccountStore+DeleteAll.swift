@@ -10,6 +10,8 @@ extension AccountStore {
         batch.append(EmailCodeRow.deleteOrphans(tenant: tenant))
         batch.append(IdentifierRow.releaseOrphans(tenant: tenant))
         batch.append(KeptAnswerRow.deleteAll(tenant: tenant))
+        // Their uids can be taken again.
+        batch.append(MergeRow.deleteAll(tenant: tenant))
         _ = try await client.write(batch)
     }
 }

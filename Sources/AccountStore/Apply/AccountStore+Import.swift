@@ -23,6 +23,8 @@ package struct ImportSituation: Sendable {
     package var users: [UserID: UserRecord]
     package var passwordHashes: [UserID: String]
     package var owners: [Identifier: UserID]
+    /// Those of the ids whose accounts were merged into others.
+    package var tombstones: Set<UserID>
 }
 
 extension AccountStore {
@@ -36,11 +38,12 @@ extension AccountStore {
         func owners(_ kind: String) -> Query<OwnedIdentifierRow> {
             IdentifierRow.owned(kind: kind, values: values[kind] ?? [], tenant: tenant)
         }
-        let (users, emails, phones, identities) = try await client.read(
+        let (users, emails, phones, identities, tombstones) = try await client.read(
             UserRow.withManyIDs(ids, tenant: tenant),
             owners("email"),
             owners("phone"),
-            owners("federated")
+            owners("federated"),
+            MergeRow.tombstones(among: ids, tenant: tenant)
         )
         var owner: [String: [String: UserID]] = [:]
         for (kind, rows) in [("email", emails), ("phone", phones), ("federated", identities)] {
@@ -56,7 +59,8 @@ extension AccountStore {
                     owner[identifier.kind]?[identifier.value].map { (identifier, $0) }
                 },
                 uniquingKeysWith: { first, _ in first }
-            )
+            ),
+            tombstones: Set(tombstones.map(\.user))
         )
     }
 
@@ -84,7 +88,10 @@ extension AccountStore {
         let replaced = writes.filter { $0.previous != nil }
         let replacedIDs = replaced.map(\.user.id)
         var statements: [SQL] = []
-        if !created.isEmpty { statements.append(UserRow.insertMany(created, tenant: tenant)) }
+        if !created.isEmpty {
+            statements.append(UserRow.insertMany(created, tenant: tenant))
+            statements.append(MergeRow.assertNoTombstone(of: created.map(\.id), tenant: tenant))
+        }
         if !replaced.isEmpty {
             let users = replaced.map(\.user)
             statements.append(UserRow.updateMany(users, tenant: tenant))

@@ -10,6 +10,8 @@ package struct AccountWrite: Sendable {
     package var passwordHash: String?
     /// The secret to store; required when the write enrols a factor that has no number.
     package var totpSecret: NewTOTPSecret?
+    /// The factors among those of `user` that come from another account.
+    var movedFactors: [SecondFactorID: MovedFactor] = [:]
     /// The session to open. Its epoch must be the one `user` has.
     package var session: SessionRecord?
     package var event: AccountEvent
@@ -81,6 +83,7 @@ extension AccountWrite {
             }
         } else {
             statements.append(UserRow.insert(user))
+            statements.append(MergeRow.assertNoTombstone(of: [id], tenant: tenant))
         }
 
         let claimsBefore = previous?.identifiers ?? []
@@ -157,6 +160,10 @@ extension AccountWrite {
         for (index, factor) in user.secondFactors.enumerated() {
             let slot = Int32(index + 1)
             guard let place = before.firstIndex(where: { $0.id == factor.id }) else {
+                if let moved = movedFactors[factor.id] {
+                    statements.append(SecondFactorRow.move(factor.id, moved, slot: slot, to: id, tenant: tenant))
+                    continue
+                }
                 let secret = factor.kind == .totp ? totpSecret : nil
                 statements.append(SecondFactorRow.insert(factor, slot: slot, secret: secret, for: id, tenant: tenant))
                 continue

@@ -15,6 +15,11 @@ package struct Announcement: Sendable, Hashable {
         case methodUnlinked = "method.unlinked"
         case methodQuarantined = "method.quarantined"
         case methodRestored = "method.restored"
+        /// The receiver may say no.
+        case mergePrepared = "merge.prepared"
+        case mergeCommitted = "merge.committed"
+        case mergeAborted = "merge.aborted"
+        case mergeUndone = "merge.undone"
         // The next one goes here.
     }
 
@@ -68,7 +73,7 @@ extension AccountEvent.Kind {
         case .userCreated, .userImported, .signedIn, .methodLinked, .accountTakenOver, .conflictProofRequested,
             .conflictProofFailed,
             .refused, .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded, .sessionsRevoked,
-            .userDeleted:
+            .userDeleted, .mergePrepared, .mergeAborted, .accountsMerged, .mergedAway, .mergeUndone:
             nil
         }
     }

@@ -132,8 +132,8 @@ extension SignInQuestion {
                 emailOwner: emailOwner.map(names.account),
                 displayName: displayName.map { _ in "name" }
             )
-        case .customToken(let existing):
-            .customToken(existing: existing.map(names.account))
+        case .customToken(let existing, let isMergedAway):
+            .customToken(existing: existing.map(names.account), isMergedAway: isMergedAway)
         }
     }
 }

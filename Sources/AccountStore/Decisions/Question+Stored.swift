@@ -58,9 +58,10 @@ extension Question {
             }
             writer.field("emailOwner", emailOwner)
             if displayName != nil { writer.field("named", true) }
-        case .signIn(.customToken(let existing)):
+        case .signIn(.customToken(let existing, let isMergedAway)):
             writer.field("question", "signInWithCustomToken")
             writer.field("existing", existing)
+            if isMergedAway { writer.field("mergedAway", true) }
         case .update(.removeMethod(let account, let enabledProviders, let method, let isSessionRecent)):
             writer.field("question", "removeMethod")
             writer.field("account", account)
@@ -204,7 +205,7 @@ extension Question {
                 .signUp(request, emailOwner: accounts.emailOwner, displayName: isTrue("named") ? "name" : nil)
             )
         case "signInWithCustomToken":
-            self = .signIn(.customToken(existing: account("existing")))
+            self = .signIn(.customToken(existing: account("existing"), isMergedAway: isTrue("mergedAway")))
         case "removeMethod":
             guard let account = account("account"),
                 let method = value["method"]?.string.flatMap(SignInMethod.init(name:))

@@ -26,6 +26,14 @@ package struct AccountEvent: Sendable {
         case quarantineDiscarded = "quarantine-discarded"
         case sessionsRevoked = "sessions-revoked"
         case userDeleted = "user-deleted"
+        /// Another account is to become part of this one.
+        case mergePrepared = "merge-prepared"
+        case mergeAborted = "merge-aborted"
+        /// Another account has become part of this one.
+        case accountsMerged = "accounts-merged"
+        /// The account has become part of another.
+        case mergedAway = "merged-away"
+        case mergeUndone = "merge-undone"
     }
 
     package typealias ID = PostgresUUID

@@ -12,6 +12,13 @@ package struct NewTOTPSecret: Sendable, Hashable {
     }
 }
 
+/// A factor that comes from another account.
+struct MovedFactor: Sendable, Hashable {
+    let from: UserID
+    /// Of a factor without a number, sealed for the account that it becomes part of.
+    let sealedSecret: [UInt8]?
+}
+
 /// What the codes of a factor are checked by.
 package struct StoredTOTPSecret: Sendable, Hashable {
     package var sealed: [UInt8]
@@ -68,6 +75,20 @@ enum SecondFactorRow {
         UPDATE second_factors SET slot = \(slot), number = \(factor.number?.rawValue),
             display_name = \(factor.displayName), enrolled_at = \(factor.enrolledAt.stored)
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND enrollment_id = \(factor.id.rawValue)
+        """
+    }
+
+    /// Makes a factor another account's, with what was accepted of it.
+    static func move(
+        _ factor: SecondFactorID,
+        _ moved: MovedFactor,
+        slot: Int32,
+        to id: UserID,
+        tenant: TenantID
+    ) -> SQL {
+        """
+        UPDATE second_factors SET user_id = \(id.rawValue), slot = \(slot), sealed_secret = \(moved.sealedSecret)
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(moved.from.rawValue) AND enrollment_id = \(factor.rawValue)
         """
     }
 

@@ -325,6 +325,14 @@ extension UserRow {
         """
     }
 
+    /// Takes the rows of several users for this transaction, in the order of their ids.
+    static func hold(_ ids: [UserID], tenant: TenantID) -> SQL {
+        """
+        SELECT FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        ORDER BY user_id FOR UPDATE
+        """
+    }
+
     /// Takes the row for this transaction by raising its version; a stale version raises 23502. `assertVersion` must
     /// follow, as after `update`.
     static func lock(_ id: UserID, tenant: TenantID, version: Int64) -> SQL {

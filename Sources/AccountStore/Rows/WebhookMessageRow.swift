@@ -12,12 +12,20 @@ package struct WebhookMessageRecord: Sendable, Hashable {
     package let kind: Announcement.Kind
     package let occurredAt: Timestamp
     package let conflict: [UInt8]?
-    package let method: SignInMethod
+    /// `nil` for what is about a merge.
+    package let method: SignInMethod?
+    package let merge: MergedUser?
     package let rule: String
     /// Attempts begun so far.
     package let attempts: Int32
     /// What the attempt before was answered.
     package let lastStatus: Int32?
+
+    /// A merge, and who goes; the message is the survivor's.
+    package struct MergedUser: Sendable, Hashable {
+        package let merge: PostgresUUID
+        package let user: UserID
+    }
 }
 
 /// A message that was claimed, with what sending it takes.
@@ -39,8 +47,13 @@ package struct ClaimedWebhookMessage: Sendable, RowDecodable {
 /// What came of an attempt.
 package enum WebhookAttempt: Sendable, Hashable {
     case delivered
+    /// The receiver got it, and says no to what it is about.
+    case vetoed
     case retry(at: Timestamp)
     case givenUp
+
+    /// What a receiver answers that says no (RFC 9110 §15.5.10).
+    package static let vetoStatus = 409
 }
 
 struct WebhookMessageRow: RowDecodable {
@@ -48,7 +61,7 @@ struct WebhookMessageRow: RowDecodable {
 
     private static let columns: SQL = """
         m.position, m.endpoint_id, m.tenant_id, m.user_id, m.message_id, m.type, m.occurred_at, m.conflict_id, m.method,
-        m.rule, m.attempts, m.last_status
+        m.merge_id, m.merged_user_id, m.rule, m.attempts, m.last_status
         """
 
     init(row: inout RowDecoder) throws(PostgresError) {
@@ -61,10 +74,43 @@ struct WebhookMessageRow: RowDecodable {
             kind: try row.parsed("webhook_messages.type", Announcement.Kind.init(rawValue:)),
             occurredAt: try row.timestamp(),
             conflict: try row.next([UInt8]?.self),
-            method: try row.parsed("webhook_messages.method", SignInMethod.init(name:)),
+            method: try row.optionallyParsed("webhook_messages.method", SignInMethod.init(name:)),
+            merge: try Self.merge(&row),
             rule: try row.next(String.self),
             attempts: try row.next(Int32.self),
             lastStatus: try row.next(Int32?.self)
+        )
+    }
+
+    private static func merge(_ row: inout RowDecoder) throws(PostgresError) -> WebhookMessageRecord.MergedUser? {
+        let merge = try row.next(PostgresUUID?.self)
+        let user = try row.optionallyParsed("webhook_messages.merged_user_id", UserID.init)
+        guard let merge, let user else { return nil }
+        return WebhookMessageRecord.MergedUser(merge: merge, user: user)
+    }
+
+    /// About a merge, whether or not this server has heard of an endpoint: who is not asked cannot say no.
+    static func tell(_ kind: Announcement.Kind, of merge: MergeRecord, id: PostgresUUID, by event: AccountEvent) -> SQL
+    {
+        """
+        INSERT INTO webhook_messages (endpoint_id, tenant_id, user_id, message_id, type, occurred_at, merge_id,
+            merged_user_id, rule, next_attempt_at)
+        SELECT endpoint_id, \(merge.tenant.rawValue), \(merge.survivor.rawValue), \(id), \(kind.rawValue),
+            \(event.occurredAt.stored), \(merge.id), \(merge.absorbed.rawValue), \(event.rule.rawValue),
+            \(event.occurredAt.stored)
+        FROM webhook_endpoints WHERE disabled_at IS NULL
+        """
+    }
+
+    /// What those who were asked have said to a merge that was prepared.
+    static func answers(to merge: PostgresUUID) -> Query<MergeAnswersRow> {
+        Query(
+            """
+            SELECT count(*) FILTER (WHERE state <> 'delivered'), count(*) FILTER (
+                WHERE last_status = \(Int32(WebhookAttempt.vetoStatus)))
+            FROM webhook_messages
+            WHERE merge_id = \(merge) AND type = \(Announcement.Kind.mergePrepared.rawValue)
+            """
         )
     }
 
@@ -178,7 +224,7 @@ struct WebhookMessageRow: RowDecodable {
         var next: Timestamp = now
         var finishedAt: Timestamp? = now
         switch attempt {
-        case .delivered: state = "delivered"
+        case .delivered, .vetoed: state = "delivered"
         case .givenUp: state = "failed"
         case .retry(let at):
             state = "pending"
@@ -225,6 +271,17 @@ struct WebhookMessageRow: RowDecodable {
     }
 }
 
+/// How many have not said yes, and how many have said no.
+struct MergeAnswersRow: RowDecodable {
+    let waitingCount: Int64
+    let vetoCount: Int64
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        waitingCount = try row.next(Int64.self)
+        vetoCount = try row.next(Int64.self)
+    }
+}
+
 extension AccountStore {
     /// Adds to a batch what receivers are told of the decision it applies; nothing where there is nobody to tell.
     func announce(
@@ -243,7 +300,7 @@ extension AccountStore {
                 case .conflictOpened: WebhookMessageRow.insertOpened
                 case .methodLinked: WebhookMessageRow.insertLinked
                 case .conflictProven, .conflictResolved, .conflictDeclined, .methodUnlinked, .methodQuarantined,
-                    .methodRestored:
+                    .methodRestored, .mergePrepared, .mergeCommitted, .mergeAborted, .mergeUndone:
                     WebhookMessageRow.insert
                 }
             batch.append(insert(announcement, id, event.rule, user, tenant, event.occurredAt))
@@ -278,7 +335,7 @@ extension AccountStore {
         var batch = WriteBatch("webhook-finish")
         batch.append(WebhookMessageRow.finish(message, attempt, status: status.map { Int32($0) }, at: now))
         let endpoint = message.endpoint
-        if attempt == .delivered {
+        if attempt == .delivered || attempt == .vetoed {
             batch.append(WebhookEndpointRow.noteSuccess(of: endpoint))
         } else {
             batch.append(WebhookEndpointRow.noteFailure(of: endpoint, at: now))

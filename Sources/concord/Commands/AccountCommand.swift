@@ -4,9 +4,10 @@ import ArgumentParser
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account",
-        abstract: "Accounts, one by one and all of them: find, show, import, export.",
+        abstract: "Accounts, one by one and all of them: find, show, merge, import, export.",
         subcommands: [
-            AccountFindCommand.self, AccountShowCommand.self, AccountImportCommand.self, AccountExportCommand.self,
+            AccountFindCommand.self, AccountShowCommand.self, AccountMergeCommand.self, AccountImportCommand.self,
+            AccountExportCommand.self,
         ]
     )
 }

@@ -91,7 +91,11 @@ struct AccountShowCommand: AsyncParsableCommand {
             let (id, history, style) = (UserID(uid), history, lookup.style)
             try await lookup.withReports { reports, tenant in
                 guard let id, let report = try await reports.report(on: id, tenant: tenant, historyMax: history) else {
-                    complain("there is no such account; concord account find looks for one by what is known of it")
+                    if let id, let successor = try await reports.successor(of: id, tenant: tenant) {
+                        complain("merged into \(successor.rawValue): concord account merge show \(id.rawValue)")
+                    } else {
+                        complain("there is no such account; concord account find looks for one by what is known of it")
+                    }
                     throw ExitCode.answerIsNo
                 }
                 print(AccountText.report(report, style))

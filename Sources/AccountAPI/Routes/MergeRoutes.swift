@@ -1,0 +1,160 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+// Concord's own API for making two accounts one: for administrators, with a reason; for whoever has a recent session of each.
+// docs/merging.md tells the whole story.
+
+extension Route {
+    static let merges: [Route] = [
+        Route(.post, path, service: .concord, access: .administratorOrSession) { request in
+            let choices = try request.mergeChoices()
+            let isPreview = try request.body.bool("validateOnly") ?? false
+            let caller = try request.mergeCaller(isPreview: isPreview)
+            if isPreview {
+                let preview = try await request.operations
+                    .previewMerge(by: caller, choices: choices, tenant: request.tenant)
+                    .valueOrProblem()
+                return .object { writer in writer.fields(of: preview) }
+            }
+            // An owner's answer is kept with the account that stays.
+            let credential = request.caller == .administrator ? request.bearerToken ?? "" : ""
+            return try await request.answer(boundTo: credential, as: APIResponse.merge) { once in
+                try await request.operations.mergeAccounts(
+                    by: caller,
+                    choices: choices,
+                    tenant: request.tenant,
+                    once: once
+                )
+            }
+        },
+        Route(.get, path, service: .concord, access: .administrator) { request in
+            guard let user = request.query["uid"].flatMap(UserID.init) else {
+                throw Problem(.malformedRequest, "uid is needed.")
+            }
+            let (merges, current) = try await request.operations.merges.merges(of: user, tenant: request.tenant)
+            return .object { writer in
+                writer.field("userId", current?.rawValue)
+                writer.field("merges", array: merges) { writer, merge in
+                    writer.object { writer in writer.fields(of: merge) }
+                }
+            }
+        },
+        Route(.get, item, service: .concord, access: .administratorOrSession) { request in
+            let idToken = request.caller == .administrator ? nil : try request.sessionToken()
+            let merge = try await request.operations.merge(request.merge, idToken: idToken, tenant: request.tenant)
+            return .merge(try merge.valueOrProblem())
+        },
+        Route(.post, item + "/abort", service: .concord, access: .administrator) { request in
+            .merge(try await request.operations.merges.withdraw(request.merge, tenant: request.tenant).valueOrProblem())
+        },
+        Route(.post, item + "/undo", service: .concord, access: .administrator) { request in
+            let keepsLaterChanges = try request.body.bool("keepLaterChanges") ?? false
+            let merges = request.operations.merges
+            if try request.body.bool("validateOnly") ?? false {
+                let changes = try await merges.laterChanges(request.merge, tenant: request.tenant).valueOrProblem()
+                return .object { writer in writer.field("changes", array: changes) { $0.laterChange($1) } }
+            }
+            let undone =
+                try await merges
+                .undo(request.merge, keepsLaterChanges: keepsLaterChanges, tenant: request.tenant)
+                .valueOrProblem()
+            return .object { writer in
+                writer.fields(of: undone.merge)
+                writer.field("kept", array: undone.kept) { $0.laterChange($1) }
+            }
+        },
+    ]
+
+    private static let path = "/concord/v1/merges"
+    private static let item = path + "/{id}"
+}
+
+extension APIRequest {
+    fileprivate var merge: String { captures["id"] ?? "" }
+
+    fileprivate func mergeCaller(isPreview: Bool) throws -> MergeCaller {
+        guard caller == .administrator else {
+            return .owners(survivor: try sessionToken(), absorbed: try body.nonEmptyString("absorbedIdToken"))
+        }
+        guard let survivor = try body.nonEmptyString("survivor").flatMap(UserID.init),
+            let absorbed = try body.nonEmptyString("absorbed").flatMap(UserID.init)
+        else { throw Problem(.malformedRequest, "survivor and absorbed are needed: the uids of two accounts.") }
+        let reason = try body.string("reason") ?? ""
+        guard isPreview || AccountMerges.isReason(reason) else {
+            throw Problem(.malformedRequest, "reason is needed: why the accounts are one person's, in 500 characters.")
+        }
+        return .administrator(survivor: survivor, absorbed: absorbed, reason: reason)
+    }
+
+    fileprivate func mergeChoices() throws -> [MergeField: MergeSide] {
+        var choices: [MergeField: MergeSide] = [:]
+        for (name, side) in try body.object("choices")?.json.object ?? [:] {
+            guard let field = MergeField(name: name) else {
+                throw Problem(.malformedRequest, "choices names what no account has.")
+            }
+            guard let side = side.string.flatMap(MergeSide.init(rawValue:)) else {
+                throw Problem(.malformedRequest, "A choice is survivor or absorbed.")
+            }
+            choices[field] = side
+        }
+        return choices
+    }
+}
+
+extension APIResponse {
+    @Sendable fileprivate static func merge(_ merge: Merge) -> APIResponse {
+        .object { writer in writer.fields(of: merge) }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func fields(of merge: Merge) {
+        field("id", merge.id)
+        field("state", merge.state.rawValue)
+        field("survivor", merge.survivor.rawValue)
+        field("absorbed", merge.absorbed.rawValue)
+        field(
+            "choices",
+            object: { writer in
+                for (field, side) in merge.choices.sorted(by: { $0.key.name < $1.key.name }) {
+                    writer.field(field.name, side.rawValue)
+                }
+            }
+        )
+        field("askedBy", merge.askedBy.rawValue)
+        field("reason", merge.reason)
+        field("prepareTime", RFC3339.text(merge.preparedAt))
+        field("answerUntil", RFC3339.text(merge.deadlineAt))
+        field("endTime", merge.endedAt.map { RFC3339.text($0) })
+        field("abortReason", merge.abortReason?.rawValue)
+        field("undoUntil", merge.undoUntil.map { RFC3339.text($0) })
+        field("undoTime", merge.undoneAt.map { RFC3339.text($0) })
+    }
+
+    fileprivate mutating func fields(of preview: MergePreview) {
+        field("survivor", preview.survivor.id.rawValue)
+        field("absorbed", preview.absorbed.id.rawValue)
+        field("fields", array: preview.plan.lines) { writer, line in
+            writer.object { writer in
+                writer.field("field", line.field.name)
+                writer.field("survivor", preview.survivor.text(of: line.field))
+                writer.field("absorbed", preview.absorbed.text(of: line.field))
+                writer.field("taken", line.taken?.rawValue)
+            }
+        }
+        field("undecided", preview.plan.undecided.map(\.name))
+        field("movedSecondFactors", Int64(preview.plan.movedFactors.count))
+        field("endsSessions", preview.plan.endsSessions)
+    }
+
+    mutating func laterChange(_ change: LaterChange) {
+        object { writer in
+            writer.field("table", change.table)
+            writer.field("userId", change.user)
+            if !change.subject.isEmpty { writer.field("subject", change.subject) }
+            writer.field("canStay", change.canStay)
+        }
+    }
+}

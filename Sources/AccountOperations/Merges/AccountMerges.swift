@@ -1,0 +1,469 @@
+package import AccountLinking
+package import AccountStore
+import JSON
+import Postgres
+
+/// A merge as it is told.
+package struct Merge: Sendable, Hashable {
+    /// A UUID.
+    package let id: String
+    package let survivor: UserID
+    package let absorbed: UserID
+    package let state: MergeState
+    package let choices: [MergeField: MergeSide]
+    package let askedBy: MergeAskerKind
+    /// An administrator's.
+    package let reason: String?
+    package let preparedAt: Timestamp
+    /// Until when receivers of webhooks have to have said yes.
+    package let deadlineAt: Timestamp
+    /// When it was committed or aborted.
+    package let endedAt: Timestamp?
+    package let abortReason: MergeAbortReason?
+    package let undoUntil: Timestamp?
+    package let undoneAt: Timestamp?
+
+    init(_ record: MergeRecord) {
+        id = record.id.text
+        survivor = record.survivor
+        absorbed = record.absorbed
+        state = record.state
+        choices = record.choices
+        askedBy = record.askedBy
+        reason = record.reason
+        preparedAt = record.preparedAt
+        deadlineAt = record.deadlineAt
+        endedAt = record.endedAt
+        abortReason = record.abortReason
+        undoUntil = record.undoUntil
+        undoneAt = record.undoneAt
+    }
+}
+
+/// Why nothing is done about a merge.
+package enum MergeDenial: Sendable, Hashable {
+    case refused(MergeRefusal)
+    /// An owner has shown one account only.
+    case absorbedSessionMissing
+    /// What has to be chosen first.
+    case undecided([MergeField])
+    /// One of the accounts is in another merge that waits.
+    case alreadyMerging
+    /// There is no such merge.
+    case unknown
+    /// It is in a state from which that is not done.
+    case closed(MergeState)
+    /// The time to undo it is over.
+    case tooLate
+    /// What has changed since.
+    case laterChanges([LaterChange])
+}
+
+/// Something that is no longer as a merge left it. Undoing the merge would overwrite it.
+package struct LaterChange: Sendable, Hashable {
+    /// The table it is in.
+    package let table: String
+    package let user: String
+    /// A column of `users`, a provider, a method or a kind of identifier; empty where the table says it all. Never a value.
+    package let subject: String
+    /// Whether everything else can be put back all the same.
+    package let canStay: Bool
+
+    init(_ clash: JournalClash) {
+        table = clash.table
+        user = clash.user
+        canStay = clash.canStay
+        let parts = clash.subject.split(separator: "\u{1F}", omittingEmptySubsequences: false).map(String.init)
+        subject =
+            switch clash.table {
+            case "users": clash.subject
+            case "identifiers": parts[0]
+            case "linked_providers", "sign_in_methods": parts.count > 1 ? parts[1] : ""
+            default: ""
+            }
+    }
+}
+
+/// What a merge would come to.
+package struct MergePreview: Sendable {
+    package let survivor: UserRecord
+    package let absorbed: UserRecord
+    package let plan: MergePlan
+}
+
+/// A merge that was undone.
+package struct UndoneMerge: Sendable {
+    package let merge: Merge
+    /// What was changed since, and stays.
+    package let kept: [LaterChange]
+}
+
+/// How long receivers of webhooks have, and how long a merge can be undone.
+package struct MergeTimes: Sendable, Hashable {
+    package var answerSeconds: Int64
+    package var undoSeconds: Int64
+
+    package init(_ settings: ProjectSettings) {
+        answerSeconds = settings.mergeAnswerSeconds
+        undoSeconds = settings.mergeUndoSeconds
+    }
+}
+
+/// Makes two accounts one, and two of them again. Needs no server: the command line does the same.
+///
+/// A merge is prepared in one transaction and done in another. In between the receivers of webhooks are asked, and nothing is
+/// held: whoever comes by moves it on, and of several at once one does.
+package struct AccountMerges: Sendable {
+    private let store: AccountStore
+    private let sealer: Sealer
+    private let effects: Effects
+    private let times: MergeTimes
+    private let metrics: OperationMetrics
+
+    /// How many merges are told of one account.
+    private static let countMax = 100
+    /// How many are moved on at once.
+    private static let waitingMax = 64
+
+    package init(
+        store: AccountStore,
+        sealer: Sealer,
+        effects: Effects,
+        times: MergeTimes,
+        metrics: OperationMetrics = OperationMetrics()
+    ) {
+        self.store = store
+        self.sealer = sealer
+        self.effects = effects
+        self.times = times
+        self.metrics = metrics
+    }
+
+    /// Whether a text says why, in 1 to 500 characters that a terminal can be shown.
+    package static func isReason(_ text: String) -> Bool {
+        (1...500).contains(text.unicodeScalars.count)
+            && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+            && text.contains { !$0.isWhitespace }
+    }
+
+    /// What `request` would come to. Writes nothing.
+    package func preview(_ request: MergeRequest, tenant: TenantID) async throws -> Outcome<MergePreview> {
+        let (survivor, absorbed) = try await accounts(request.survivor, request.absorbed, tenant: tenant)
+        let verdict = decideMergeAccounts(request, survivor: survivor, absorbed: absorbed, now: effects.now())
+        switch verdict.decision {
+        case .refuse(let refusal): return refused(.refused(refusal), by: verdict.rule)
+        case .merge(let plan), .choose(let plan):
+            guard let survivor, let absorbed else { throw UnexpectedDecision(verdict.rule) }
+            return .success(MergePreview(survivor: survivor, absorbed: absorbed, plan: plan))
+        }
+    }
+
+    /// Prepares a merge, and does it where there is nobody to ask.
+    ///
+    /// - `reason`: an administrator's; 1 to 500 characters.
+    /// - `earlierAnswer`: what is said where the request was applied before.
+    /// - `keeping`: what is written with the prepared merge.
+    /// - Throws: `Contention`, or what the database could not do. What was prepared by then goes on by itself.
+    package func begin(
+        _ request: MergeRequest,
+        reason: String?,
+        tenant: TenantID,
+        unless earlierAnswer: () async throws -> Denial? = { nil },
+        keeping: (Merge) throws -> [AccountWrite.Companion] = { _ in [] }
+    ) async throws -> Outcome<Merge> {
+        let now = effects.now()
+        let (id, event) = (effects.newEventID(), effects.newEventID())
+        let prepared: Outcome<MergeRecord> = try await retrying(effects) {
+            if let denial = try await earlierAnswer() { return .denied(denial) }
+            let (survivor, absorbed) = try await accounts(request.survivor, request.absorbed, tenant: tenant)
+            let verdict = decideMergeAccounts(request, survivor: survivor, absorbed: absorbed, now: now)
+            guard case .merge = verdict.decision, let survivor, let absorbed else {
+                // What is refused may be so because the same request has been applied since.
+                if let denial = try await earlierAnswer() { return .denied(denial) }
+                return denied(verdict)
+            }
+            if try await store.liveMerge(of: [survivor.id, absorbed.id], tenant: tenant) != nil {
+                if let denial = try await earlierAnswer() { return .denied(denial) }
+                return .denied(.merge(.alreadyMerging))
+            }
+            let merge = MergeRecord(
+                tenant: tenant,
+                id: id,
+                survivor: survivor,
+                absorbed: absorbed,
+                choices: request.choices,
+                askedBy: request.asker == .administrator ? .administrator : .owners,
+                reason: request.asker == .administrator ? reason : nil,
+                preparedAt: now,
+                deadlineAt: now.adding(seconds: times.answerSeconds)
+            )
+            let applied = try await store.prepareMerge(
+                merge,
+                event: AccountEvent(id: event, occurredAt: now, kind: .mergePrepared, rule: verdict.rule),
+                companions: try keeping(Merge(merge))
+            )
+            return applied == .applied ? .success(merge) : nil
+        }
+        switch prepared {
+        case .denied(let denial): return .denied(denial)
+        case .success(let merge): return .success(Merge(try await advance(merge)))
+        }
+    }
+
+    private func denied(_ verdict: Verdict<MergeDecision>) -> Outcome<MergeRecord> {
+        switch verdict.decision {
+        case .merge: .denied(.merge(.unknown))
+        case .choose(let plan): refused(.undecided(plan.undecided), by: verdict.rule)
+        case .refuse(let refusal): refused(.refused(refusal), by: verdict.rule)
+        }
+    }
+
+    /// A merge; the project's own word for one that is not there.
+    package func merge(_ id: String, tenant: TenantID) async throws -> Outcome<Merge> {
+        guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
+        return .success(Merge(merge))
+    }
+
+    /// The newest merges that an account stayed or went in, a hundred at most, and which account it is now, where it is
+    /// another. One round trip.
+    package func merges(of user: UserID, tenant: TenantID) async throws -> (merges: [Merge], current: UserID?) {
+        let (merges, current) = try await store.merges(of: user, tenant: tenant, countMax: Self.countMax)
+        return (merges.map(Merge.init), current)
+    }
+
+    /// Moves a merge on as far as it goes now: done, aborted, or it waits. Safe to call from anywhere at any time.
+    package func advance(_ id: String, tenant: TenantID) async throws -> Outcome<Merge> {
+        guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
+        return .success(Merge(try await advance(merge)))
+    }
+
+    /// Moves every merge on that waits, as far as it goes now. One that cannot be moved does not keep the others.
+    package func advanceAll() async throws {
+        var failure: (any Error)?
+        for merge in try await store.waitingMerges(countMax: Self.waitingMax) {
+            do {
+                _ = try await advance(merge)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func advance(_ merge: MergeRecord) async throws -> MergeRecord {
+        let (survivorEvent, absorbedEvent) = (effects.newEventID(), effects.newEventID())
+        return try await retrying(effects) {
+            guard let merge = try await store.merge(merge.id, tenant: merge.tenant) else { return merge }
+            guard merge.state == .prepared else { return merge }
+            let now = effects.now()
+            let (survivor, absorbed) = try await accounts(merge.survivor, merge.absorbed, tenant: merge.tenant)
+            let answers = try await store.answers(to: merge)
+            var facts = MergeHandOver(
+                isVetoed: answers.isVetoed,
+                waitingCount: answers.waitingCount,
+                isOverdue: now >= merge.deadlineAt,
+                isUnchanged: survivor?.version == merge.survivorVersion && absorbed?.version == merge.absorbedVersion
+            )
+            let plan = decideMergeAccounts(merge.request, survivor: survivor, absorbed: absorbed, now: now).decision
+            if case .merge = plan {} else { facts.isUnchanged = false }
+            let verdict = decideMergeHandOver(facts)
+            func event(_ id: PostgresUUID, _ kind: AccountEvent.Kind) -> AccountEvent {
+                AccountEvent(id: id, occurredAt: now, kind: kind, rule: verdict.rule, details: merge.details)
+            }
+            let applied: AccountStore.Applied
+            switch verdict.decision {
+            case .wait: return merge
+            case .abort(let reason):
+                applied = try await store.abortMerge(merge, reason, event: event(survivorEvent, .mergeAborted))
+            case .commit:
+                guard case .merge(let plan) = plan, let survivor, let absorbed else {
+                    throw UnexpectedDecision(verdict.rule)
+                }
+                applied = try await store.commitMerge(
+                    MergeWrite(
+                        merge: merge,
+                        survivor: survivor,
+                        absorbed: absorbed,
+                        plan: plan,
+                        passwordHash: try await passwordHash(of: absorbed, plan),
+                        sealedSecrets: try await sealedSecrets(of: absorbed, plan, for: survivor, at: now),
+                        survivorEvent: event(survivorEvent, .accountsMerged),
+                        absorbedEvent: event(absorbedEvent, .mergedAway),
+                        undoUntil: now.adding(seconds: times.undoSeconds)
+                    )
+                )
+            }
+            return applied == .applied ? try await store.merge(merge.id, tenant: merge.tenant) : nil
+        }
+    }
+
+    private func passwordHash(of absorbed: UserRecord, _ plan: MergePlan) async throws -> String? {
+        guard plan.takesAbsorbed(.password) else { return nil }
+        return try await store.passwordHashes([absorbed.id], tenant: absorbed.tenant)[absorbed.id]
+    }
+
+    /// The secrets of apps that come over, bound to the account that stays.
+    private func sealedSecrets(
+        of absorbed: UserRecord,
+        _ plan: MergePlan,
+        for survivor: UserRecord,
+        at now: Timestamp
+    ) async throws -> [SecondFactorID: [UInt8]] {
+        var sealed: [SecondFactorID: [UInt8]] = [:]
+        for factor in absorbed.secondFactors where factor.kind == .totp && plan.movedFactors.contains(factor.id) {
+            let tenant = absorbed.tenant
+            let facts = try await store.totpFacts(of: factor.id, of: absorbed.id, tenant: tenant, at: now)
+            guard let secret = facts.secret else { continue }
+            let opened = try sealer.open(
+                secret.sealed,
+                context: factor.id.secretContext(of: absorbed.id, tenant: tenant)
+            )
+            sealed[factor.id] = try sealer.seal(
+                opened,
+                context: factor.id.secretContext(of: survivor.id, tenant: tenant)
+            )
+        }
+        return sealed
+    }
+
+    /// An operator says no to a merge that waits.
+    package func withdraw(_ id: String, tenant: TenantID) async throws -> Outcome<Merge> {
+        guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
+        let (now, event) = (effects.now(), effects.newEventID())
+        return try await retrying(effects) {
+            guard let merge = try await store.merge(merge.id, tenant: tenant) else { return .denied(.merge(.unknown)) }
+            guard merge.state == .prepared else { return .denied(.merge(.closed(merge.state))) }
+            let facts = MergeHandOver(isWithdrawn: true, waitingCount: 0, isOverdue: false, isUnchanged: true)
+            let verdict = decideMergeHandOver(facts)
+            guard case .abort(let reason) = verdict.decision else { throw UnexpectedDecision(verdict.rule) }
+            let record = AccountEvent(
+                id: event,
+                occurredAt: now,
+                kind: .mergeAborted,
+                rule: verdict.rule,
+                details: merge.details
+            )
+            guard try await store.abortMerge(merge, reason, event: record) == .applied else { return nil }
+            return try await store.merge(merge.id, tenant: tenant).map { .success(Merge($0)) }
+        }
+    }
+
+    /// What stands in the way of undoing a merge. Writes nothing.
+    package func laterChanges(_ id: String, tenant: TenantID) async throws -> Outcome<[LaterChange]> {
+        guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
+        let clashes = try await store.undoSituation(of: merge.journalStep).clashes
+        let verdict = undoVerdict(merge, clashes, keepsLaterChanges: true, at: effects.now())
+        if case .refuse(let refusal) = verdict.decision, refusal != .laterChanges {
+            return denied(refusal, by: verdict.rule, merge, clashes)
+        }
+        return .success(clashes.map(LaterChange.init))
+    }
+
+    /// Makes two accounts of one again, as they were. What has changed since, and would be overwritten, is listed instead, and
+    /// nothing is done.
+    ///
+    /// - `keepsLaterChanges`: such changes stay, and everything else is put back; but not where something would be owned
+    ///   that nobody shows, or shown that nobody owns.
+    package func undo(_ id: String, keepsLaterChanges: Bool, tenant: TenantID) async throws -> Outcome<UndoneMerge> {
+        guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
+        let now = effects.now()
+        let (survivorEvent, absorbedEvent) = (effects.newEventID(), effects.newEventID())
+        return try await retrying(effects) {
+            guard let merge = try await store.merge(merge.id, tenant: tenant) else { return .denied(.merge(.unknown)) }
+            let clashes = try await store.undoSituation(of: merge.journalStep).clashes
+            let verdict = undoVerdict(merge, clashes, keepsLaterChanges: keepsLaterChanges, at: now)
+            if case .refuse(let refusal) = verdict.decision { return denied(refusal, by: verdict.rule, merge, clashes) }
+            func event(_ id: PostgresUUID) -> AccountEvent {
+                AccountEvent(id: id, occurredAt: now, kind: .mergeUndone, rule: verdict.rule, details: merge.details)
+            }
+            let applied = try await store.undoMerge(
+                merge,
+                accepting: clashes,
+                survivorEvent: event(survivorEvent),
+                absorbedEvent: event(absorbedEvent)
+            )
+            guard applied == .applied, let undone = try await store.merge(merge.id, tenant: tenant) else { return nil }
+            return .success(UndoneMerge(merge: Merge(undone), kept: clashes.map(LaterChange.init)))
+        }
+    }
+
+    private func undoVerdict(
+        _ merge: MergeRecord,
+        _ clashes: [JournalClash],
+        keepsLaterChanges: Bool,
+        at now: Timestamp
+    ) -> Verdict<MergeUndoDecision> {
+        decideUndoMerge(
+            isCommitted: merge.state == .committed,
+            isInTime: merge.undoUntil.map { now < $0 } ?? false,
+            hasLaterChanges: !clashes.isEmpty,
+            keepsLaterChanges: keepsLaterChanges && clashes.allSatisfy(\.canStay)
+        )
+    }
+
+    private func denied<Value>(
+        _ refusal: MergeUndoRefusal,
+        by rule: Rule,
+        _ merge: MergeRecord,
+        _ clashes: [JournalClash]
+    ) -> Outcome<Value> {
+        switch refusal {
+        case .notCommitted: refused(.closed(merge.state), by: rule)
+        case .tooLate: refused(.tooLate, by: rule)
+        case .laterChanges: refused(.laterChanges(clashes.map(LaterChange.init)), by: rule)
+        }
+    }
+
+    private func record(_ id: String, tenant: TenantID) async throws -> MergeRecord? {
+        guard let id = PostgresUUID(text: id) else { return nil }
+        return try await store.merge(id, tenant: tenant)
+    }
+
+    private func accounts(
+        _ survivor: UserID,
+        _ absorbed: UserID,
+        tenant: TenantID
+    ) async throws -> (survivor: UserRecord?, absorbed: UserRecord?) {
+        let users = try await store.users([survivor, absorbed], tenant: tenant)
+        return (users.first { $0.id == survivor }, users.first { $0.id == absorbed })
+    }
+
+    /// Says no because a rule does, and counts that.
+    private func refused<Value>(_ denial: MergeDenial, by rule: Rule) -> Outcome<Value> {
+        metrics.decided(rule)
+        return .denied(.merge(denial))
+    }
+}
+
+extension MergeRecord {
+    /// What was asked, by somebody who has shown what it takes.
+    fileprivate var request: MergeRequest {
+        let shown = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true)
+        return MergeRequest(
+            survivor: survivor,
+            absorbed: absorbed,
+            choices: choices,
+            asker: askedBy == .administrator ? .administrator : .owners(shown, shown)
+        )
+    }
+
+    /// What events tell of it.
+    fileprivate var details: JSONValue {
+        .object([
+            "merge": .string(id.text), "survivor": .string(survivor.rawValue), "absorbed": .string(absorbed.rawValue),
+        ])
+    }
+}
+
+extension AccountOperations {
+    /// Merging, with this server's settings and metrics.
+    package var merges: AccountMerges {
+        AccountMerges(
+            store: store,
+            sealer: sealer,
+            effects: effects,
+            times: MergeTimes(project.settings),
+            metrics: metrics
+        )
+    }
+}

@@ -1,0 +1,124 @@
+package import AccountLinking
+import AccountStore
+
+/// Who asks to make two accounts one, as it was sent.
+package enum MergeCaller: Sendable {
+    /// - `reason`: 1 to 500 characters.
+    case administrator(survivor: UserID, absorbed: UserID, reason: String)
+    /// An ID token of each account; that of the one that goes may have been left out.
+    case owners(survivor: String, absorbed: String?)
+}
+
+extension AccountOperations {
+    /// What merging would come to. Writes nothing.
+    package func previewMerge(
+        by caller: MergeCaller,
+        choices: [MergeField: MergeSide],
+        tenant: TenantID
+    ) async throws -> Outcome<MergePreview> {
+        switch try await mergeRequest(by: caller, choices, tenant: tenant) {
+        case .denied(let denial): .denied(denial)
+        case .success(let request): try await merges.preview(request, tenant: tenant)
+        }
+    }
+
+    /// Prepares a merge, and does it where there is nobody to ask.
+    ///
+    /// `once`: where the caller may repeat the request.
+    /// - Throws: `Contention`, or what the database could not do. What was prepared by then goes on by itself.
+    package func mergeAccounts(
+        by caller: MergeCaller,
+        choices: [MergeField: MergeSide],
+        tenant: TenantID,
+        once: Once<Merge>? = nil
+    ) async throws -> Outcome<Merge> {
+        let now = effects.now()
+        /// What is said where the request was applied before. An owner's answer is kept with the account that stays.
+        func earlierAnswer(_ keeper: UserID?) async throws -> Denial? {
+            guard let once else { return nil }
+            let kept = try await store.keptAnswer(once.key(of: keeper, tenant: tenant), at: now)
+            return try denial(of: once, answered: kept, of: keeper, tenant: tenant)
+        }
+        let request: MergeRequest
+        switch try await mergeRequest(by: caller, choices, tenant: tenant, unless: earlierAnswer) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let made): request = made
+        }
+        let keeper: UserID? = request.asker == .administrator ? nil : request.survivor
+        var reason: String?
+        if case .administrator(_, _, let given) = caller { reason = given }
+        return try await merges.begin(
+            request,
+            reason: reason,
+            tenant: tenant,
+            unless: { try await earlierAnswer(keeper) },
+            keeping: { try keeping($0, for: once, of: keeper, tenant: tenant, at: now) }
+        )
+    }
+
+    /// A merge, for an administrator or whoever has a session of the account that stays or goes.
+    ///
+    /// `idToken`: `nil` for an administrator. To anybody else's session there is no such merge.
+    package func merge(_ id: String, idToken: String?, tenant: TenantID) async throws -> Outcome<Merge> {
+        guard let idToken else { return try await merges.merge(id, tenant: tenant) }
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let session):
+            let outcome = try await merges.merge(id, tenant: tenant)
+            guard case .success(let merge) = outcome, ![merge.survivor, merge.absorbed].contains(session.user.id) else {
+                return outcome
+            }
+            return .denied(.merge(.unknown))
+        }
+    }
+
+    /// - `earlierAnswer`: what is said to the owner of the account that stays, where the session of the other has ended since.
+    private func mergeRequest(
+        by caller: MergeCaller,
+        _ choices: [MergeField: MergeSide],
+        tenant: TenantID,
+        unless earlierAnswer: (UserID?) async throws -> Denial? = { _ in nil }
+    ) async throws -> Outcome<MergeRequest> {
+        switch caller {
+        case .administrator(let survivor, let absorbed, _):
+            let request = MergeRequest(
+                survivor: survivor,
+                absorbed: absorbed,
+                choices: choices,
+                asker: .administrator
+            )
+            return .success(request)
+        case .owners(let ofSurvivor, let ofAbsorbed):
+            var sessions: [AuthenticatedSession] = []
+            for token in [ofSurvivor, ofAbsorbed] {
+                guard let token else { return .denied(.merge(.absorbedSessionMissing)) }
+                switch try await authenticate(idToken: token, tenant: tenant) {
+                case .denied(let denial): return .denied(denial)
+                case .success(let session): sessions.append(session)
+                }
+                if sessions.count == 1, let denial = try await earlierAnswer(sessions[0].user.id) {
+                    return .denied(denial)
+                }
+            }
+            let now = effects.now()
+            // A session that is too old is told how to become recent, like everywhere.
+            for session in sessions {
+                guard let challenge = challenge(session, for: .mergeAccounts, now: now) else { continue }
+                return refused(.reauthenticationRequired(challenge), by: .e4)
+            }
+            func shown(_ session: AuthenticatedSession) -> MergeAsker.OwnerSession {
+                MergeAsker.OwnerSession(
+                    isRecent: session.isRecent(for: .mergeAccounts, policy: policy, now: now),
+                    hasSecondFactor: session.token.secondFactor != nil
+                )
+            }
+            let request = MergeRequest(
+                survivor: sessions[0].user.id,
+                absorbed: sessions[1].user.id,
+                choices: choices,
+                asker: .owners(shown(sessions[0]), shown(sessions[1]))
+            )
+            return .success(request)
+        }
+    }
+}

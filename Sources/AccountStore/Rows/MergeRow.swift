@@ -1,0 +1,271 @@
+package import AccountLinking
+import JSON
+package import Postgres
+
+/// Two accounts that are to be one, are, or were.
+package struct MergeRecord: Sendable, Hashable {
+    package let tenant: TenantID
+    package let id: PostgresUUID
+    package let survivor: UserID
+    package let absorbed: UserID
+    package let state: MergeState
+    package let choices: [MergeField: MergeSide]
+    package let askedBy: MergeAskerKind
+    /// An administrator's, 1 to 500 characters.
+    package let reason: String?
+    /// Of the accounts, as they were when it was prepared.
+    package let survivorVersion: Int64
+    package let absorbedVersion: Int64
+    package let preparedAt: Timestamp
+    package let deadlineAt: Timestamp
+    /// When it was committed or aborted.
+    package let endedAt: Timestamp?
+    package let abortReason: MergeAbortReason?
+    package let undoUntil: Timestamp?
+    package let undoneAt: Timestamp?
+
+    /// One that is prepared.
+    package init(
+        tenant: TenantID,
+        id: PostgresUUID,
+        survivor: UserRecord,
+        absorbed: UserRecord,
+        choices: [MergeField: MergeSide],
+        askedBy: MergeAskerKind,
+        reason: String?,
+        preparedAt: Timestamp,
+        deadlineAt: Timestamp
+    ) {
+        self.tenant = tenant
+        self.id = id
+        self.survivor = survivor.id
+        self.absorbed = absorbed.id
+        self.state = .prepared
+        self.choices = choices
+        self.askedBy = askedBy
+        self.reason = reason
+        self.survivorVersion = survivor.version
+        self.absorbedVersion = absorbed.version
+        self.preparedAt = preparedAt
+        self.deadlineAt = deadlineAt
+        self.endedAt = nil
+        self.abortReason = nil
+        self.undoUntil = nil
+        self.undoneAt = nil
+    }
+
+    fileprivate init(row: inout RowDecoder) throws(PostgresError) {
+        tenant = TenantID(try row.next(String.self))
+        id = try row.next(PostgresUUID.self)
+        survivor = try row.parsed("merges.survivor_id", UserID.init)
+        absorbed = try row.parsed("merges.absorbed_id", UserID.init)
+        state = try row.parsed("merges.state", MergeState.init(rawValue:))
+        var choices: [MergeField: MergeSide] = [:]
+        for (name, side) in try row.optionalJSON("merges.choices")?.object ?? [:] {
+            guard let field = MergeField(name: name), let side = side.string.flatMap(MergeSide.init(rawValue:)) else {
+                throw .unreadable("merges.choices")
+            }
+            choices[field] = side
+        }
+        self.choices = choices
+        askedBy = try row.parsed("merges.asked_by", MergeAskerKind.init(rawValue:))
+        reason = try row.next(String?.self)
+        survivorVersion = try row.next(Int64.self)
+        absorbedVersion = try row.next(Int64.self)
+        preparedAt = try row.timestamp()
+        deadlineAt = try row.timestamp()
+        endedAt = try row.optionalTimestamp()
+        abortReason = try row.optionallyParsed("merges.abort_reason", MergeAbortReason.init(rawValue:))
+        undoUntil = try row.optionalTimestamp()
+        undoneAt = try row.optionalTimestamp()
+    }
+
+    fileprivate var choicesText: JSONText {
+        let fields = choices.map { ($0.key.name, JSONValue.string($0.value.rawValue)) }
+        return JSONText(JSONValue.object(Dictionary(uniqueKeysWithValues: fields)).text)
+    }
+}
+
+struct MergeRow: RowDecodable {
+    let record: MergeRecord
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        record = try MergeRecord(row: &row)
+    }
+
+    private static let select: SQL = """
+        SELECT tenant_id, merge_id, survivor_id, absorbed_id, state, choices, asked_by, reason, survivor_version,
+            absorbed_version, prepared_at, deadline_at, ended_at, abort_reason, undo_until, undone_at
+        FROM merges
+        """
+
+    static func withID(_ id: PostgresUUID, tenant: TenantID) -> Query<MergeRow> {
+        Query("\(select) WHERE tenant_id = \(tenant.rawValue) AND merge_id = \(id)")
+    }
+
+    /// Those in which an account stays or goes, the newest first.
+    static func of(_ user: UserID, tenant: TenantID, rowsMax: Int64) -> Query<MergeRow> {
+        Query(
+            """
+            \(select) WHERE tenant_id = \(tenant.rawValue)
+                AND (survivor_id = \(user.rawValue) OR absorbed_id = \(user.rawValue))
+            ORDER BY prepared_at DESC, merge_id DESC LIMIT \(rowsMax)
+            """
+        )
+    }
+
+    /// Those that wait, in which one of two accounts stays or goes.
+    static func live(_ users: [UserID], tenant: TenantID) -> Query<MergeRow> {
+        Query(
+            """
+            \(select) WHERE tenant_id = \(tenant.rawValue) AND state = 'prepared'
+                AND (survivor_id = ANY(\(users.map(\.rawValue))) OR absorbed_id = ANY(\(users.map(\.rawValue))))
+            """
+        )
+    }
+
+    /// Those that wait, the oldest first.
+    static func waiting(rowsMax: Int64) -> Query<MergeRow> {
+        Query("\(select) WHERE state = 'prepared' ORDER BY prepared_at LIMIT \(rowsMax)")
+    }
+
+    /// Those of the ids whose accounts are others now.
+    static func tombstones(among ids: [UserID], tenant: TenantID) -> Query<TombstoneRow> {
+        Query(
+            """
+            SELECT absorbed_id FROM merges
+            WHERE tenant_id = \(tenant.rawValue) AND absorbed_id = ANY(\(ids.map(\.rawValue))) AND state = 'committed'
+            """
+        )
+    }
+
+    /// The account that `id` is now, over all merges since.
+    static func current(_ id: UserID, tenant: TenantID) -> Query<TombstoneRow> {
+        Query(
+            """
+            WITH RECURSIVE path (user_id, step) AS (
+                SELECT survivor_id, 1 FROM merges
+                WHERE tenant_id = \(tenant.rawValue) AND absorbed_id = \(id.rawValue) AND state = 'committed'
+                UNION ALL
+                SELECT m.survivor_id, path.step + 1 FROM path JOIN merges AS m
+                    ON m.tenant_id = \(tenant.rawValue) AND m.absorbed_id = path.user_id AND m.state = 'committed'
+                WHERE path.step < 1000
+            )
+            SELECT user_id FROM path ORDER BY step DESC LIMIT 1
+            """
+        )
+    }
+
+    static func insert(_ merge: MergeRecord) -> SQL {
+        """
+        INSERT INTO merges (tenant_id, merge_id, survivor_id, absorbed_id, choices, asked_by, reason, survivor_version,
+            absorbed_version, prepared_at, deadline_at)
+        VALUES (\(merge.tenant.rawValue), \(merge.id), \(merge.survivor.rawValue), \(merge.absorbed.rawValue),
+            \(merge.choicesText), \(merge.askedBy.rawValue), \(merge.reason), \(merge.survivorVersion),
+            \(merge.absorbedVersion), \(merge.preparedAt.stored), \(merge.deadlineAt.stored))
+        """
+    }
+
+    /// Raises 22012 where one of the accounts is in another merge that waits. Only while the rows of both are held.
+    static func assertAlone(_ merge: MergeRecord) -> SQL {
+        let users = [merge.survivor.rawValue, merge.absorbed.rawValue]
+        return """
+            SELECT 1 / (count(*) = 1)::integer FROM merges
+            WHERE tenant_id = \(merge.tenant.rawValue) AND state = 'prepared'
+                AND (survivor_id = ANY(\(users)) OR absorbed_id = ANY(\(users)))
+            """
+    }
+
+    /// Raises 22012 where an account of one of these ids was merged into another: after the row was written that would take
+    /// its place. A merge that is under way holds the old row, so either this sees it or the id was taken.
+    static func assertNoTombstone(of ids: [UserID], tenant: TenantID) -> SQL {
+        """
+        SELECT 1 / (count(*) = 0)::integer FROM merges
+        WHERE tenant_id = \(tenant.rawValue) AND absorbed_id = ANY(\(ids.map(\.rawValue))) AND state = 'committed'
+        """
+    }
+
+    /// Raises 23502 for one that waits no more.
+    static func commit(_ merge: MergeRecord, at now: Timestamp, undoUntil: Timestamp) -> SQL {
+        """
+        UPDATE merges SET state = CASE WHEN state = 'prepared' THEN 'committed' END, ended_at = \(now.stored),
+            undo_until = \(undoUntil.stored)
+        WHERE tenant_id = \(merge.tenant.rawValue) AND merge_id = \(merge.id)
+        """
+    }
+
+    /// Raises 23502 for one that waits no more.
+    static func abort(_ merge: MergeRecord, _ reason: MergeAbortReason, at now: Timestamp) -> SQL {
+        """
+        UPDATE merges SET state = CASE WHEN state = 'prepared' THEN 'aborted' END, ended_at = \(now.stored),
+            abort_reason = \(reason.rawValue)
+        WHERE tenant_id = \(merge.tenant.rawValue) AND merge_id = \(merge.id)
+        """
+    }
+
+    /// Raises 23502 for one that is not committed.
+    static func undo(_ merge: MergeRecord, at now: Timestamp) -> SQL {
+        """
+        UPDATE merges SET state = CASE WHEN state = 'committed' THEN 'undone' END, undone_at = \(now.stored)
+        WHERE tenant_id = \(merge.tenant.rawValue) AND merge_id = \(merge.id)
+        """
+    }
+
+    static func deleteOver(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM merges WHERE (tenant_id, merge_id) IN (
+            SELECT tenant_id, merge_id FROM merges
+            WHERE state IN ('aborted', 'undone') AND ended_at <= \(cutoff.stored)
+            ORDER BY ended_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+
+    static func deleteAll(tenant: TenantID) -> SQL {
+        "DELETE FROM merges WHERE tenant_id = \(tenant.rawValue)"
+    }
+}
+
+struct TombstoneRow: RowDecodable {
+    let user: UserID
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        user = try row.parsed("merges.absorbed_id", UserID.init)
+    }
+}
+
+extension AccountStore {
+    /// `nil` when there is none. One round trip.
+    package func merge(_ id: PostgresUUID, tenant: TenantID) async throws(PostgresError) -> MergeRecord? {
+        try await client.read(MergeRow.withID(id, tenant: tenant)).first?.record
+    }
+
+    /// The newest `countMax` merges in which an account stays or goes, and the account that it is now, where it is another.
+    /// One round trip.
+    package func merges(
+        of user: UserID,
+        tenant: TenantID,
+        countMax: Int
+    ) async throws(PostgresError) -> (merges: [MergeRecord], current: UserID?) {
+        let (merges, current) = try await client.read(
+            MergeRow.of(user, tenant: tenant, rowsMax: Int64(countMax)),
+            MergeRow.current(user, tenant: tenant)
+        )
+        return (merges.map(\.record), current.first?.user)
+    }
+
+    /// A merge that waits and has to do with one of the accounts.
+    package func liveMerge(of users: [UserID], tenant: TenantID) async throws(PostgresError) -> MergeRecord? {
+        try await client.read(MergeRow.live(users, tenant: tenant)).first?.record
+    }
+
+    /// The oldest `countMax` merges that wait.
+    package func waitingMerges(countMax: Int) async throws(PostgresError) -> [MergeRecord] {
+        try await client.read(MergeRow.waiting(rowsMax: Int64(countMax))).map(\.record)
+    }
+
+    /// Whether the account of `id` is another one now.
+    package func isMergedAway(_ id: UserID, tenant: TenantID) async throws(PostgresError) -> Bool {
+        try await !client.read(MergeRow.tombstones(among: [id], tenant: tenant)).isEmpty
+    }
+}

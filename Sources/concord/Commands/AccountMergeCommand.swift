@@ -1,0 +1,376 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import Glibc
+import JSON
+
+/// `concord account merge`: two accounts made one, and two of them again.
+struct AccountMergeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "merge",
+        abstract: "Make two accounts one, or undo that.",
+        subcommands: [Run.self, Show.self, Undo.self, Abort.self],
+        defaultSubcommand: Run.self
+    )
+
+    struct Options: ParsableArguments {
+        @OptionGroup var configuration: ConfigurationOptions
+
+        @Option(help: ArgumentHelp("The tenant of the accounts.", valueName: "id"))
+        var tenant = ""
+
+        @Flag(help: "Print addresses, numbers and providers' names of users as they are.")
+        var showIdentifiers = false
+
+        var style: Style { Style(showsIdentifiers: showIdentifiers, isColored: false) }
+
+        /// Runs `body` on the database of the configuration.
+        func withMerges<Output: Sendable>(
+            _ body: @escaping @Sendable (AccountMerges, TenantID) async throws -> Output
+        ) async throws -> Output {
+            let serving = try ServeConfiguration(try configuration.sources())
+            let sealer = try Sealer(serving.keys)
+            return try await withClient(serving.database.postgres) { client in
+                let store = AccountStore(client: client)
+                guard let project = try await ProjectCache.load(store: store, trust: .declared) else {
+                    throw StartupFailure(
+                        "the database holds no project yet; create it with: concord project init --id PROJECT-ID",
+                        .badConfiguration
+                    )
+                }
+                try await store.refreshWebhooks()
+                let merges = AccountMerges(
+                    store: store,
+                    sealer: sealer,
+                    effects: Effects.system,
+                    times: MergeTimes(project.settings)
+                )
+                return try await body(merges, TenantID(tenant))
+            }
+        }
+    }
+}
+
+extension AccountMergeCommand {
+    /// `concord account merge SURVIVOR ABSORBED`
+    struct Run: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "run",
+            abstract: "Make two accounts one: the second becomes part of the first.",
+            discussion: """
+                Shows first what comes of it. What both accounts have, and an account has but once, has to be chosen. The \
+                receivers of webhooks are asked, and the command waits for them. Can be undone for as long as the project says \
+                (concord.merges.undoSeconds). Exits with 1 when nothing was merged.
+                """
+        )
+
+        @OptionGroup var options: Options
+
+        @Argument(help: ArgumentHelp("The account that stays.", valueName: "survivor"))
+        var survivor: String
+
+        @Argument(help: ArgumentHelp("The account that goes.", valueName: "absorbed"))
+        var absorbed: String
+
+        @Option(
+            help: ArgumentHelp(
+                "What is taken of the account that goes: email, password, phoneNumber, displayName, photoUrl, screenName, "
+                    + "language, timeZone, dateOfBirth, customAttributes, or a provider such as google.com.",
+                valueName: "fields"
+            )
+        )
+        var take: String?
+
+        @Option(help: ArgumentHelp("What is kept of the account that stays.", valueName: "fields"))
+        var keep: String?
+
+        @Option(help: ArgumentHelp("Why both are one person's; kept with the merge.", valueName: "text"))
+        var reason: String?
+
+        @Flag(help: "Only show what would come of it.")
+        var dryRun = false
+
+        @Flag(help: "Do not ask.")
+        var yes = false
+
+        func validate() throws {
+            for uid in [survivor, absorbed] where UserID(uid) == nil { throw ValidationError("no uid: \(uid)") }
+            _ = try choices()
+            if dryRun { return }
+            guard let reason, AccountMerges.isReason(reason) else {
+                throw ValidationError(
+                    "--reason: say in at most 500 characters why both accounts are one person's, or give --dry-run"
+                )
+            }
+        }
+
+        private func choices() throws -> [MergeField: MergeSide] {
+            var choices: [MergeField: MergeSide] = [:]
+            for (option, text, side) in [("--keep", keep, .survivor), ("--take", take, .absorbed)]
+                as [(String, String?, MergeSide)]
+            {
+                for name in text?.split(separator: ",") ?? [] {
+                    guard let field = MergeField(name: String(name)) else {
+                        throw ValidationError("\(option): no account has \(name)")
+                    }
+                    guard choices.updateValue(side, forKey: field) == nil else {
+                        throw ValidationError("\(name) is named twice")
+                    }
+                }
+            }
+            return choices
+        }
+
+        func run() async throws {
+            try await reportingErrors {
+                guard let survivor = UserID(survivor), let absorbed = UserID(absorbed) else { return }
+                let request = MergeRequest(
+                    survivor: survivor,
+                    absorbed: absorbed,
+                    choices: try choices(),
+                    asker: .administrator
+                )
+                let (style, reason, dryRun, yes) = (options.style, reason, dryRun, yes)
+                try await options.withMerges { merges, tenant in
+                    let preview = try await merges.preview(request, tenant: tenant).valueOrComplaint()
+                    print(MergeText.preview(preview, style))
+                    guard preview.plan.undecided.isEmpty else {
+                        let names = preview.plan.undecided.map(\.name).joined(separator: ",")
+                        complain("choose, with --take or --keep: \(names)")
+                        throw ExitCode.answerIsNo
+                    }
+                    if dryRun { return }
+                    if !yes { try MergeText.confirm("Merge these accounts?") }
+                    var merge = try await merges.begin(request, reason: reason, tenant: tenant).valueOrComplaint()
+                    if merge.state == .prepared {
+                        complain(
+                            "waiting for the receivers of webhooks; merge \(merge.id) goes on without this command"
+                        )
+                    }
+                    while merge.state == .prepared {
+                        try await Task.sleep(for: .milliseconds(500))
+                        merge = try await merges.advance(merge.id, tenant: tenant).valueOrComplaint()
+                    }
+                    print(MergeText.merge(merge))
+                    if merge.state == .aborted { throw ExitCode.answerIsNo }
+                }
+            }
+        }
+    }
+
+    /// `concord account merge show`
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Tell of a merge, by its id; or of a uid: what it is now, and every merge it was part of.",
+            discussion: "Exits with 1 when there is none."
+        )
+
+        @OptionGroup var options: Options
+
+        @Argument(help: ArgumentHelp("A merge's id, or a uid.", valueName: "id"))
+        var id: String
+
+        func run() async throws {
+            try await reportingErrors {
+                let id = id
+                try await options.withMerges { merges, tenant in
+                    if case .success(let merge) = try await merges.merge(id, tenant: tenant) {
+                        return print(MergeText.merge(merge))
+                    }
+                    var (found, current): ([Merge], UserID?) = ([], nil)
+                    if let user = UserID(id) { (found, current) = try await merges.merges(of: user, tenant: tenant) }
+                    guard !found.isEmpty else {
+                        complain("there is no such merge, and none of such an account")
+                        throw ExitCode.answerIsNo
+                    }
+                    if let current { print("\(id) is now \(current.rawValue)\n") }
+                    print(found.map(MergeText.merge).joined(separator: "\n\n"))
+                }
+            }
+        }
+    }
+
+    /// `concord account merge undo`
+    struct Undo: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make two accounts of one again, as they were.",
+            discussion: """
+                What was changed since and would be overwritten is listed, and nothing is done. With --keep-later-changes it \
+                stays, and everything else is put back. Exits with 1 when nothing was undone.
+                """
+        )
+
+        @OptionGroup var options: Options
+
+        @Argument(help: ArgumentHelp("The merge's id.", valueName: "merge"))
+        var id: String
+
+        @Flag(help: "Leave what was changed since as it is.")
+        var keepLaterChanges = false
+
+        @Flag(help: "Only show what stands in the way.")
+        var dryRun = false
+
+        @Flag(help: "Do not ask.")
+        var yes = false
+
+        func run() async throws {
+            try await reportingErrors {
+                let (id, keepsLaterChanges, dryRun, yes) = (id, keepLaterChanges, dryRun, yes)
+                try await options.withMerges { merges, tenant in
+                    print(MergeText.merge(try await merges.merge(id, tenant: tenant).valueOrComplaint()))
+                    let changes = try await merges.laterChanges(id, tenant: tenant).valueOrComplaint()
+                    if !changes.isEmpty { print("\nChanged since\n" + MergeText.changes(changes)) }
+                    if dryRun { return }
+                    if !yes { try MergeText.confirm("Undo this merge?") }
+                    let undone = try await merges.undo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
+                        .valueOrComplaint()
+                    let kept = undone.kept.isEmpty ? "" : "; \(undone.kept.count) later changes were kept"
+                    print("undone: \(undone.merge.absorbed.rawValue) is an account again\(kept)")
+                }
+            }
+        }
+    }
+
+    /// `concord account merge abort`
+    struct Abort: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Say no to a merge that waits for the receivers of webhooks.",
+            discussion: "Exits with 1 when it waits no more."
+        )
+
+        @OptionGroup var options: Options
+
+        @Argument(help: ArgumentHelp("The merge's id.", valueName: "merge"))
+        var id: String
+
+        func run() async throws {
+            try await reportingErrors {
+                let id = id
+                try await options.withMerges { merges, tenant in
+                    print(MergeText.merge(try await merges.withdraw(id, tenant: tenant).valueOrComplaint()))
+                }
+            }
+        }
+    }
+}
+
+extension Outcome {
+    /// The result; a "no" is told on standard error and ends the command.
+    fileprivate func valueOrComplaint() throws -> Value {
+        switch self {
+        case .success(let value): return value
+        case .denied(.merge(let denial)):
+            complain(MergeText.denial(denial))
+            throw ExitCode.answerIsNo
+        case .denied:
+            complain("refused")
+            throw ExitCode.answerIsNo
+        }
+    }
+}
+
+/// Merges in words.
+enum MergeText {
+    /// Four columns with a heading, and what goes with them.
+    static func preview(_ preview: MergePreview, _ style: Style) -> String {
+        let (survivor, absorbed, plan) = (preview.survivor, preview.absorbed, preview.plan)
+        let rows =
+            [
+                ["", "STAYS", "GOES", "THEN"],
+                ["uid", survivor.id.rawValue, absorbed.id.rawValue, survivor.id.rawValue],
+            ]
+            + plan.lines.map { line in
+                let texts = [survivor, absorbed].map { text(of: line.field, $0, style) }
+                let then: String =
+                    switch line.taken {
+                    case .survivor: texts[0]
+                    case .absorbed: texts[1]
+                    case nil: "to be chosen"
+                    }
+                return [line.field.name] + texts + [then]
+            }
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        var lines = rows.map { row in
+            row.indices.map { $0 == row.count - 1 ? row[$0] : padded(row[$0], to: widths[$0]) }.joined(separator: "  ")
+        }
+        lines.append("")
+        let givenUp = plan.lines.filter { $0.givesUp != nil }.map(\.field.name)
+        if !givenUp.isEmpty { lines.append("Given up: \(givenUp.joined(separator: ", "))") }
+        if !plan.movedFactors.isEmpty { lines.append("Second factors that come over: \(plan.movedFactors.count)") }
+        lines.append(
+            plan.endsSessions
+                ? "Every session of both accounts ends." : "Every session of the account that goes ends."
+        )
+        return lines.joined(separator: "\n")
+    }
+
+    private static func text(of field: MergeField, _ user: UserRecord, _ style: Style) -> String {
+        guard let text = user.text(of: field) else { return "-" }
+        switch field {
+        case .email:
+            return style.text(.address(text)) + (user.account.isEmailVerified ? "" : ", not verified")
+        case .phoneNumber: return style.text(.number(text))
+        case .provider(let provider):
+            return String(style.text(.subject("\(provider.rawValue)/\(text)")).dropFirst(provider.rawValue.count + 1))
+        // What a user wrote would write what it likes on a terminal.
+        default:
+            let printable = text.unicodeScalars.filter { $0.properties.generalCategory != .control }
+            return String(String(String.UnicodeScalarView(printable)).prefix(40))
+        }
+    }
+
+    static func merge(_ merge: Merge) -> String {
+        var lines = [
+            ("Merge", merge.id), ("State", merge.state.rawValue + (merge.abortReason.map { ": \($0.rawValue)" } ?? "")),
+            ("Stays", merge.survivor.rawValue), ("Goes", merge.absorbed.rawValue),
+            ("Asked by", merge.askedBy.rawValue + (merge.reason.map { ": \($0)" } ?? "")),
+            ("Prepared", RFC3339.text(merge.preparedAt)),
+        ]
+        if merge.state == .prepared { lines.append(("Waits until", RFC3339.text(merge.deadlineAt))) }
+        if let endedAt = merge.endedAt { lines.append(("Ended", RFC3339.text(endedAt))) }
+        if let undoUntil = merge.undoUntil, merge.state == .committed {
+            lines.append(("Undo until", RFC3339.text(undoUntil)))
+        }
+        if let undoneAt = merge.undoneAt { lines.append(("Undone", RFC3339.text(undoneAt))) }
+        let width = lines.map(\.0.count).max() ?? 0
+        return lines.map { "\(padded($0.0, to: width))  \($0.1)" }.joined(separator: "\n")
+    }
+
+    static func changes(_ changes: [LaterChange]) -> String {
+        changes.map { change in
+            let subject = change.subject.isEmpty ? change.table : "\(change.table) \(change.subject)"
+            return "  \(change.user): \(subject)\(change.canStay ? "" : ", which prevents it")"
+        }
+        .joined(separator: "\n")
+    }
+
+    static func denial(_ denial: MergeDenial) -> String {
+        switch denial {
+        case .refused(let refusal): "refused: \(refusal.rawValue)"
+        case .undecided(let fields): "choose, with --take or --keep: \(fields.map(\.name).joined(separator: ","))"
+        case .absorbedSessionMissing: "the other account was not shown"
+        case .alreadyMerging: "one of the accounts is in another merge that waits"
+        case .unknown: "there is no such merge"
+        case .closed(let state): "the merge is \(state.rawValue); nothing was done"
+        case .tooLate: "the time to undo it is over"
+        case .laterChanges(let changes):
+            "changed since, so nothing was done; with --keep-later-changes what can stay does:\n"
+                + Self.changes(changes)
+        }
+    }
+
+    /// Asks on a terminal; elsewhere there is nobody to ask, and nothing is done.
+    static func confirm(_ question: String) throws {
+        guard isatty(STDIN_FILENO) == 1 else {
+            complain("nothing was done; give --yes where nobody can be asked")
+            throw ExitCode.answerIsNo
+        }
+        emit("\(question) [y/N] ", to: STDERR_FILENO)
+        guard ["y", "yes"].contains(readLine()?.lowercased()) else {
+            complain("nothing was done")
+            throw ExitCode.answerIsNo
+        }
+    }
+}

@@ -1,0 +1,416 @@
+import AccountLinking
+import AccountTestSupport
+import Testing
+
+/// Rows E and H: two accounts made one, over the whole input.
+struct MergeRows {
+    static let now = Timestamp(secondsSinceEpoch: 1_750_000_000)
+    static let before = Timestamp(secondsSinceEpoch: 1_740_000_000)
+    static let administrator = MergeAsker.administrator
+    static let shown = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true)
+
+    struct Case: Sendable {
+        var survivor: UserRecord?
+        var absorbed: UserRecord?
+        var choices: [MergeField: MergeSide]
+        var asker: MergeAsker
+
+        var verdict: Verdict<MergeDecision> {
+            decideMergeAccounts(
+                MergeRequest(
+                    survivor: survivor?.id ?? user("s"),
+                    absorbed: absorbed?.id ?? user("a"),
+                    choices: choices,
+                    asker: asker
+                ),
+                survivor: survivor,
+                absorbed: absorbed,
+                now: now
+            )
+        }
+    }
+
+    /// An account with as much as `edit` gives it.
+    static func record(_ id: String, _ edit: (inout UserRecord) -> Void = { _ in }) -> UserRecord {
+        var record = UserRecord(tenant: .project, id: user(id), sessionEpoch: 7, createdAt: before)
+        edit(&record)
+        return record
+    }
+
+    static func give(_ method: SignInMethod, _ record: inout UserRecord, _ subject: String = "s") {
+        record.methodProofs[method] = UserRecord.MethodProof(proof: .session, provenAt: before)
+        switch method {
+        case .password: record.passwordUpdatedAt = before
+        case .emailLink: break
+        case .phone: record.phoneNumber = annsNumber
+        case .provider(let provider):
+            record.linkedProviders[provider] = UserRecord.LinkedProvider(
+                identity: identity(provider, subject),
+                issuer: nil,
+                email: nil,
+                displayName: nil,
+                photoURL: nil,
+                screenName: nil,
+                linkedAt: before,
+                updatedAt: before
+            )
+        }
+    }
+
+    static func address(_ address: EmailAddress, isProven: Bool, _ record: inout UserRecord) {
+        record.email = AccountEmail(address: address, proof: isProven ? .emailCode : nil)
+        record.emailProvenAt = isProven ? before : nil
+    }
+
+    /// Accounts of every kind; of a side no two have the same address or identity as one of the other.
+    private static func kinds(_ side: MergeSide) -> [UserRecord?] {
+        let id = side == .survivor ? "s" : "a"
+        let mail = side == .survivor ? ann : bob
+        let empty = record(id)
+        let unproven = record(id) {
+            address(mail, isProven: false, &$0)
+            give(.password, &$0)
+        }
+        let proven = record(id) { record in
+            address(mail, isProven: true, &record)
+            give(.password, &record)
+            give(.emailLink, &record)
+            give(.provider(.google), &record, id)
+            record.profile.displayName = id
+        }
+        var secured = proven
+        secured.secondFactors = [.app(id), .number("f-" + id)]
+        var claimed = record(id) { give(.provider(.gitHub), &$0, id) }
+        claimed.customAttributes = #"{"role":"\#(id)"}"#
+        var disabled = proven
+        disabled.isDisabled = true
+        var crowded = proven
+        crowded.secondFactors = (1...4).map { .app("\(id)\($0)") }
+        var repeated = proven
+        repeated.secondFactors = [.app("same")]
+        var naked = record(id) { give(.provider(.google), &$0, id) }
+        naked.secondFactors = [.app(id)]
+        return [nil, empty, unproven, proven, secured, claimed, disabled, crowded, repeated, naked]
+    }
+
+    static let all: [Case] = {
+        var all = [
+            Case(survivor: record("s"), absorbed: record("s"), choices: [:], asker: administrator)
+        ]
+        let askers: [MergeAsker] = [
+            administrator, .owners(shown, shown),
+            .owners(.init(isRecent: false, hasSecondFactor: true), shown),
+            .owners(shown, .init(isRecent: false, hasSecondFactor: true)),
+            .owners(.init(isRecent: true, hasSecondFactor: false), shown),
+            .owners(shown, .init(isRecent: true, hasSecondFactor: false)),
+        ]
+        let both: [MergeField] = [.email, .password, .displayName, .provider(.google)]
+        let choices: [[MergeField: MergeSide]] = [
+            [:], Dictionary(uniqueKeysWithValues: both.map { ($0, .survivor) }),
+            Dictionary(uniqueKeysWithValues: both.map { ($0, .absorbed) }),
+            [.email: .absorbed, .password: .survivor], [.password: .absorbed], [.password: .survivor],
+            [.email: .survivor], [.customAttributes: .absorbed], [.customAttributes: .survivor], [.timeZone: .survivor],
+            [.provider(.google): .survivor, .email: .survivor, .password: .survivor, .displayName: .survivor],
+            [.provider(.google): .survivor], [.provider(.gitHub): .survivor],
+        ]
+        for survivor in kinds(.survivor) {
+            for absorbed in kinds(.absorbed) {
+                for asker in askers {
+                    for chosen in choices {
+                        all.append(Case(survivor: survivor, absorbed: absorbed, choices: chosen, asker: asker))
+                    }
+                }
+            }
+        }
+        return all
+    }()
+
+    static let handOvers: [Verdict<MergeHandOverDecision>] = [false, true].flatMap { isWithdrawn in
+        [false, true].flatMap { isVetoed in
+            [0, 1].flatMap { waiting in
+                [false, true].flatMap { isOverdue in
+                    [false, true].map { isUnchanged in
+                        decideMergeHandOver(
+                            MergeHandOver(
+                                isWithdrawn: isWithdrawn,
+                                isVetoed: isVetoed,
+                                waitingCount: waiting,
+                                isOverdue: isOverdue,
+                                isUnchanged: isUnchanged
+                            )
+                        )
+                    }
+                }
+            }
+        }
+    }
+
+    static let undos: [Verdict<MergeUndoDecision>] = [false, true].flatMap { isCommitted in
+        [false, true].flatMap { isInTime in
+            [false, true].flatMap { hasLaterChanges in
+                [false, true].map { keeps in
+                    decideUndoMerge(
+                        isCommitted: isCommitted,
+                        isInTime: isInTime,
+                        hasLaterChanges: hasLaterChanges,
+                        keepsLaterChanges: keeps
+                    )
+                }
+            }
+        }
+    }
+
+    private func verdict(
+        _ survivor: UserRecord?,
+        _ absorbed: UserRecord?,
+        _ choices: [MergeField: MergeSide] = [:],
+        _ asker: MergeAsker = administrator
+    ) -> Verdict<MergeDecision> {
+        Case(survivor: survivor, absorbed: absorbed, choices: choices, asker: asker).verdict
+    }
+
+    private func refusal(_ verdict: Verdict<MergeDecision>) -> MergeRefusal? {
+        if case .refuse(let refusal) = verdict.decision { refusal } else { nil }
+    }
+
+    // MARK: Laws
+
+    @Test func `a merge never proves an address, and takes none with a proof of another`() {
+        for one in Self.all {
+            guard let plan = one.verdict.decision.plan, let survivor = one.survivor, let absorbed = one.absorbed else {
+                continue
+            }
+            let sources = [survivor, absorbed].map { ($0.email, $0.emailProvenAt) }
+            let merged = (plan.merged.email, plan.merged.emailProvenAt)
+            #expect(plan.merged.email == nil || sources.contains { $0 == merged }, "\(one)")
+        }
+    }
+
+    @Test func `no owner gets past a second factor, and none is lost`() {
+        for one in Self.all {
+            guard case .merge(let plan) = one.verdict.decision, let survivor = one.survivor,
+                let absorbed = one.absorbed
+            else { continue }
+            let methods = survivor.secondFactors.map(\.method) + absorbed.secondFactors.map(\.method)
+            let numbers = Set(methods.compactMap { if case .phone(let number) = $0 { number } else { nil } })
+            #expect(Set(plan.merged.secondFactors.compactMap(\.number)) == numbers)
+            #expect(plan.merged.secondFactors.prefix(survivor.secondFactors.count) == survivor.secondFactors[...])
+            if plan.merged.secondFactors != survivor.secondFactors {
+                #expect(plan.merged.sessionEpoch > survivor.sessionEpoch)
+            }
+            guard case .owners(let first, let second) = one.asker else { continue }
+            #expect(survivor.secondFactors.isEmpty || first.hasSecondFactor)
+            #expect(absorbed.secondFactors.isEmpty || second.hasSecondFactor)
+            #expect(first.isRecent && second.isRecent)
+        }
+    }
+
+    @Test func `a password under an address that nobody has shown to have comes in by an express choice only`() {
+        for one in Self.all {
+            guard case .merge = one.verdict.decision else { continue }
+            for record in [one.survivor, one.absorbed].compactMap(\.self)
+            where record.passwordUpdatedAt != nil && record.email?.isVerified == false {
+                #expect(one.choices[.password] != nil, "\(one)")
+            }
+        }
+    }
+
+    @Test func `whatever is merged was of one of the two, and what is chosen is taken`() {
+        for one in Self.all {
+            guard case .merge(let plan) = one.verdict.decision, let survivor = one.survivor,
+                let absorbed = one.absorbed
+            else { continue }
+            #expect(!survivor.isDisabled && !absorbed.isDisabled && survivor.id != absorbed.id)
+            #expect(plan.merged.id == survivor.id && plan.merged.version == survivor.version)
+            for line in plan.lines {
+                let side = line.taken == .survivor ? survivor : absorbed
+                #expect(plan.merged.text(of: line.field) == side.text(of: line.field), "\(line)")
+                if let choice = one.choices[line.field] { #expect(line.taken == choice) }
+            }
+            for method in plan.merged.methodProofs.keys {
+                #expect(survivor.methodProofs[method] != nil || absorbed.methodProofs[method] != nil)
+            }
+            for provider in plan.merged.linkedProviders.keys {
+                #expect(plan.merged.methodProofs[.provider(provider)] != nil)
+            }
+        }
+    }
+
+    @Test func `custom attributes are an administrator's to choose`() {
+        for one in Self.all where one.asker != Self.administrator {
+            guard case .merge(let plan) = one.verdict.decision else { continue }
+            #expect(plan.merged.customAttributes == one.survivor?.customAttributes)
+        }
+    }
+
+    // MARK: Rows
+
+    private static let proven = record("s") {
+        address(ann, isProven: true, &$0)
+        give(.password, &$0)
+    }
+    private static let guest = record("a")
+
+    @Test func `E1 to E3: one account, none, or one that is disabled`() {
+        #expect(verdict(Self.proven, Self.proven) == Verdict(.e1, .refuse(.sameAccount)))
+        #expect(verdict(nil, Self.guest) == Verdict(.e2, .refuse(.accountNotFound)))
+        #expect(verdict(Self.proven, nil) == Verdict(.e2, .refuse(.accountNotFound)))
+        let disabled = Self.record("a") { $0.isDisabled = true }
+        #expect(verdict(Self.proven, disabled) == Verdict(.e3, .refuse(.accountDisabled)))
+        #expect(verdict(disabled, Self.proven) == Verdict(.e3, .refuse(.accountDisabled)))
+    }
+
+    @Test func `E4 to E6: what owners have to show`() {
+        let old = MergeAsker.OwnerSession(isRecent: false, hasSecondFactor: true)
+        let first = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: false)
+        for asker in [MergeAsker.owners(old, Self.shown), .owners(Self.shown, old)] {
+            #expect(verdict(Self.proven, Self.guest, [:], asker) == Verdict(.e4, .refuse(.signInAgain)))
+        }
+        var secured = Self.proven
+        secured.secondFactors = [.app("x")]
+        #expect(
+            verdict(secured, Self.guest, [:], .owners(first, Self.shown))
+                == Verdict(.e5, .refuse(.secondFactorRequired))
+        )
+        #expect(
+            verdict(Self.guest, secured, [:], .owners(Self.shown, first))
+                == Verdict(.e5, .refuse(.secondFactorRequired))
+        )
+        #expect(verdict(secured, Self.guest, [:], .owners(Self.shown, first)).rule == .e13)
+        let banned = Self.record("a") { $0.customAttributes = #"{"banned":true}"# }
+        let owners = MergeAsker.owners(Self.shown, Self.shown)
+        #expect(verdict(Self.proven, banned, [:], owners) == Verdict(.e6, .refuse(.needsAdministrator)))
+        #expect(
+            verdict(banned, Self.proven, [.customAttributes: .absorbed], owners)
+                == Verdict(.e6, .refuse(.needsAdministrator))
+        )
+        #expect(verdict(banned, Self.proven, [:], owners).rule == .e13)
+    }
+
+    @Test func `E7: nothing can be chosen that is not there`() {
+        #expect(
+            verdict(Self.proven, Self.guest, [.timeZone: .survivor]) == Verdict(.e7, .refuse(.unknownChoice))
+        )
+    }
+
+    @Test func `E8: what both have is chosen, and so is a password of nobody knows whom`() {
+        let other = Self.record("a") { record in
+            Self.address(bob, isProven: true, &record)
+            Self.give(.password, &record)
+            record.profile.displayName = "Bob"
+        }
+        var named = Self.proven
+        named.profile.displayName = "Ann"
+        guard case .choose(let plan) = verdict(named, other).decision else {
+            Issue.record("nothing to choose")
+            return
+        }
+        #expect(plan.undecided == [.email, .password, .displayName])
+        let stranger = Self.record("a") {
+            Self.address(bob, isProven: false, &$0)
+            Self.give(.password, &$0)
+        }
+        let google = Self.record("s") { Self.give(.provider(.google), &$0) }
+        #expect(verdict(google, stranger).rule == .e8)
+        #expect(verdict(stranger, google).rule == .e8)
+        let refused = verdict(google, stranger, [.password: .survivor]).decision.plan?.merged
+        #expect(refused?.passwordUpdatedAt == nil && refused?.email?.proof == nil && refused?.email != nil)
+        // The same name twice is no choice.
+        var alike = other
+        alike.profile.displayName = "Ann"
+        #expect(verdict(named, alike).decision.plan?.undecided == [.email, .password])
+    }
+
+    @Test func `E9 to E12: what would be no account`() {
+        var crowded = Self.proven
+        crowded.secondFactors = (1...3).map { .app("s\($0)") }
+        var more = Self.guest
+        more.secondFactors = (1...3).map { .app("a\($0)") }
+        #expect(verdict(crowded, more) == Verdict(.e9, .refuse(.tooManySecondFactors)))
+        more.secondFactors = [.app("s1")]
+        #expect(verdict(crowded, more) == Verdict(.e10, .refuse(.secondFactorRepeated)))
+        more.secondFactors = [.app("a")]
+        #expect(verdict(Self.guest, Self.record("b") { $0.secondFactors = [.app("a")] }).rule == .e11)
+        #expect(verdict(Self.proven, more).rule == .e13)
+        let google = Self.record("s") { Self.give(.provider(.google), &$0) }
+        #expect(
+            verdict(google, Self.guest, [.provider(.google): .absorbed])
+                == Verdict(.e12, .refuse(.noSignInMethodLeft))
+        )
+    }
+
+    @Test func `E13: a guest's account becomes part of another, and only the guest's sessions end`() {
+        guard case .merge(let plan) = verdict(Self.proven, Self.guest).decision else {
+            Issue.record("not merged")
+            return
+        }
+        #expect(plan.merged == Self.proven && !plan.endsSessions)
+        let google = Self.record("a") { record in
+            Self.give(.provider(.google), &record)
+            record.profile.displayName = "Ann"
+        }
+        guard case .merge(let linked) = verdict(Self.proven, google).decision else {
+            Issue.record("not merged")
+            return
+        }
+        #expect(linked.merged.linkedProviders.keys.contains(.google) && linked.merged.profile.displayName == "Ann")
+        #expect(linked.merged.sessionEpoch == Self.proven.sessionEpoch)
+        let password = Self.record("a") { Self.give(.password, &$0) }
+        let taken = verdict(Self.proven, password, [.password: .absorbed]).decision.plan
+        #expect(taken?.endsSessions == true && taken?.merged.sessionEpoch == 8)
+    }
+
+    @Test func `H1 to H6: silence is no consent`() {
+        func decide(
+            _ isVetoed: Bool = false,
+            waiting: Int64 = 0,
+            isOverdue: Bool = false,
+            isUnchanged: Bool = true,
+            isWithdrawn: Bool = false
+        ) -> Verdict<MergeHandOverDecision> {
+            decideMergeHandOver(
+                MergeHandOver(
+                    isWithdrawn: isWithdrawn,
+                    isVetoed: isVetoed,
+                    waitingCount: waiting,
+                    isOverdue: isOverdue,
+                    isUnchanged: isUnchanged
+                )
+            )
+        }
+        #expect(decide(isWithdrawn: true) == Verdict(.h1, .abort(.withdrawn)))
+        #expect(decide(true, waiting: 1, isOverdue: true) == Verdict(.h2, .abort(.vetoed)))
+        #expect(decide(isUnchanged: false) == Verdict(.h3, .abort(.accountsChanged)))
+        #expect(decide(isOverdue: true) == Verdict(.h4, .commit))
+        #expect(decide(waiting: 1, isOverdue: true) == Verdict(.h5, .abort(.timedOut)))
+        #expect(decide(waiting: 1) == Verdict(.h6, .wait))
+    }
+
+    @Test func `H7 to H10: what was done is undone once, in time, and over nobody's head`() {
+        func decide(_ isCommitted: Bool, _ isInTime: Bool, _ later: Bool, _ keeps: Bool) -> Verdict<MergeUndoDecision> {
+            decideUndoMerge(
+                isCommitted: isCommitted,
+                isInTime: isInTime,
+                hasLaterChanges: later,
+                keepsLaterChanges: keeps
+            )
+        }
+        #expect(decide(false, true, false, false) == Verdict(.h7, .refuse(.notCommitted)))
+        #expect(decide(true, false, false, true) == Verdict(.h8, .refuse(.tooLate)))
+        #expect(decide(true, true, true, false) == Verdict(.h9, .refuse(.laterChanges)))
+        #expect(decide(true, true, true, true) == Verdict(.h10, .undo))
+        #expect(decide(true, true, false, false) == Verdict(.h10, .undo))
+    }
+
+    @Test func `every refusal is given, and every name is read back`() {
+        #expect(Set(Self.all.compactMap { refusal($0.verdict) }) == Set(MergeRefusal.allCases))
+        let reasons = Self.handOvers.compactMap { verdict -> MergeAbortReason? in
+            if case .abort(let reason) = verdict.decision { reason } else { nil }
+        }
+        #expect(Set(reasons) == Set(MergeAbortReason.allCases))
+        for field in MergeField.fixed + [.provider(.google), .provider(provider("oidc.corp"))] {
+            #expect(MergeField(name: field.name) == field)
+        }
+        for name in ["", "uid", "disabled", "google com", "google"] { #expect(MergeField(name: name) == nil) }
+    }
+}

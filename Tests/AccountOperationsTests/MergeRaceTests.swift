@@ -1,0 +1,216 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import AccountTestSupport
+import IdentityProviders
+import JSON
+import Postgres
+import Testing
+
+/// Merges beside everything else, many callers at once through two servers: what is true afterwards is read from the database.
+struct MergeRaceTests {
+    /// What a caller came to; `nil` for one who was told to come back later.
+    private func orLater<Value>(_ body: () async throws -> Outcome<Value>) async throws -> Outcome<Value>? {
+        do {
+            return try await body()
+        } catch is Contention {
+            return nil
+        }
+    }
+
+    private func isSuccess<Value>(_ outcome: Outcome<Value>?) -> Bool {
+        if case .success = outcome { true } else { false }
+    }
+
+    /// Accounts that can be merged without a choice: a proven address with a password, and identities.
+    private func accounts(_ service: TestService) async throws -> (UserID, UserID, UserID) {
+        let ada = try await service.signUp("ada@example.com").user.id
+        try await service.edit(ada) { $0.prove(.emailCode) }
+        let google = try await service.signIn(service.credential(.google, subject: "g-1")).signedIn().user.id
+        let gitHub = try await service.signIn(service.credential(.gitHub, subject: "h-1")).signedIn().user.id
+        return (ada, google, gitHub)
+    }
+
+    private func count(_ service: TestService, _ state: String) async throws -> Int64 {
+        try await service.database.count("SELECT count(*) FROM merges WHERE state = \(state)")
+    }
+
+    @Test func `of many who merge two accounts, in either direction, one does`() async throws {
+        try await TestService.withTwo { first, second in
+            let (ada, other, _) = try await accounts(first)
+            let outcomes = try await first.race(with: second) { service, caller in
+                let (survivor, absorbed) = (caller / 2).isMultiple(of: 2) ? (ada, other) : (other, ada)
+                return try await orLater { try await service.merging(survivor, absorbed) }
+            }
+            let database = first.database
+            #expect(try await database.count("SELECT count(*) FROM users") == 2)
+            #expect(try await count(first, "committed") == 1)
+            #expect(try await count(first, "prepared") == 0)
+            #expect(outcomes.contains { isSuccess($0) })
+            #expect(try await database.count("SELECT count(*) FROM account_events WHERE kind = 'merged-away'") == 1)
+            #expect(try await database.count("SELECT count(*) FROM identifiers") == 3)
+            #expect(try await database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `accounts merged in a circle become one, and every uid leads there`() async throws {
+        try await TestService.withTwo { first, second in
+            let (a, b, c) = try await accounts(first)
+            let pairs = [(a, b), (b, c), (c, a)]
+            _ = try await first.race(with: second) { service, caller in
+                let (survivor, absorbed) = pairs[caller % 3]
+                return try await orLater { try await service.merging(survivor, absorbed) }
+            }
+            // Whoever was too late tries again.
+            for (survivor, absorbed) in pairs + pairs { _ = try await first.merging(survivor, absorbed) }
+            #expect(try await first.database.count("SELECT count(*) FROM users") == 1)
+            #expect(try await count(first, "committed") == 2)
+            #expect(try await first.database.count("SELECT count(*) FROM identifiers") == 3)
+            let left = try await first.database.rows("SELECT user_id FROM users" as Query<String?>)
+                .compactMap(\.self).compactMap(UserID.init)
+            for id in [a, b, c] where id != left.first {
+                let answer = try await first.operations.merges.merges(of: id, tenant: .project)
+                #expect(answer.current == left.first)
+            }
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `a merge beside sign-ins, links and a deletion of either account`() async throws {
+        try await TestService.withTwo { first, second in
+            let (ada, other, _) = try await accounts(first)
+            let session = try await first.signIn("ada@example.com").success()
+            let outcomes = try await first.race(with: second) { service, caller in
+                switch caller % 8 {
+                case 0, 1: return isSuccess(try await orLater { try await service.merging(ada, other) })
+                case 2: return isSuccess(try await orLater { try await service.signIn("ada@example.com") })
+                case 3:
+                    let google = service.credential(.google, subject: "g-1")
+                    return isSuccess(try await orLater { try await service.signIn(google) })
+                case 4:
+                    let twitter = service.credential(.twitter, subject: "t-\(caller)")
+                    return isSuccess(
+                        try await orLater { try await service.signIn(twitter, idToken: session.tokens.idToken) }
+                    )
+                case 5:
+                    return isSuccess(try await orLater { try await service.signInWithCustomToken(other) })
+                case 6:
+                    var update = AdminUpdateAccount()
+                    update.phoneNumber = "+1555000\(1000 + caller)"
+                    return isSuccess(
+                        try await orLater { [update] in
+                            try await service.operations.updateAccount(update, of: other, tenant: .project)
+                        }
+                    )
+                default:
+                    guard caller == 31 else { return true }
+                    return isSuccess(
+                        try await orLater { try await service.operations.deleteAccount(other, tenant: .project) }
+                    )
+                }
+            }
+            #expect(outcomes.count == 64)
+            let database = first.database
+            #expect(try await database.inconsistencies() == [])
+            #expect(try await count(first, "prepared") == 0)
+            // No account stands under the uid of a tombstone.
+            let risen = try await database.count(
+                """
+                SELECT count(*) FROM merges JOIN users ON users.tenant_id = merges.tenant_id
+                    AND users.user_id = merges.absorbed_id WHERE merges.state = 'committed'
+                """
+            )
+            #expect(risen == 0)
+        }
+    }
+
+    @Test func `nobody takes the uid of an account while it is merged away`() async throws {
+        try await TestService.withTwo { first, second in
+            let (ada, other, _) = try await accounts(first)
+            _ = try await first.race(with: second) { service, caller in
+                if caller < 4 { return isSuccess(try await orLater { try await service.merging(ada, other) }) }
+                if caller.isMultiple(of: 3) {
+                    return isSuccess(try await orLater { try await service.signInWithCustomToken(other) })
+                }
+                var creation = CreateAccount()
+                creation.id = other
+                return isSuccess(
+                    try await orLater { [creation] in
+                        try await service.operations.createAccount(creation, tenant: .project)
+                    }
+                )
+            }
+            // Who signed in by a custom token changed the account; then it was not merged.
+            if try await first.user(other) != nil { _ = try await first.merge(ada, other) }
+            #expect(try await first.user(other) == nil)
+            #expect(try await first.signInWithCustomToken(other).denial == .refusal(.accountMerged))
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `of many who undo a merge one does, beside changes of the account that stays`() async throws {
+        try await TestService.withTwo { first, second in
+            let (ada, other, _) = try await accounts(first)
+            let merge = try await first.merge(ada, other)
+            let outcomes = try await first.race(with: second) { service, caller in
+                if caller.isMultiple(of: 8) {
+                    var update = AdminUpdateAccount()
+                    update.phoneNumber = "+1555000\(1000 + caller)"
+                    _ = try await orLater { [update] in
+                        try await service.operations.updateAccount(update, of: ada, tenant: .project)
+                    }
+                    return false
+                }
+                return isSuccess(try await orLater { try await service.undo(merge.id, keepsLaterChanges: true) })
+            }
+            let database = first.database
+            #expect(try await database.inconsistencies() == [])
+            let undone = outcomes.filter(\.self).count
+            #expect(undone <= 1)
+            if undone == 0 { _ = try await first.undo(merge.id, keepsLaterChanges: true).success() }
+            #expect(try await count(first, "undone") == 1)
+            #expect(try await database.count("SELECT count(*) FROM users WHERE user_id = \(other.rawValue)") == 1)
+            #expect(
+                try await database.count("SELECT count(*) FROM account_events WHERE kind = 'merge-undone'") == 2
+            )
+            #expect(try await database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `whatever races, a merge that waits ends in one way, and one end is told`() async throws {
+        for round in 0..<3 {
+            let receiver = Receiver()
+            try await TestService.withTwo(webhooks: receiver) { first, second in
+                _ = try await first.addWebhook("https://receiver.example.com/hooks")
+                try await second.operations.store.refreshWebhooks()
+                let (ada, other, _) = try await accounts(first)
+                receiver.answer { $0["type"] == "merge.prepared" && round == 1 ? 409 : 200 }
+                let merge = try await first.merge(ada, other)
+                #expect(merge.state == .prepared)
+                _ = try await first.race(with: second) { service, caller in
+                    switch caller % 4 {
+                    case 0: try await service.sendAllWebhooks()
+                    case 1 where caller > 40 && round == 2:
+                        _ = try await service.operations.merges.withdraw(merge.id, tenant: .project)
+                    default: try await service.operations.merges.advanceAll()
+                    }
+                    return true
+                }
+                try await first.sendAllWebhooks()
+                try await second.operations.merges.advanceAll()
+                try await first.sendAllWebhooks()
+                let database = first.database
+                #expect(try await count(first, "prepared") == 0)
+                let told = try await database.count(
+                    "SELECT count(*) FROM webhook_messages WHERE type IN ('merge.committed', 'merge.aborted')"
+                )
+                #expect(told == 1)
+                let isMerged = try await count(first, "committed") == 1
+                #expect(try await database.count("SELECT count(*) FROM users") == (isMerged ? 2 : 3))
+                if round == 0 { #expect(isMerged) }
+                if round == 1 { #expect(!isMerged) }
+                #expect(try await database.inconsistencies() == [])
+            }
+        }
+    }
+}

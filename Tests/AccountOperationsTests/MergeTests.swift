@@ -1,0 +1,618 @@
+import AccountLinking
+import AccountTestSupport
+import Delivery
+import JSON
+import Testing
+
+@testable import AccountOperations
+@testable import AccountStore
+@testable import Postgres
+
+/// Two accounts made one, and two of them again.
+struct MergeTests {
+    private static let url = "https://receiver.example.com/hooks"
+
+    @Test func `a merge that is undone leaves every table as it was`() async throws {
+        try await TestService.with { service in
+            var random = SplitMix(state: 20_261_122)
+            for number in 0..<40 {
+                let survivor = try await service.makeAccount("s\(number)", &random)
+                let absorbed = try await service.makeAccount("a\(number)", &random)
+                let before = try await service.rowsOfAccounts()
+                let merge = try await service.mergeAtRandom(survivor, absorbed, &random)
+                guard let merge else {
+                    #expect(try await service.rowsOfAccounts() == before)
+                    continue
+                }
+                #expect(merge.state == .committed)
+                #expect(try await service.user(absorbed) == nil)
+                #expect(try await service.rowsOfAccounts() != before)
+                #expect(try await service.database.inconsistencies() == [])
+                let undone = try await service.operations.merges
+                    .undo(merge.id, keepsLaterChanges: false, tenant: .project)
+                    .success()
+                #expect(undone.merge.state == .undone && undone.kept == [])
+                let after = try await service.rowsOfAccounts()
+                #expect(after == before, "\(Set(after).symmetricDifference(before).sorted())")
+                #expect(try await service.database.count("SELECT count(*) FROM account_journal") == 0)
+            }
+            #expect(try await service.database.inconsistencies() == [])
+            let merged = try await service.database.count("SELECT count(*) FROM merges WHERE state = 'undone'")
+            #expect(merged >= 20, "nearly nothing was merged: \(merged)")
+        }
+    }
+
+    @Test func `the old uid answers for good, and what was the other account's leads to the one that stays`()
+        async throws
+    {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let google = service.credential(.google, subject: "g-1", email: "ada@gmail.com", isVerified: true)
+            let other = try await service.signIn(google).signedIn()
+            let merge = try await service.merge(ada.user.id, other.user.id, [.email: .survivor])
+            #expect(merge.state == .committed && merge.reason == "the same person")
+
+            // What was issued to the account that went is as that of a deleted one.
+            #expect(try await service.lookUp(other.tokens.idToken).denial == .refusal(.userNotFound))
+            #expect(try await service.refresh(other.tokens.refreshToken).denial == .refusal(.userNotFound))
+            #expect(try await service.lookUp(ada.tokens.idToken).denial == nil, "nothing of hers has ended")
+            #expect(try await service.signIn(google).signedIn().user.id == ada.user.id)
+            // Nobody becomes the old uid: not by a custom token, not by an administrator, not by an import.
+            let old = other.user.id
+            let custom = try await service.signInWithCustomToken(old)
+            #expect(custom.denial == .refusal(.accountMerged))
+            var creation = CreateAccount()
+            creation.id = old
+            let created = try await service.operations.createAccount(creation, tenant: .project)
+            #expect(created.denial == .refusal(.duplicateLocalID))
+            let answers = try await service.operations.merges.merges(of: old, tenant: .project)
+            #expect(answers.current == ada.user.id && answers.merges.map(\.id) == [merge.id])
+            #expect(try await service.events(of: old).contains("merged-away H4"))
+
+            // The account that stays goes in turn: one call still says where.
+            let last = try await service.signUp("last@example.com")
+            let second = try await service.merge(
+                last.user.id,
+                ada.user.id,
+                [.email: .survivor, .password: .absorbed]
+            )
+            #expect(try await service.operations.merges.merges(of: old, tenant: .project).current == last.user.id)
+            // Its password came over, so its sessions have ended.
+            #expect(try await service.lookUp(last.tokens.idToken).denial == .refusal(.tokenExpired))
+            #expect(try await service.database.inconsistencies() == [])
+
+            // Back, one after the other; the first cannot be undone before the second.
+            let early = try await service.undo(merge.id)
+            #expect(early.denial.map { if case .merge(.laterChanges) = $0 { true } else { false } } == true)
+            _ = try await service.undo(second.id).success()
+            _ = try await service.undo(merge.id).success()
+            #expect(try await service.lookUp(other.tokens.idToken).denial == nil, "its sessions are back")
+            #expect(try await service.operations.merges.merges(of: old, tenant: .project).current == nil)
+            #expect(try await service.signInWithCustomToken(old).denial == nil)
+            #expect(try await service.undo(merge.id).denial == .merge(.closed(.undone)))
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `owners show both accounts, recently, and each with its second factor`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let guest = try await service.signUpAnonymously()
+            func merge(_ survivor: String, _ absorbed: String) async throws -> Outcome<Merge> {
+                try await service.operations.mergeAccounts(
+                    by: .owners(survivor: survivor, absorbed: absorbed),
+                    choices: [:],
+                    tenant: .project
+                )
+            }
+            #expect(try await merge("forged", guest.tokens.idToken).denial == .invalidIDToken)
+            #expect(try await merge(ada.tokens.idToken, "forged").denial == .invalidIDToken)
+            #expect(
+                try await merge(ada.tokens.idToken, ada.tokens.idToken).denial == .merge(.refused(.sameAccount))
+            )
+            service.clock.advance(seconds: 301)
+            let old = try await merge(ada.tokens.idToken, guest.tokens.idToken).denial
+            guard case .reauthenticationRequired = old else {
+                Issue.record("an old session is enough: \(String(describing: old))")
+                return
+            }
+            // An address that nobody has shown to have: its password is not kept in silence.
+            let session = try await service.signIn("ada@example.com").success()
+            #expect(
+                try await merge(session.tokens.idToken, guest.tokens.idToken).denial
+                    == .merge(.undecided([.password]))
+            )
+            try await service.edit(ada.user.id) { $0.prove(.emailCode) }
+            let secured = try await service.signUp("bob@example.com")
+            try await service.edit(secured.user.id) { user in
+                user.prove(.emailCode)
+                user.secondFactors = [.sms("+16505550009")]
+            }
+            #expect(
+                try await merge(secured.tokens.idToken, guest.tokens.idToken).denial
+                    == .merge(.refused(.secondFactorRequired))
+            )
+            #expect(
+                try await merge(session.tokens.idToken, secured.tokens.idToken).denial
+                    == .merge(.refused(.secondFactorRequired))
+            )
+            let merged = try await merge(session.tokens.idToken, guest.tokens.idToken).success()
+            #expect(merged.state == .committed && merged.askedBy == .owners && merged.reason == nil)
+            #expect(try await service.user(guest.user.id) == nil)
+            // Who had a session of either may see it; nobody else.
+            let operations = service.operations
+            let own = try await operations.merge(merged.id, idToken: session.tokens.idToken, tenant: .project)
+            #expect(try own.success().id == merged.id)
+            let foreign = try await operations.merge(merged.id, idToken: secured.tokens.idToken, tenant: .project)
+            #expect(foreign.denial == .merge(.unknown))
+        }
+    }
+
+    @Test func `an app's secret comes over, and is bound to the account that stays`() async throws {
+        try await TestService.with { service in
+            var random = SplitMix(state: 7)
+            let survivor = try await service.makeAccount("s", &random, with: [.email])
+            let absorbed = try await service.makeAccount("a", &random, with: [.email, .app])
+            _ = try await service.merge(survivor, absorbed, [.email: .survivor])
+            let factor = try #require(try await service.user(survivor)?.secondFactors.first)
+            let facts = try await service.operations.store.totpFacts(
+                of: factor.id,
+                of: survivor,
+                tenant: .project,
+                at: service.clock.now
+            )
+            let secret = try #require(facts.secret)
+            #expect(secret.lastStep == 41, "a code that was accepted is not accepted again")
+            let opened = try service.operations.sealer.open(
+                secret.sealed,
+                context: factor.id.secretContext(of: survivor, tenant: .project)
+            )
+            #expect(opened == Array("secret of a".utf8))
+        }
+    }
+
+    @Test func `later changes are listed, and stay where they can`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let google = service.credential(.google, subject: "g-1", name: "Ada of Google")
+            let other = try await service.signIn(google).signedIn()
+            try await service.edit(ada.user.id) { $0.prove(.emailCode) }
+            let merge = try await service.merge(ada.user.id, other.user.id)
+            #expect(try await service.user(ada.user.id)?.profile.displayName == "Ada of Google")
+            // Signing in is no change; a name of one's own is.
+            _ = try await service.signIn(google).signedIn()
+            try await service.edit(ada.user.id) { $0.profile.displayName = "Countess" }
+            let named = LaterChange(
+                JournalClash(table: "users", user: ada.user.id.rawValue, subject: "display_name")
+            )
+            #expect(named.canStay)
+            #expect(try await service.undo(merge.id).denial == .merge(.laterChanges([named])))
+            #expect(try await service.user(other.user.id) == nil, "nothing was done")
+
+            // Somebody else has the identity by now: nothing can be put back in its place.
+            try await service.edit(ada.user.id) { user in
+                user.linkedProviders[.google] = nil
+                user.methodProofs[.provider(.google)] = nil
+            }
+            let third = try await service.signIn(google).signedIn()
+            let denial = try await service.undo(merge.id, keepsLaterChanges: true).denial
+            guard case .merge(.laterChanges(let changes)) = denial else {
+                Issue.record("\(String(describing: denial))")
+                return
+            }
+            #expect(changes.contains { $0.table == "identifiers" && $0.subject == "federated" && !$0.canStay })
+            #expect(!"\(changes)".contains("g-1"), "no identifiers are told")
+            _ = try await service.operations.deleteAccount(third.user.id, tenant: .project)
+            _ = try await service.signIn(google, idToken: service.signIn("ada@example.com").success().tokens.idToken)
+                .signedIn()
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `what was changed since is kept, and everything else is put back`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            try await service.edit(ada.user.id) { $0.prove(.emailCode) }
+            let google = service.credential(.google, subject: "g-1", name: "Ada of Google")
+            let other = try await service.signIn(google).signedIn()
+            let merge = try await service.merge(ada.user.id, other.user.id)
+            try await service.edit(ada.user.id) { $0.profile.displayName = "Countess" }
+            let undone = try await service.undo(merge.id, keepsLaterChanges: true).success()
+            #expect(undone.kept.map(\.subject) == ["display_name"])
+            #expect(try await service.user(ada.user.id)?.profile.displayName == "Countess")
+            #expect(try await service.user(ada.user.id)?.linkedProviders.isEmpty == true)
+            #expect(try await service.user(other.user.id)?.profile.displayName == "Ada of Google")
+            #expect(try await service.signIn(google).signedIn().user.id == other.user.id)
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `after its time a merge stays`() async throws {
+        var settings = ProjectSettings.developmentDefaults.object ?? [:]
+        settings["concord"] = ["merges": ["undoSeconds": 600]]
+        try await TestService.with(settings: .object(settings)) { service in
+            let ada = try await service.signUp("ada@example.com")
+            try await service.edit(ada.user.id) { $0.prove(.emailCode) }
+            let guest = try await service.signUpAnonymously()
+            let merge = try await service.merge(ada.user.id, guest.user.id)
+            service.clock.advance(seconds: 599)
+            #expect(try await service.operations.merges.laterChanges(merge.id, tenant: .project).success() == [])
+            service.clock.advance(seconds: 1)
+            #expect(try await service.undo(merge.id).denial == .merge(.tooLate))
+            #expect(try await service.user(guest.user.id) == nil)
+        }
+    }
+
+    // MARK: Receivers
+
+    /// Two accounts that can be merged without a choice, and somebody to ask.
+    private func withReceiver(
+        _ body: (TestService, Receiver, String, UserID, UserID) async throws -> Void
+    ) async throws {
+        let receiver = Receiver()
+        try await TestService.with(webhooks: receiver) { service in
+            let ada = try await service.signUp("ada@example.com")
+            try await service.edit(ada.user.id) { $0.prove(.emailCode) }
+            let other = try await service.signIn(service.credential(.google, subject: "g-1")).signedIn()
+            let secret = try await service.addWebhook(Self.url)
+            try await body(service, receiver, secret, ada.user.id, other.user.id)
+        }
+    }
+
+    private func state(_ service: TestService, _ merge: Merge) async throws -> Merge {
+        try await service.operations.merges.advance(merge.id, tenant: .project).success()
+    }
+
+    @Test func `receivers are asked first, then told, and in between nothing has changed`() async throws {
+        try await withReceiver { service, receiver, secret, survivor, absorbed in
+            let merge = try await service.merge(survivor, absorbed)
+            #expect(merge.state == .prepared)
+            #expect(try await state(service, merge).state == .prepared)
+            #expect(try await service.user(absorbed)?.linkedProviders.count == 1)
+            let second = try await service.merging(survivor, absorbed)
+            #expect(second.denial == .merge(.alreadyMerging))
+            try await service.sendAllWebhooks()
+            #expect(try receiver.bodies(signedBy: secret).map { $0["type"]?.string } == ["merge.prepared"])
+
+            // Another process goes on where this one was cut off.
+            try await service.withSecondProcess { other in
+                try await other.operations.store.refreshWebhooks()
+                try await other.operations.merges.advanceAll()
+            }
+            #expect(try await state(service, merge).state == .committed)
+            try await service.sendAllWebhooks()
+            _ = try await service.undo(merge.id).success()
+            try await service.sendAllWebhooks()
+            let told = try receiver.bodies(signedBy: secret)
+            #expect(
+                told.map { $0["type"]?.string } == [
+                    "merge.prepared", "method.linked", "merge.committed", "merge.undone",
+                ]
+            )
+            for body in told where body["type"]?.string?.hasPrefix("merge.") == true {
+                #expect(
+                    body["data"]?.object?.keys.sorted() == ["mergeId", "mergedUserId", "rule", "userId"]
+                )
+                #expect(body["data"]?["mergeId"]?.string == merge.id)
+                #expect(body["data"]?["userId"]?.string == survivor.rawValue)
+                #expect(body["data"]?["mergedUserId"]?.string == absorbed.rawValue)
+            }
+        }
+    }
+
+    @Test func `a receiver says no`() async throws {
+        try await withReceiver { service, receiver, secret, survivor, absorbed in
+            receiver.answer { $0["type"] == "merge.prepared" ? 409 : 200 }
+            let before = try await service.rowsOfAccounts()
+            let merge = try await service.merge(survivor, absorbed)
+            try await service.sendAllWebhooks()
+            let ended = try await state(service, merge)
+            #expect(ended.state == .aborted && ended.abortReason == .vetoed)
+            try await service.sendAllWebhooks()
+            #expect(
+                try receiver.bodies(signedBy: secret).map { $0["type"]?.string } == ["merge.prepared", "merge.aborted"]
+            )
+            #expect(try await service.rowsOfAccounts() == before)
+            #expect(try await service.operations.webhookEndpoints().first?.failingSince == nil, "a no is no failure")
+            // And may be asked again.
+            receiver.answer { _ in 200 }
+            let again = try await service.merge(survivor, absorbed)
+            try await service.sendAllWebhooks()
+            #expect(try await state(service, again).state == .committed)
+        }
+    }
+
+    @Test func `silence is no consent, and who agrees too late agrees to nothing`() async throws {
+        try await withReceiver { service, receiver, _, survivor, absorbed in
+            receiver.answer { _ in nil }
+            let merge = try await service.merge(survivor, absorbed)
+            try await service.sendAllWebhooks()
+            service.clock.advance(seconds: 59)
+            #expect(try await state(service, merge).state == .prepared)
+            service.clock.advance(seconds: 1)
+            let ended = try await state(service, merge)
+            #expect(ended.state == .aborted && ended.abortReason == .timedOut)
+            receiver.answer { _ in 200 }
+            service.clock.advance(seconds: 3600)
+            try await service.sendAllWebhooks()
+            #expect(receiver.requests.last?.body["type"] == "merge.aborted")
+            try await service.operations.merges.advanceAll()
+            #expect(try await state(service, merge).state == .aborted)
+            #expect(try await service.user(absorbed) != nil)
+        }
+    }
+
+    @Test func `who is asked twice is asked about one thing`() async throws {
+        try await withReceiver { service, receiver, _, survivor, absorbed in
+            // The answer to the first is lost.
+            receiver.answer { _ in nil }
+            let merge = try await service.merge(survivor, absorbed)
+            try await service.sendAllWebhooks()
+            receiver.answer { _ in 204 }
+            service.clock.advance(seconds: 20)
+            try await service.sendAllWebhooks()
+            #expect(Set(receiver.requests.map(\.id)).count == 1 && receiver.requests.count == 2)
+            #expect(try await state(service, merge).state == .committed)
+            #expect(
+                try await service.database.count("SELECT count(*) FROM webhook_messages WHERE type = 'merge.committed'")
+                    == 1
+            )
+        }
+    }
+
+    @Test func `an account that changes meanwhile is not merged, and an operator can say no`() async throws {
+        try await withReceiver { service, _, _, survivor, absorbed in
+            let first = try await service.merge(survivor, absorbed)
+            try await service.edit(absorbed) { $0.profile.displayName = "Somebody" }
+            try await service.sendAllWebhooks()
+            let changed = try await state(service, first)
+            #expect(changed.state == .aborted && changed.abortReason == .accountsChanged)
+            let second = try await service.merge(survivor, absorbed)
+            let merges = service.operations.merges
+            let withdrawn = try await merges.withdraw(second.id, tenant: .project).success()
+            #expect(withdrawn.state == .aborted && withdrawn.abortReason == .withdrawn)
+            #expect(
+                try await merges.withdraw(second.id, tenant: .project).denial == .merge(.closed(.aborted))
+            )
+            #expect(try await merges.withdraw("no-such", tenant: .project).denial == .merge(.unknown))
+            #expect(try await service.undo(second.id).denial == .merge(.closed(.aborted)))
+        }
+    }
+
+    @Test func `what was aborted or undone is forgotten, what was done answers for good`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            try await service.edit(ada.user.id) { $0.prove(.emailCode) }
+            let (first, second) = (try await service.signUpAnonymously(), try await service.signUpAnonymously())
+            let undone = try await service.merge(ada.user.id, first.user.id)
+            _ = try await service.undo(undone.id).success()
+            let kept = try await service.merge(ada.user.id, second.user.id)
+            service.clock.advance(seconds: 60 * 86_400)
+            var purge = Purge(
+                store: service.operations.store,
+                project: service.operations.project,
+                effects: service.operations.effects,
+                keepSeconds: 86_400,
+                rowsMax: 100
+            )
+            _ = try await purge.run()
+            #expect(try await service.database.count("SELECT count(*) FROM merges") == 1)
+            #expect(try await service.database.count("SELECT count(*) FROM account_journal") == 0)
+            let answers = try await service.operations.merges.merges(of: second.user.id, tenant: .project)
+            #expect(answers.current == ada.user.id && answers.merges.map(\.id) == [kept.id])
+        }
+    }
+}
+
+/// The same numbers each time.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+extension SecondFactor {
+    static func sms(_ number: String) -> SecondFactor {
+        guard let id = SecondFactorID("sms-" + number), let number = PhoneNumber(number) else {
+            preconditionFailure("not a number")
+        }
+        return SecondFactor(
+            id: id,
+            method: .phone(number),
+            displayName: nil,
+            enrolledAt: Timestamp(secondsSinceEpoch: 1_700_000_000)
+        )
+    }
+}
+
+extension TestService {
+    /// A merge on an administrator's word.
+    func merging(
+        _ survivor: UserID,
+        _ absorbed: UserID,
+        _ choices: [MergeField: MergeSide] = [:]
+    ) async throws -> Outcome<Merge> {
+        try await operations.mergeAccounts(
+            by: .administrator(survivor: survivor, absorbed: absorbed, reason: "the same person"),
+            choices: choices,
+            tenant: .project
+        )
+    }
+
+    func merge(
+        _ survivor: UserID,
+        _ absorbed: UserID,
+        _ choices: [MergeField: MergeSide] = [:]
+    ) async throws -> Merge {
+        // A password under an unproven address has to be chosen; in these tests the survivor's stays.
+        var choices = choices
+        if choices[.password] == nil, let user = try await user(survivor), user.passwordUpdatedAt != nil,
+            user.email?.isVerified == false
+        {
+            choices[.password] = .survivor
+        }
+        return try await merging(survivor, absorbed, choices).success()
+    }
+
+    func undo(_ merge: String, keepsLaterChanges: Bool = false) async throws -> Outcome<UndoneMerge> {
+        try await operations.merges.undo(merge, keepsLaterChanges: keepsLaterChanges, tenant: .project)
+    }
+
+    func signInWithCustomToken(_ id: UserID) async throws -> Outcome<SignedIn> {
+        try await operations.signInWithCustomToken(
+            JSONValue.object(["uid": .string(id.rawValue)]).text,
+            tenant: .project
+        )
+    }
+
+    /// Every row of every table of accounts but the journal, events and messages. What only grows is left out.
+    func rowsOfAccounts() async throws -> [String] {
+        let tables = [
+            "conflicts", "factor_challenges", "identifiers", "kept_answers", "linked_providers", "one_time_codes",
+            "password_credentials", "phone_verifications", "proof_mails", "quarantined_methods", "second_factors",
+            "sessions", "sign_in_methods", "users",
+        ]
+        var rows: [String] = []
+        for table in tables {
+            let images = """
+                SELECT '\(table) ' || (to_jsonb(t) - '{version,session_epoch,valid_since}'::text[])::text
+                FROM \(table) AS t ORDER BY 1
+                """
+            rows += try await database.rows(Query<String?>(SQL(text: images))).compactMap(\.self)
+        }
+        return rows
+    }
+
+    enum Piece: CaseIterable {
+        case email, unprovenEmail, password, emailLink, phone, google, gitHub, name, picture, attributes, number, app
+        case customTokens
+    }
+
+    /// An account with some of everything, and a row in every table that hangs off accounts.
+    func makeAccount(_ name: String, _ random: inout SplitMix, with pieces: Set<Piece>? = nil) async throws -> UserID {
+        let id = try #require(UserID(name))
+        let pieces = pieces ?? Set(Piece.allCases.filter { _ in Bool.random(using: &random) })
+        let now = clock.now
+        var user = UserRecord(tenant: .project, id: id, sessionEpoch: 1000, createdAt: now)
+        func prove(_ method: SignInMethod) {
+            user.methodProofs[method] = UserRecord.MethodProof(proof: .session, provenAt: now)
+        }
+        let hasFactor = pieces.contains(.app) || pieces.contains(.number)
+        if pieces.contains(.email) || pieces.contains(.unprovenEmail) || hasFactor,
+            let address = EmailAddress("\(name)@example.com")
+        {
+            let isProven = pieces.contains(.email) || hasFactor
+            user.email = AccountEmail(address: address, proof: isProven ? .emailCode : nil)
+            user.emailProvenAt = isProven ? now : nil
+            if pieces.contains(.emailLink) { prove(.emailLink) }
+        }
+        if pieces.contains(.password) {
+            user.passwordUpdatedAt = now
+            prove(.password)
+        }
+        if pieces.contains(.phone) {
+            user.phoneNumber = PhoneNumber("+1650555\(Int.random(in: 1000...9999, using: &random))")
+            if try await operations.store.owner(of: .phone(try #require(user.phoneNumber)), tenant: .project) != nil {
+                user.phoneNumber = nil
+            } else {
+                prove(.phone)
+            }
+        }
+        for (piece, provider) in [(Piece.google, ProviderID.google), (.gitHub, .gitHub)] where pieces.contains(piece) {
+            let identity = try #require(ProviderIdentity(provider: provider, subject: "subject of \(name)"))
+            user.linkedProviders[provider] = UserRecord.LinkedProvider(
+                identity: identity,
+                issuer: nil,
+                email: EmailAddress("\(name)@\(provider.rawValue)"),
+                displayName: name,
+                photoURL: nil,
+                screenName: nil,
+                linkedAt: now,
+                updatedAt: now
+            )
+            prove(.provider(provider))
+        }
+        if pieces.contains(.name) { user.profile.displayName = "Name of \(name)" }
+        if pieces.contains(.picture) { user.profile.photoURL = "https://example.com/same.png" }
+        if pieces.contains(.attributes) { user.customAttributes = #"{"of":"\#(name)"}"# }
+        user.usesCustomTokens = pieces.contains(.customTokens)
+        if pieces.contains(.number) { user.secondFactors.append(.sms("+16505557777")) }
+        var secret: NewTOTPSecret?
+        if pieces.contains(.app) {
+            let factor = try #require(SecondFactorID("app of \(name)"))
+            user.secondFactors.append(
+                SecondFactor(id: factor, method: .totp, displayName: "app", enrolledAt: now)
+            )
+            secret = NewTOTPSecret(
+                sealed: try operations.sealer.seal(
+                    Array("secret of \(name)".utf8),
+                    context: factor.secretContext(of: id, tenant: .project)
+                ),
+                acceptedStep: 41
+            )
+        }
+        let event = AccountEvent(
+            id: operations.effects.newEventID(),
+            occurredAt: now,
+            kind: .userCreated,
+            rule: .p12
+        )
+        let write = AccountWrite(
+            previous: nil,
+            user: user,
+            passwordHash: user.passwordUpdatedAt == nil ? nil : "$argon2id$of-\(name)",
+            totpSecret: secret,
+            event: event
+        )
+        #expect(try await operations.store.apply(write) == .applied)
+        try await database.execute(Self.everything.replacing("NAME", with: name))
+        return id
+    }
+
+    /// One row of each table that hangs off an account besides those that make it.
+    private static let everything = """
+        INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider)
+            VALUES ('NAME', decode(md5('NAME'), 'hex'), decode(md5('NAME') || md5('NAME'), 'hex'), 1000,
+                '2025-06-15 03:04:05.678901+00', 'password');
+        INSERT INTO quarantined_methods (user_id, method, subject, event_id, rule, quarantined_at, expires_at)
+            SELECT 'NAME', 'github.com', 's', gen_random_uuid(), 'I9', '2025-06-15 03:04:05+00', '2099-02-02 03:04:05+00'
+            WHERE NOT EXISTS (SELECT FROM linked_providers WHERE user_id = 'NAME' AND provider_id = 'github.com');
+        INSERT INTO conflicts (user_id, conflict_id, state, kind, provider_id, identity_digest, token_digests,
+                sealed_credential, opened_at, expires_at)
+            VALUES ('NAME', decode(md5('NAME'), 'hex'), 'open', 'account-exists-with-different-credential',
+                'twitter.com', decode(md5('NAME') || md5('NAME'), 'hex'), ARRAY['\\x01'::bytea], '\\x00',
+                '2025-06-15 03:04:05+00', '2099-01-02 03:04:05+00');
+        INSERT INTO factor_challenges (user_id, challenge_id, purpose, session_epoch, sealed_content, created_at,
+                expires_at)
+            VALUES ('NAME', decode(md5('NAME'), 'hex'), 'sign-in', 1000, '\\x01', '2025-06-15 03:04:05+00',
+                '2099-01-02 03:04:05+00');
+        INSERT INTO proof_mails (user_id, place, free_at) VALUES ('NAME', 3, '2099-01-02 03:04:05+00');
+        INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, created_at, expires_at)
+            VALUES (decode(md5('NAME') || md5('NAME'), 'hex'), 'VERIFY_EMAIL', 'NAME', 'a@example.com', 'a@example.com',
+                '2025-06-15 03:04:05+00', '2099-01-02 03:04:05+00');
+        INSERT INTO kept_answers (user_id, key_digest, sealed_answer, expires_at)
+            VALUES ('NAME', decode(md5('NAME') || md5('NAME'), 'hex'), '\\x0102', '2099-01-02 03:04:05+00');
+        """
+
+    /// A merge in which everything that has to be chosen, and some more, is chosen at random; `nil` where it is refused.
+    func mergeAtRandom(_ survivor: UserID, _ absorbed: UserID, _ random: inout SplitMix) async throws -> Merge? {
+        var request = MergeRequest(survivor: survivor, absorbed: absorbed, choices: [:], asker: .administrator)
+        let preview = try await operations.merges.preview(request, tenant: .project)
+        guard case .success(let preview) = preview else { return nil }
+        for line in preview.plan.lines where line.taken == nil || Int.random(in: 0..<4, using: &random) == 0 {
+            request.choices[line.field] = Bool.random(using: &random) ? .survivor : .absorbed
+        }
+        let outcome = try await operations.merges.begin(request, reason: "one person", tenant: .project)
+        switch outcome {
+        case .success(let merge): return merge
+        case .denied(.merge(.refused)): return nil
+        case .denied(let denial): throw UnexpectedEnding("\(denial)")
+        }
+    }
+}

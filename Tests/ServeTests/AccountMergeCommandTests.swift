@@ -1,0 +1,102 @@
+import AccountTestSupport
+import JSON
+import Postgres
+import Subprocess
+import Testing
+
+/// `concord account merge`, the real program: what it shows, that it asks, and what its end says to a script.
+struct AccountMergeCommandTests {
+    private static func concord(_ arguments: [String], _ database: TestDatabase) async throws -> ConcordCommand.Ending {
+        try await ConcordCommand.run(["account", "merge"] + arguments, database)
+    }
+
+    /// Ada, with an address and a password; and Bob, with a provider and a number.
+    private static func withAccounts(_ body: @Sendable (TestDatabase) async throws -> Void) async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await database.execute(
+                """
+                INSERT INTO users (user_id, session_epoch, email, email_proof, email_proven_at, display_name, valid_since,
+                        created_at)
+                    VALUES ('ada', 7, 'ada@example.com', 'mailed-code', '2026-01-02', 'Ada', now(), now());
+                INSERT INTO users (user_id, session_epoch, phone_number, display_name, photo_url, valid_since, created_at)
+                    VALUES ('bob', 7, '+15550001111', E'Ada\\x1B[2J', 'https://example.com/b.png', now(), now());
+                INSERT INTO linked_providers (user_id, provider_id, subject, linked_at, updated_at)
+                    VALUES ('bob', 'google.com', 'google-subject-1', now(), now());
+                INSERT INTO identifiers (kind, value, user_id) VALUES ('email', 'ada@example.com', 'ada'),
+                    ('phone', '+15550001111', 'bob'), ('federated', E'google.com\\x1Fgoogle-subject-1', 'bob');
+                INSERT INTO password_credentials (user_id, hash, updated_at) VALUES ('ada', '$2b$10$secret', '2026-01-01');
+                INSERT INTO sign_in_methods (user_id, method, proof, proven_at) VALUES
+                    ('ada', 'password', 'sign-up', '2026-01-01'), ('bob', 'phone', 'message', '2026-01-03'),
+                    ('bob', 'google.com', 'provider-credential', '2026-01-04');
+                INSERT INTO account_events (user_id, event_id, occurred_at, kind, rule) VALUES
+                    ('ada', '019a0000-0000-7000-8000-000000000001', '2026-01-01', 'user-created', 'P5'),
+                    ('bob', '019a0000-0000-7000-8000-000000000002', '2026-01-01', 'user-created', 'P5')
+                """
+            )
+            try await body(database)
+        }
+    }
+
+    @Test func `two accounts are previewed, merged, shown and made two again`() async throws {
+        try await Self.withAccounts { database in
+            let preview = try await Self.concord(["ada", "bob", "--dry-run", "--take", "displayName"], database)
+            #expect(preview.status == .exited(0), "\(preview.error)")
+            #expect(!preview.output.contains("google-subject") && !preview.output.contains("0001111"))
+            #expect(!preview.output.contains("\u{1B}"), "nothing of a user's reaches the terminal")
+            for line in ["STAYS", "email        a…@example.com", "phoneNumber  -", "Given up: displayName"] {
+                #expect(preview.output.contains(line), "\(line)\n\(preview.output)")
+            }
+            let open = try await Self.concord(["ada", "bob", "--dry-run"], database)
+            #expect(open.status == .exited(1) && open.error.contains("--take or --keep: displayName"))
+            let unsure = try await Self.concord(["ada", "bob", "--keep", "displayName", "--reason", "one"], database)
+            #expect(unsure.status == .exited(1) && unsure.error.contains("--yes"), "nobody could be asked")
+            #expect(try await database.count("SELECT count(*) FROM merges") == 0)
+
+            let merged = try await Self.concord(
+                ["ada", "bob", "--keep", "displayName", "--reason", "ticket 1", "--yes"],
+                database
+            )
+            #expect(merged.status == .exited(0), "\(merged.error)")
+            #expect(merged.output.contains("committed") && merged.output.contains("administrator: ticket 1"))
+            #expect(try await database.count("SELECT count(*) FROM users") == 1)
+            let shown = try await Self.concord(["show", "bob"], database)
+            #expect(shown.status == .exited(0) && shown.output.hasPrefix("bob is now ada\n"), "\(shown.output)")
+            let gone = try await ConcordCommand.run(["account", "show", "bob"], database)
+            #expect(gone.status == .exited(1) && gone.error.contains("merged into ada"), "\(gone.error)")
+            let id = try #require(shown.output.firstMatch(of: #/Merge +([0-9a-f-]{36})/#).map { String($0.1) })
+            let asked = try await Self.concord(["undo", id], database)
+            #expect(asked.status == .exited(1))
+            let undone = try await Self.concord(["undo", id, "--yes"], database)
+            #expect(undone.status == .exited(0) && undone.output.contains("undone: bob is an account again"))
+            #expect(try await Self.concord(["undo", id, "--yes"], database).status == .exited(1))
+            #expect(try await Self.concord(["abort", id], database).status == .exited(1))
+            #expect(try await database.count("SELECT count(*) FROM identifiers WHERE user_id = 'bob'") == 2)
+            #expect(try await database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `a wrong command line says what is wrong, and does nothing`() async throws {
+        try await Self.withAccounts { database in
+            for arguments in [
+                ["ada"], ["ada", "bob"], ["ada", "bob", "--reason", " "], ["ada", "bob", "--reason", "a\u{1B}[2J"],
+                ["ada", "bob", "--dry-run", "--take", "uid"],
+                ["ada", "bob", "--dry-run", "--take", "email", "--keep", "email"],
+            ] {
+                #expect(try await Self.concord(arguments, database).status == .exited(64), "\(arguments)")
+            }
+            for (arguments, reason) in [
+                (["ada", "ada"], "same-account"), (["ada", "nobody"], "account-not-found"),
+                (["ada", "bob", "--take", "timeZone"], "unknown-choice"),
+            ] {
+                let ending = try await Self.concord(arguments + ["--dry-run"], database)
+                #expect(ending.status == .exited(1) && ending.error.contains(reason), "\(ending)")
+            }
+            for id in ["nothing", "019a0000-0000-7000-8000-000000000009"] {
+                #expect(try await Self.concord(["show", id], database).status == .exited(1))
+                #expect(try await Self.concord(["undo", id, "--yes"], database).status == .exited(1))
+            }
+            #expect(try await database.count("SELECT count(*) FROM merges") == 0)
+        }
+    }
+}
