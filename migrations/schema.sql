@@ -32,6 +32,38 @@ CREATE TABLE public.api_keys (
     CONSTRAINT api_keys_api_key_check CHECK (((length(api_key) >= 8) AND (length(api_key) <= 128)))
 );
 
+CREATE TABLE public.audit_plans (
+    plan_id uuid NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    began_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    steps integer NOT NULL,
+    skipped integer,
+    kept_until timestamp with time zone NOT NULL,
+    CONSTRAINT audit_plans_check CHECK (((finished_at IS NULL) = (skipped IS NULL))),
+    CONSTRAINT audit_plans_skipped_check CHECK ((skipped >= 0)),
+    CONSTRAINT audit_plans_steps_check CHECK ((steps >= 0))
+);
+
+CREATE TABLE public.audit_steps (
+    plan_id uuid NOT NULL,
+    step integer NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    rule text NOT NULL COLLATE pg_catalog."C",
+    version bigint,
+    suspended_method text COLLATE pg_catalog."C",
+    can_undo boolean NOT NULL,
+    applied_at timestamp with time zone NOT NULL,
+    undone_at timestamp with time zone,
+    kept_until timestamp with time zone NOT NULL,
+    CONSTRAINT audit_steps_check CHECK ((can_undo OR (undone_at IS NULL))),
+    CONSTRAINT audit_steps_rule_check CHECK ((rule ~ '^[a-z-]{1,64}$'::text)),
+    CONSTRAINT audit_steps_step_check CHECK ((step >= 1)),
+    CONSTRAINT audit_steps_user_id_check CHECK (((length(user_id) >= 1) AND (length(user_id) <= 128))),
+    CONSTRAINT audit_steps_version_check CHECK ((version >= 1))
+);
+
 CREATE TABLE public.conflicts (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -567,6 +599,12 @@ ALTER TABLE ONLY public.account_journal
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (api_key);
 
+ALTER TABLE ONLY public.audit_plans
+    ADD CONSTRAINT audit_plans_pkey PRIMARY KEY (plan_id);
+
+ALTER TABLE ONLY public.audit_steps
+    ADD CONSTRAINT audit_steps_pkey PRIMARY KEY (plan_id, step);
+
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_pkey PRIMARY KEY (tenant_id, user_id, conflict_id);
 
@@ -676,6 +714,12 @@ CREATE INDEX account_events_by_id ON public.account_events USING btree (event_id
 
 CREATE INDEX account_journal_by_end ON public.account_journal USING btree (kept_until);
 
+CREATE INDEX audit_plans_by_end ON public.audit_plans USING btree (kept_until);
+
+CREATE INDEX audit_steps_by_end ON public.audit_steps USING btree (kept_until);
+
+CREATE INDEX audit_steps_by_user ON public.audit_steps USING btree (plan_id, tenant_id, user_id);
+
 CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
 
 CREATE UNIQUE INDEX conflicts_live ON public.conflicts USING btree (tenant_id, user_id, identity_digest) WHERE (state = ANY (ARRAY['open'::text, 'proven'::text]));
@@ -747,6 +791,9 @@ CREATE INDEX webhook_messages_failed ON public.webhook_messages USING btree (end
 CREATE INDEX webhook_messages_of_merge ON public.webhook_messages USING btree (merge_id) WHERE (merge_id IS NOT NULL);
 
 CREATE INDEX webhook_messages_waiting ON public.webhook_messages USING btree (endpoint_id, tenant_id, user_id, "position") WHERE (state = 'pending'::text);
+
+ALTER TABLE ONLY public.audit_steps
+    ADD CONSTRAINT audit_steps_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES public.audit_plans(plan_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;

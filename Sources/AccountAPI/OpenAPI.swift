@@ -1090,7 +1090,7 @@ enum OpenAPI {
                         "reason": {
                           "type": "string",
                           "description": "Why: somebody showed for the first time to own the address, or the password was reset by mail.",
-                          "enum": ["address-proven", "password-reset"]
+                          "enum": ["address-proven", "password-reset", "audit"]
                         },
                         "decision": {"type": "string", "description": "Names the decision that suspended it."},
                         "quarantineTime": {"type": "string", "format": "date-time"},

@@ -1,5 +1,6 @@
 package import AccountLinking
 package import AccountStore
+import JSON
 import Synchronization
 
 /// What support needs to know of one account.
@@ -93,11 +94,20 @@ package struct AccountReports: Sendable {
                     occurredAt: event.occurredAt,
                     kind: event.kind,
                     rule: event.rule,
-                    sentence: Rule(rawValue: event.rule)?.text.sentence
+                    sentence: sentence(of: event)
                 )
             }
         )
     }
+}
+
+/// What the rule says, and of a repair what the audit had found.
+private func sentence(of event: StoredEvent) -> String? {
+    let sentence = Rule(rawValue: event.rule)?.text.sentence
+    guard let sentence, let id = event.details?["auditRule"]?.string, let rule = AuditRule.named(id) else {
+        return sentence
+    }
+    return "\(sentence). \(id): \(rule.summary)"
 }
 
 /// The one account of a read.

@@ -117,7 +117,7 @@ extension DecisionSummary {
         case .refused: outcome = .refused
         case .userImported, .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded,
             .sessionsRevoked, .userDeleted, .mergePrepared, .mergeAborted, .accountsMerged, .mergedAway, .mergeUndone,
-            nil:
+            .accountRepaired, .repairUndone, nil:
             outcome = .changed
         }
     }

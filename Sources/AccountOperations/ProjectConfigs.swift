@@ -48,12 +48,10 @@ extension AccountOperations {
         let outcome = try await store.changeProjectSettings(
             at: effects.now(),
             expectedVersion: expectedVersion
-        ) { stored in
-            let settings = change.applied(to: stored)
-            return (settings, settings.testPhoneNumbers.subtracting(stored.testPhoneNumbers))
-        }
+        ) { change.change(of: $0) }
         switch outcome {
-        case .missing: throw MissingProject()
+        // No provider is named.
+        case .missing, .providerNotRegistered: throw MissingProject()
         case .otherVersion: return .failure(.versionMismatch)
         case .phoneNumberOwned(let number): return .failure(.testPhoneNumberInUse(number))
         case .written(let project):
@@ -65,6 +63,14 @@ extension AccountOperations {
 
 /// The project was there when this server started and has gone since.
 private struct MissingProject: Error {}
+
+extension ProjectConfigChange {
+    /// What `stored` becomes, and the numbers that no account may have for it.
+    func change(of stored: JSONValue) -> (settings: JSONValue, numbersToBeFree: Set<PhoneNumber>) {
+        let settings = applied(to: stored)
+        return (settings, settings.testPhoneNumbers.subtracting(stored.testPhoneNumbers))
+    }
+}
 
 extension JSONValue {
     fileprivate var testPhoneNumbers: Set<PhoneNumber> {

@@ -20,14 +20,14 @@ package struct Quarantine: Sendable {
     package let version: Int64
 }
 
-extension AccountOperations {
-    /// `write`, with what `change` takes off the account suspended, where it says so and the project keeps such things; the
+extension AccountWrite {
+    /// The write, with what `change` takes off the account suspended, where it says so and the project keeps such things; the
     /// owner is told by mail.
-    func quarantining(_ write: AccountWrite, by change: AccountChange) throws -> AccountWrite {
-        let seconds = project.settings.quarantineSeconds
-        guard change.quarantinesRemovals, seconds > 0 else { return write }
-        var write = write
-        let (now, user) = (write.event.occurredAt, write.user)
+    func quarantining(_ change: AccountChange, settings: ProjectSettings, sealer: Sealer) throws -> AccountWrite {
+        let seconds = settings.quarantineSeconds
+        guard change.quarantinesRemovals, seconds > 0 else { return self }
+        var write = self
+        let now = event.occurredAt
         let until = now.adding(seconds: seconds)
         write.quarantinedUntil = until
         let methods = write.quarantinedMethods
@@ -37,16 +37,16 @@ extension AccountOperations {
             to: address.raw,
             email: address.lowercased,
             displayName: user.profile.displayName,
-            locale: mailLocale(user.profile.language),
+            locale: settings.mailLocale(user.profile.language),
             suspended: Mail.Suspended(
                 methods: methods.map(\.name),
-                reason: QuarantineReason(write.event.rule).rawValue,
+                reason: QuarantineReason(event.rule).rawValue,
                 until: RFC3339.text(until)
             )
         )
         // One event, one such mail: it has the event's id.
         let message = try mail.message(
-            id: write.event.id,
+            id: event.id,
             tenant: user.tenant,
             createdAt: now,
             expiresAt: until,
@@ -54,6 +54,13 @@ extension AccountOperations {
         )
         write.companions.append(.enqueue(message))
         return write
+    }
+}
+
+extension AccountOperations {
+    /// As `AccountWrite.quarantining`, as the project is configured now.
+    func quarantining(_ write: AccountWrite, by change: AccountChange) throws -> AccountWrite {
+        try write.quarantining(change, settings: project.settings, sealer: sealer)
     }
 
     /// What is suspended of the account of a session. Two round trips.

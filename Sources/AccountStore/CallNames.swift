@@ -2,7 +2,8 @@ extension AccountStore {
     /// What calls of the database are measured by: for a read the first table it names, for a write or transaction its own
     /// name. A call that is missing here counts as `PostgresMetrics.otherCall`.
     package static let callNames = [
-        "account-delete", "account-import", "account-undo", "account-write", "activity", "code-attempt",
+        "account-delete", "account-import", "account-undo", "account-write", "activity", "audit-plan",
+        "audit-repair", "code-attempt",
         "code-exchange", "code-issue",
         "code-use",
         "conflict-change", "conflict-count", "conflict-open", "delete-all-users", "event", "factor-attempt",
@@ -12,7 +13,7 @@ extension AccountStore {
         "password-attempt", "phone-attempt", "phone-issue", "phone-use", "project-create", "project-settings",
         "provider-config-add", "provider-config-change", "provider-config-remove", "provider-configs-change",
         "provider-disable", "provider-flow", "purge", "purge-sessions", "read-account_events", "read-account_journal",
-        "read-api_keys",
+        "read-api_keys", "read-audit_plans", "read-audit_steps",
         "read-conflicts", "read-factor_challenges", "read-hash_keys", "read-identifiers", "read-kept_answers",
         "read-linked_providers",
         "read-merges", "read-message_counts", "read-one_time_codes", "read-outbox", "read-password_attempts",

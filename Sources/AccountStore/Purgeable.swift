@@ -39,6 +39,9 @@ extension AccountStore {
         case events
         /// What can be undone no more.
         case journal
+        /// Steps of audits' plans that were applied, and the plans that have none left: they can be undone no more.
+        case auditSteps
+        case auditPlans
 
         fileprivate func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
             switch self {
@@ -56,6 +59,8 @@ extension AccountStore {
             case .keptAnswers: KeptAnswerRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .quarantinedMethods: QuarantinedMethodRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .events: AccountEventRow.deleteOld(before: cutoff, rowsMax: rowsMax)
+            case .auditSteps: AuditStepRow.deleteOld(before: cutoff, rowsMax: rowsMax)
+            case .auditPlans: AuditPlanRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .providerFlows: ProviderFlowRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .merges: MergeRow.deleteOver(before: cutoff, rowsMax: rowsMax)
             case .journal: AccountJournalRow.deleteOld(before: cutoff, rowsMax: rowsMax)

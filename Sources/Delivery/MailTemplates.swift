@@ -19,7 +19,8 @@ package struct MailTemplates: Sendable {
     /// What a template may name. The last three are put in here.
     private static let names: Set<String> = [
         "LINK", "EMAIL", "NEW_EMAIL", "APP_NAME", "DISPLAY_NAME", "CODE", "PROVIDER", "ASKING_NAME", "ASKING_FROM",
-        "METHODS", "NUMBER", "UNTIL", "AFTER_RESET", "LANGUAGE", "SUBJECT", ".",
+        "METHODS", "NUMBER", "UNTIL", "AFTER_RESET", "AFTER_PROOF", "AFTER_AUDIT", "LANGUAGE", "SUBJECT",
+        ".",
     ]
 
     /// What a mail is of no use without.

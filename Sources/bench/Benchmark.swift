@@ -14,7 +14,7 @@ struct Benchmark: Sendable {
     static let all: [Benchmark] = [
         .pointLookup, .signUpWrite, .httpFloor, .lookUpCold, .lookUpWarm, .tokenRefresh, .passwords, .memory,
         .idpSignIn, .besideHangingProvider, .conflictOpen, .conflictOpenAged, .enumeration,
-        .outboxDrain, .audit, .accountExport, .accountImport,
+        .outboxDrain, .audit, .simulation, .accountExport, .accountImport,
     ]
 }
 

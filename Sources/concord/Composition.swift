@@ -144,6 +144,11 @@ struct StartupFailure: Error, CustomStringConvertible {
         self.description = description
         self.exitCode = exitCode
     }
+
+    static let noProject = StartupFailure(
+        "the database holds no project yet; create it with: concord project init --id PROJECT-ID",
+        .badConfiguration
+    )
 }
 
 extension ListenConfiguration.Transport {

@@ -22,6 +22,7 @@ struct Concord: AsyncParsableCommand {
             OutboxCommand.self,
             AccountCommand.self,
             AuditCommand.self,
+            PolicyCommand.self,
                 // The next one goes here.
         ]
     )

@@ -70,6 +70,7 @@ struct Core: Service {
             service.state = .ready(operations, checkDatabase: { await databaseProblem(client) })
             let channels = composition.mode.channels(operations.project)
             composition.mode.whenReady(address.value)
+            StartUpCode.forget()
             await withTaskGroup { upkeep in
                 upkeep.addTask { await maintainKeys(keys, operations) }
                 upkeep.addTask { await purge(operations) }
@@ -118,10 +119,7 @@ struct Core: Service {
             _ = try await store.createProject(project, apiKey: NewAPIKey.make(effects))
         }
         guard let project = try await ProjectCache.load(store: store, trust: composition.mode.trust) else {
-            throw StartupFailure(
-                "the database holds no project yet; create it with: concord project init --id PROJECT-ID",
-                .badConfiguration
-            )
+            throw StartupFailure.noProject
         }
         if let expected = composition.mode.projectToCreate?.projectID, expected != project.settings.projectID {
             throw StartupFailure(

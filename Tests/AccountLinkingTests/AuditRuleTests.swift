@@ -193,6 +193,165 @@ struct AuditRuleTests {
         )
     }
 
+    // MARK: What a plan does about it
+
+    /// What is proposed about the ill accounts, by rule: one of each that the table of ill accounts has.
+    private static let offered: [(rule: String, offers: [RepairOffer?])] = {
+        let overdue = ago(days: 30)
+        return [
+            ("unreadable-value", [nil, nil]),
+            (
+                "record-without-user",
+                [.linkedProviders, .passwordCredentials, .sessions].map { .repair(.deleteRecords($0)) }
+            ),
+            ("method-without-credential", [.repair(.recordMethod(.password)), .repair(.forgetMethod(.phone))]),
+            ("identifier-without-claim", [.repair(.claim(.email)), nil]),
+            (
+                "claim-without-owner",
+                [
+                    .repair(.release(kind: "email", key: "ann@old.example")),
+                    .repair(.release(kind: "federated", key: "google.com\u{1F}g-1")),
+                ]
+            ),
+            ("user-without-sign-in-method", [nil, nil]),
+            ("address-proven-by-nobody", [.repair(.unproveAddress)]),
+            ("address-proven-by-untrusted-provider", [.repair(.unproveAddress)]),
+            ("unproven-address-with-providers", [nil]),
+            (
+                "method-older-than-proof",
+                [
+                    .repair(.suspend(.provider(.google), endsSessions: true)),
+                    .repair(.suspend(.phone, endsSessions: true)),
+                ]
+            ),
+            ("second-factor-on-unproven-address", [nil]),
+            ("disabled-with-live-sessions", [.repair(.endSessions)]),
+            ("weak-password-hash", [nil, nil]),
+            ("unused-password", [.repair(.suspend(.password, endsSessions: false))]),
+            ("provider-address-differs", [nil]),
+            ("identity-wanted-by-two-accounts", [nil]),
+            ("recycled-address", [nil]),
+            ("stale-number", [.repair(.suspend(.phone, endsSessions: false))]),
+            ("stale-email-change", [.repair(.voidCodes(.verifyAndChangeEmail, madeBefore: ago(days: 7)))]),
+            (
+                "overdue-records",
+                [
+                    .repair(.deleteOverdue(.codes(.passwordReset), endedBefore: overdue)),
+                    .repair(.deleteOverdue(.conflicts, endedBefore: overdue)),
+                    .repair(.deleteOverdue(.sessions, endedBefore: overdue)),
+                ]
+            ),
+        ]
+    }()
+
+    @Test func `each rule offers the least that makes the finding go away, or says why a person decides`() {
+        for (id, offers) in Self.offered {
+            let found = Self.ill.filter { $0.rule == id }.flatMap { ill in
+                AuditRule.named(id).map { ill.snapshot.proposals(about: Self.findings($0, ill.snapshot), Self.terms) }
+                    ?? []
+            }
+            #expect(found.count == offers.count, "\(id)")
+            for (proposal, expected) in zip(found, offers) {
+                switch proposal.offer {
+                case .repair: #expect(proposal.offer == expected, "\(id)")
+                case .person(let reason): #expect(expected == nil && !reason.isEmpty, "\(id): \(reason)")
+                }
+                #expect(proposal.user == user("ann") && proposal.finding.rule == id)
+            }
+        }
+        let alone = AuditRule.all.filter { !$0.isAboutSeveral }.map(\.id)
+        #expect(Set(Self.offered.map(\.rule)) == Set(alone), "every rule is in the table")
+    }
+
+    @Test func `nothing is done about an account that holds what cannot be read`() {
+        let snapshot = Self.changed { snapshot in
+            snapshot.account?.email = nil
+            snapshot.unreadable = ["users.email"]
+            snapshot.strayClaims = [.init(kind: "email", value: ann.canonical)]
+        }
+        let findings = AuditRule.all.flatMap {
+            $0.findings(in: snapshot, Self.terms) + $0.findings(inClaimsOf: snapshot)
+        }
+        #expect(findings.map(\.rule) == ["unreadable-value", "claim-without-owner"])
+        for proposal in snapshot.proposals(about: findings, Self.terms) {
+            guard case .person = proposal.offer else {
+                Issue.record("\(proposal)")
+                continue
+            }
+        }
+    }
+
+    @Test func `a weak hash that nobody comes to replace goes, where another method works`() {
+        let dormant = Self.changed { snapshot in
+            snapshot.passwordScheme = "$2b$10$N9qo8uLOickgx2ZMRZoMye"
+            snapshot.createdAt = Self.ago(days: 800)
+            snapshot.lastLoginAt = Self.ago(days: 400)
+        }
+        var alone = dormant
+        alone.account = .fixture("ann", email: ann, proof: .emailCode, password: true)
+        for (snapshot, offer) in [
+            (dormant, RepairOffer.repair(.suspend(.password, endsSessions: false))), (alone, nil),
+        ] {
+            let findings = AuditRule.named("weak-password-hash").map { Self.findings($0, snapshot) } ?? []
+            let proposal = snapshot.proposals(about: findings, Self.terms).first
+            if let offer {
+                #expect(proposal?.offer == offer)
+            } else {
+                guard case .person? = proposal?.offer else {
+                    Issue.record("the last method was taken: \(String(describing: proposal))")
+                    continue
+                }
+            }
+        }
+    }
+
+    @Test func `repairs of several rules together leave a way in`() {
+        // Three rules want the password, the number and Google gone; each alone could have it.
+        let snapshot = Self.changed { snapshot in
+            snapshot.account?.email?.proof = .emailLink
+            snapshot.emailProvenAt = Self.ago(days: 1)
+            snapshot.createdAt = Self.ago(days: 800)
+            snapshot.lastLoginAt = Self.ago(days: 400)
+            snapshot.passwordScheme = "$2b$10$N9qo8uLOickgx2ZMRZoMye"
+        }
+        let findings = AuditRule.all.flatMap { $0.findings(in: snapshot, Self.terms) }
+        let proposals = snapshot.proposals(about: findings, Self.terms)
+        var account = snapshot.account
+        for proposal in proposals {
+            guard case .repair(let repair) = proposal.offer else { continue }
+            account = account?.applying(repair.change)
+        }
+        #expect(findings.filter { $0.rule == "method-older-than-proof" }.count == 3)
+        #expect(account.map(\.signInMethods.count) == 1)
+        let offers = proposals.map(\.offer)
+        #expect(
+            offers.filter {
+                if case .person(let reason) = $0 { reason.hasPrefix("no other method") } else { false }
+            }.count >= 1
+        )
+    }
+
+    @Test func `a number that is left over is dropped, and one that several use is a person's decision`() {
+        var left = owner("cid", of: "cid@example.com")
+        left.unprovenPhoneNumber = annsNumber
+        left.account?.version = 5
+        var factor = owner("bob", of: "bob@example.com")
+        factor.secondFactorNumbers = [annsNumber]
+        func proposals(_ snapshots: [AccountSnapshot]) -> [Proposal] {
+            guard let rule = AuditRule.named("shared-number") else { return [] }
+            let members = members("shared-number", snapshots)
+            return rule.finding(about: members, key: annsNumber.rawValue, tenant: .project)
+                .map { rule.proposals(about: $0, members: members) } ?? []
+        }
+        let found = proposals([Self.well(), left])
+        #expect(found.map(\.offer) == [.repair(.forgetNumber)])
+        #expect(found.map(\.user) == [user("cid")] && found.map(\.version) == [5])
+        guard case .person? = proposals([Self.well(), factor, left]).first?.offer else {
+            Issue.record("two people use the number")
+            return
+        }
+    }
+
     // MARK: What is no finding
 
     @Test func `who has no method by design, or is kept out on purpose, is not locked out`() {
@@ -227,14 +386,20 @@ struct AuditRuleTests {
     /// What a rule finds among accounts with these addresses and numbers.
     private func groups(_ id: String, _ snapshots: [AccountSnapshot]) -> [Finding] {
         guard let rule = AuditRule.named(id), case .group(let traits, _) = rule.check else { return [] }
-        var members: [String: [AuditRule.Member]] = [:]
-        for snapshot in snapshots {
-            for trait in traits(snapshot, Self.terms) {
-                members[trait.key, default: []].append(.init(user: snapshot.id, detail: trait.detail))
+        let keys = Set(snapshots.flatMap { traits($0, Self.terms) }.map(\.key)).sorted()
+        return keys.compactMap { key in
+            rule.finding(about: members(id, snapshots, key: key), key: key, tenant: .project)
+        }
+    }
+
+    /// What the accounts contribute to a rule, all of it or under one key.
+    private func members(_ id: String, _ snapshots: [AccountSnapshot], key: String? = nil) -> [AuditRule.Member] {
+        guard let rule = AuditRule.named(id), case .group(let traits, _) = rule.check else { return [] }
+        return snapshots.flatMap { snapshot in
+            traits(snapshot, Self.terms).filter { key == nil || $0.key == key }.map {
+                AuditRule.Member(user: snapshot.id, version: snapshot.account?.version ?? 0, detail: $0.detail)
             }
         }
-        return members.sorted { $0.key < $1.key }
-            .compactMap { rule.finding(about: $0.value, key: $0.key, tenant: .project) }
     }
 
     private func owner(_ id: String, of text: String) -> AccountSnapshot {

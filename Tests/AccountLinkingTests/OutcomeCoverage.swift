@@ -94,6 +94,8 @@ struct OutcomeCoverage {
             all.append((verdict.rule, verdict.decision.refusal))
         }
         all += ImportRows.all.map { ($0.verdict.rule, nil) }
+        all += RepairRows.all.map { ($0.verdict.rule, nil) }
+        all += [true, false].map { (decideUndoRepair(hasClash: $0).rule, nil) }
         let neighbour = Account.fixture("o")
         for (account, phoneOwner, identityOwner) in [
             (nil, nil, nil), (account, neighbour, nil), (account, nil, neighbour),

@@ -81,10 +81,11 @@ struct QuarantineRows {
         #expect(discard(.provider(.facebook), of: account) == Verdict(.b8, nil))
     }
 
-    @Test func `the owner is told whether it was a reset or the first proof`() {
+    @Test func `the owner is told whether it was a reset, the first proof or an audit`() {
         let reset: Set<Rule> = [.r2, .r3, .r4]
         for rule in Rule.allCases {
-            #expect(QuarantineReason(rule) == (reset.contains(rule) ? .passwordReset : .addressProven))
+            let other: QuarantineReason = rule == .o6 ? .audit : .addressProven
+            #expect(QuarantineReason(rule) == (reset.contains(rule) ? .passwordReset : other))
         }
     }
 }

@@ -56,7 +56,8 @@ struct MergeTests {
             #expect(try await service.lookUp(other.tokens.idToken).denial == .refusal(.userNotFound))
             #expect(try await service.refresh(other.tokens.refreshToken).denial == .refusal(.userNotFound))
             #expect(try await service.lookUp(ada.tokens.idToken).denial == nil, "nothing of hers has ended")
-            #expect(try await service.signIn(google).signedIn().user.id == ada.user.id)
+            let within = try await service.signIn(google).signedIn()
+            #expect(within.user.id == ada.user.id)
             // Nobody becomes the old uid: not by a custom token, not by an administrator, not by an import.
             let old = other.user.id
             let custom = try await service.signInWithCustomToken(old)
@@ -87,6 +88,9 @@ struct MergeTests {
             _ = try await service.undo(second.id).success()
             _ = try await service.undo(merge.id).success()
             #expect(try await service.lookUp(other.tokens.idToken).denial == nil, "its sessions are back")
+            // Whoever came by what has gone back is in the wrong account no longer.
+            #expect(try await service.lookUp(within.tokens.idToken).denial == .refusal(.tokenExpired))
+            #expect(try await service.refresh(within.tokens.refreshToken).denial == .refusal(.tokenExpired))
             #expect(try await service.operations.merges.merges(of: old, tenant: .project).current == nil)
             #expect(try await service.signInWithCustomToken(old).denial == nil)
             #expect(try await service.undo(merge.id).denial == .merge(.closed(.undone)))

@@ -141,6 +141,16 @@ private let statementsOfDecisions: [Statement] = {
         sealedFlow: [3],
         expiresAt: later
     )
+    let appliedStep = AppliedStep(
+        number: 7,
+        tenant: tenant,
+        user: fixed,
+        rule: "stale-number",
+        version: 2,
+        suspendedMethod: .phone,
+        canUndo: true,
+        isUndone: false
+    )
     let answerKey = KeptAnswerKey(tenant: tenant, user: fixed, digest: Array(repeating: 1, count: 32))
     let linked = Announcement.about(.provider(.google), .methodLinked)
     let news = Announcement.about(conflict, .conflictOpened)
@@ -253,6 +263,67 @@ private let statementsOfDecisions: [Statement] = {
         Statement(
             name: "AuditedClaimRow.stray",
             sql: AuditedClaimRow.stray(tenant: "", of: nil, after: ("", "", ""), limit: 10).sql,
+            isHot: false
+        ),
+        Statement(
+            name: "AuditPlanRow.begin",
+            sql: AuditPlanRow.begin(use, madeAt: origin, steps: 7, at: origin, keptUntil: later),
+            isHot: false
+        ),
+        Statement(
+            name: "AuditPlanRow.deleteOld",
+            sql: AuditPlanRow.deleteOld(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(name: "AuditPlanRow.finish", sql: AuditPlanRow.finish(use, skipped: 1, at: origin), isHot: false),
+        Statement(name: "AuditPlanRow.newest", sql: AuditPlanRow.newest(10).sql, isHot: false),
+        Statement(name: "AuditPlanRow.withID", sql: AuditPlanRow.withID(use).sql, isHot: false),
+        Statement(
+            name: "AuditStepRow.applied",
+            sql: AuditStepRow.applied(use, before: 7, countMax: 10).sql,
+            isHot: false
+        ),
+        Statement(
+            name: "AuditStepRow.deleteOld",
+            sql: AuditStepRow.deleteOld(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(
+            name: "AuditStepRow.insert",
+            sql: AuditStepRow.insert(use, appliedStep, at: origin, keptUntil: later),
+            isHot: false
+        ),
+        Statement(
+            name: "AuditStepRow.last",
+            sql: AuditStepRow.last(of: use, users: [fixed], tenant: tenant).sql,
+            isHot: false
+        ),
+        Statement(name: "AuditStepRow.markUndone", sql: AuditStepRow.markUndone(use, 7, at: origin), isHot: false),
+        Statement(name: "AuditStepRow.of", sql: AuditStepRow.of(use, numbers: [7, 8]).sql, isHot: false),
+        Statement(name: "RepairRow.assertNoUser", sql: RepairRow.assertNoUser(fixed, tenant: tenant), isHot: false),
+        Statement(
+            name: "RepairRow.deleteCodes",
+            sql: RepairRow.deleteCodes(of: .verifyEmail, expiredBefore: origin, user: fixed, tenant: tenant),
+            isHot: false
+        ),
+        Statement(
+            name: "RepairRow.deleteConflicts",
+            sql: RepairRow.deleteConflicts(expiredBefore: origin, user: fixed, tenant: tenant),
+            isHot: false
+        ),
+        Statement(
+            name: "RepairRow.deleteOrphans",
+            sql: RepairRow.deleteOrphans(in: .sessions, of: fixed, tenant: tenant),
+            isHot: false
+        ),
+        Statement(
+            name: "RepairRow.deleteUnusedCodes",
+            sql: RepairRow.deleteUnusedCodes(of: .verifyEmail, madeBefore: origin, user: fixed, tenant: tenant),
+            isHot: false
+        ),
+        Statement(
+            name: "RepairRow.release",
+            sql: RepairRow.release(kind: "email", key: "user7@example.com", of: fixed, tenant: tenant),
             isHot: false
         ),
         Statement(name: "APIKeyRow.all", sql: APIKeyRow.all.sql, isHot: false),
@@ -778,6 +849,11 @@ private let statementsOfDecisions: [Statement] = {
             sql: StoredEventRow.of(fixed, tenant: tenant, before: nil, rowsMax: 50).sql
         ),
         Statement(name: "StoredEventRow.withID", sql: StoredEventRow.withID(event.id).sql, isHot: false),
+        Statement(
+            name: "StoredEventRow.withQuestions",
+            sql: StoredEventRow.withQuestions(after: event.id, tenant: nil, limit: 500).sql,
+            isHot: false
+        ),
         Statement(name: "UserRow.setLastLogin", sql: UserRow.setLastLogin(origin, of: fixed, tenant: tenant)),
         Statement(name: "UserRow.lock", sql: UserRow.lock(fixed, tenant: tenant, version: 1)),
         Statement(
@@ -883,7 +959,7 @@ private let statementsOfJournal: [Statement] = {
         ("lock", AccountJournalRow.lock(entry)),
         ("lockUsers", AccountJournalRow.lockUsers(step)),
         ("of", AccountJournalRow.of(step).sql),
-        ("restoreUsers", AccountJournalRow.restoreUsers(step)),
+        ("restoreUsers", AccountJournalRow.restoreUsers(step, endingSessions: true)),
     ]
     let several =
         AccountJournalRow.removeAfter(step).map { ("removeAfter", $0) }

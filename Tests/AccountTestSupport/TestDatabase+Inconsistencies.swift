@@ -128,7 +128,7 @@ extension TestDatabase {
             pageSize: pageSize,
             temporaryFolder: "/tmp"
         )
-        _ = try await Audit(snapshots, rules: rules, terms: terms, temporaryFolder: "/tmp").run(
+        _ = try await Audit(snapshots, rules: rules, terms: terms).run(
             selection,
             tenant: nil,
             tell: { finding in told.withLock { $0.append(finding) } },

@@ -23,9 +23,17 @@ struct MailTemplatesTests {
         for type in MailTemplates.types {
             var plain = Self.everything
             for absent in ["DISPLAY_NAME", "ASKING_NAME", "ASKING_FROM", "AFTER_RESET"] { plain.text[absent] = nil }
-            for values in type == "CONFLICT_PROOF" || type == "METHODS_QUARANTINED"
-                ? [Self.everything, plain] : [plain]
-            {
+            plain.text["AFTER_PROOF"] = "true"
+            var audited = plain
+            audited.text["AFTER_PROOF"] = nil
+            audited.text["AFTER_AUDIT"] = "true"
+            let variants =
+                switch type {
+                case "CONFLICT_PROOF": [Self.everything, plain]
+                case "METHODS_QUARANTINED": [Self.everything, plain, audited]
+                default: [plain]
+                }
+            for values in variants {
                 let mail = try #require(templates.render(type, in: [language], values))
                 #expect(mail.language == language)
                 text += "== \(type)\nSubject: \(mail.subject)\n\n\(mail.text)\n"

@@ -145,42 +145,13 @@ struct AuditCommandTests {
 
     // MARK: Cut short
 
-    /// Starts a run that waits for a table, does something to it there, and lets the table go once the run has said `sign`.
-    private static func interrupted(
-        _ arguments: [String],
-        _ database: TestDatabase,
-        until sign: String? = nil,
-        by act: @Sendable (_ process: Int32, TestDatabase) async throws -> Void
-    ) async throws -> ConcordCommand.Ending {
-        let blocker = try PostgresConnection(database.configuration)
-        try blocker.execute(script: "BEGIN; LOCK TABLE second_factors IN ACCESS EXCLUSIVE MODE")
-        let result = try await Subprocess.run(
-            try ConcordCommand.program,
-            arguments: Arguments(["audit"] + arguments),
-            environment: ConcordCommand.environment(database),
-            input: .none,
-            output: .string(limit: 1 << 20),
-            error: .sequence
-        ) { execution in
-            while try await database.count(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-            ) == 0 { try await Task.sleep(for: .milliseconds(20)) }
-            try await act(execution.processIdentifier.value, database)
-            var lines = execution.standardError.strings().makeAsyncIterator()
-            var error = ""
-            if let sign {
-                while !error.contains(sign), let line = try await lines.next() { error += line }
-            }
-            try blocker.execute(script: "ROLLBACK")
-            while let line = try await lines.next() { error += line }
-            return error
-        }
-        return (result.terminationStatus, result.standardOutput, result.closureResult)
-    }
-
     @Test func `Ctrl-C while tables are read ends a run before anything was told`() async throws {
         try await Self.withAccounts { database in
-            let ending = try await Self.interrupted(["run", "--format", "ndjson"], database, until: "told to stop") {
+            let ending = try await ConcordCommand.interrupted(
+                ["audit", "run", "--format", "ndjson"],
+                database,
+                until: "told to stop"
+            ) {
                 process,
                 _ in
                 #expect(kill(process, SIGINT) == 0)
@@ -235,7 +206,7 @@ struct AuditCommandTests {
 
     @Test func `a lost connection is told with how to go on`() async throws {
         try await Self.withAccounts { database in
-            let ending = try await Self.interrupted(["run"], database) { _, database in
+            let ending = try await ConcordCommand.interrupted(["audit", "run"], database) { _, database in
                 try await database.execute(
                     """
                     SELECT pg_terminate_backend(pid) FROM pg_stat_activity

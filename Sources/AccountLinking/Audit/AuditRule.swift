@@ -38,10 +38,13 @@ package struct AuditRule: Sendable {
     /// One account of several, with what it contributed.
     package struct Member: Sendable, Hashable {
         package var user: UserID
+        /// Of the account.
+        package var version: Int64
         package var detail: String
 
-        package init(user: UserID, detail: String) {
+        package init(user: UserID, version: Int64, detail: String) {
             self.user = user
+            self.version = version
             self.detail = detail
         }
     }
@@ -66,6 +69,8 @@ package struct AuditRule: Sendable {
     /// Which attack or pain it stands for.
     package let reason: String
     package let repair: String
+    /// What a plan does about it.
+    package let remedy: Remedy
     package let check: Check
 }
 

@@ -4,12 +4,15 @@ package enum QuarantineReason: String, Sendable, Hashable, CaseIterable {
     case addressProven = "address-proven"
     /// The password was reset by mail, to be rid of whoever else could get in.
     case passwordReset = "password-reset"
+    /// An operator's audit found that it may be somebody else's, or that nobody uses it.
+    case audit
 
     /// `rule`: the one that took the method off.
     package init(_ rule: Rule) {
         self =
             switch rule {
             case .r2, .r3, .r4: .passwordReset
+            case .o6: .audit
             default: .addressProven
             }
     }

@@ -186,6 +186,16 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case z10 = "Z10"
     case z11 = "Z11"
 
+    // Repairs that an audit planned (`decideRepair`, `decideUndoRepair`).
+    case o1 = "O1"
+    case o2 = "O2"
+    case o3 = "O3"
+    case o4 = "O4"
+    case o5 = "O5"
+    case o6 = "O6"
+    case o7 = "O7"
+    case o8 = "O8"
+
     // Second factors (`decideEnrollSecondFactor`, `decideWithdrawSecondFactor`, `decideReplaceSecondFactors`,
     // `decideRevertSecondFactor`, `decideSendFactorCode`, `decideContinueSignIn`).
     case g1 = "G1"

@@ -354,6 +354,26 @@ extension Rule {
             )
         case .z11: RuleText("an account with that id was merged into another", "left out")
         case .z10: RuleText("otherwise", "created")
+        case .o1: RuleText("the repair is of an account, and it is gone", "left out")
+        case .o2: RuleText("the repair is of rows that named no account, and there is one now", "left out")
+        case .o3:
+            RuleText(
+                "the account has changed since the plan was made, by others than the plan",
+                "left out; plan again"
+            )
+        case .o4:
+            RuleText(
+                "the repair claims what another account owns by now, or there is nothing of the kind to repair",
+                "left out"
+            )
+        case .o5: RuleText("the repair would take the last method that works", "left out")
+        case .o6: RuleText("otherwise", "the repair is applied, and kept in the journal")
+        case .o7:
+            RuleText(
+                "the repair is to be taken back, and somebody has changed since what it changed",
+                "it stays; the clash is told"
+            )
+        case .o8: RuleText("the repair is to be taken back", "everything it changed is as before")
         case .g1: RuleText("the project lets nobody enrol such a factor (mfa)", "refused: operation not allowed")
         case .g2: RuleText("the account is disabled", "refused: user disabled")
         case .g3:

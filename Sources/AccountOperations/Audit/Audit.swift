@@ -6,9 +6,7 @@ import Synchronization
 package struct Audit: Sendable {
     /// How far a run has come.
     package struct Progress: Sendable, Hashable {
-        /// Blocks of tables that were read; all of them before the first account.
-        package var blocksRead: Int64 = 0
-        package var blocksInAll: Int64 = 0
+        package var reading = AccountSnapshots.Reading()
         package var accounts: Int64 = 0
         package var findings: [String: Int64] = [:]
         /// After this a later run goes on; `nil` before the first page, and once all accounts were read.
@@ -20,19 +18,15 @@ package struct Audit: Sendable {
     private let snapshots: AccountSnapshots
     private let rules: [AuditRule]
     private let terms: AuditTerms
-    private let temporaryFolder: String
 
-    /// - `temporaryFolder`: where what does not fit into memory goes while a run lasts.
     package init(
         _ snapshots: AccountSnapshots,
         rules: [AuditRule],
-        terms: AuditTerms,
-        temporaryFolder: String
+        terms: AuditTerms
     ) {
         self.snapshots = snapshots
         self.rules = rules
         self.terms = terms
-        self.temporaryFolder = temporaryFolder
     }
 
     /// The rules that a selection cannot answer: those about several accounts need all of them.
@@ -60,27 +54,49 @@ package struct Audit: Sendable {
         tell: @escaping @Sendable (Finding) throws -> Void,
         report: @escaping @Sendable (Progress) throws -> Void
     ) async throws -> Progress {
+        try await walk(selection, tenant: tenant, after: start, plans: false, tell: { try tell($0.finding) }, report)
+    }
+
+    /// As `run`, and tells with each finding what a plan does about it. What is proposed for one account comes in one row,
+    /// but for what is about claims and about several accounts.
+    package func plan(
+        _ selection: AccountSnapshots.Selection,
+        tenant: TenantID?,
+        tell: @escaping @Sendable (Proposal) throws -> Void,
+        report: @escaping @Sendable (Progress) throws -> Void
+    ) async throws -> Progress {
+        try await walk(selection, tenant: tenant, after: nil, plans: true, tell: tell, report)
+    }
+
+    private func walk(
+        _ selection: AccountSnapshots.Selection,
+        tenant: TenantID?,
+        after start: AccountSnapshots.Place?,
+        plans: Bool,
+        tell: @escaping @Sendable (Proposal) throws -> Void,
+        _ report: @escaping @Sendable (Progress) throws -> Void
+    ) async throws -> Progress {
         let unanswered = Set(Self.unanswered(rules, by: selection).map(\.id))
         let rules = rules.filter { !unanswered.contains($0.id) }
         let isGrouping = rules.contains(where: \.isAboutSeveral)
-        let spill = Mutex<TraitSpill?>(try TraitSpill(in: temporaryFolder))
+        let spill = Mutex<TraitSpill?>(try TraitSpill(in: snapshots.temporaryFolder))
         let progress = Mutex(Progress())
         try await snapshots.read(
             selection,
             tenant: tenant,
             after: isGrouping ? nil : start,
             at: terms.now,
-            reading: { done, total in
+            reading: { reading in
                 let now = progress.withLock { progress in
-                    (progress.blocksRead, progress.blocksInAll) = (done, total)
+                    progress.reading = reading
                     return progress
                 }
                 try report(now)
             },
-            work: { page in Judged(page, rules, terms, after: start, gathers: isGrouping) },
+            work: { page in Judged(page, rules, terms, after: start, gathers: isGrouping, plans: plans) },
             take: { judged in
                 try spill.withLock { try $0?.append(judged.traits) }
-                for finding in judged.findings { try tell(finding) }
+                for proposal in judged.proposals { try tell(proposal) }
                 let now = progress.withLock { progress in
                     progress.count(judged.findings)
                     progress.accounts += Int64(judged.accounts)
@@ -95,11 +111,18 @@ package struct Audit: Sendable {
         try spill.groups { group in
             guard let finding = rules[group.rule].finding(about: group.members, key: group.key, tenant: group.tenant)
             else { return }
-            try tell(finding)
+            let proposals =
+                plans ? rules[group.rule].proposals(about: finding, members: group.members) : [finding.unplanned]
+            for proposal in proposals { try tell(proposal) }
             progress.withLock { $0.count([finding]) }
         }
         return progress.withLock { $0 }
     }
+}
+
+extension Finding {
+    /// Where nobody asks what to do about it.
+    fileprivate var unplanned: Proposal { Proposal(finding: self, user: user, version: nil, offer: .person("")) }
 }
 
 extension Audit.Progress {
@@ -111,6 +134,7 @@ extension Audit.Progress {
 /// What the rules say of one page.
 private struct Judged: Sendable {
     var findings: [Finding] = []
+    var proposals: [Proposal] = []
     var traits = TraitBatch()
     var accounts = 0
     var end: AccountSnapshots.Place?
@@ -120,7 +144,8 @@ private struct Judged: Sendable {
         _ rules: [AuditRule],
         _ terms: AuditTerms,
         after start: AccountSnapshots.Place?,
-        gathers: Bool
+        gathers: Bool,
+        plans: Bool
     ) {
         end = page.end
         switch page.content {
@@ -128,11 +153,13 @@ private struct Judged: Sendable {
             for snapshot in snapshots {
                 let isNew = start.map { $0.precedes(snapshot) } ?? true
                 if isNew {
-                    accounts += 1
-                    for rule in rules { findings += rule.findings(in: snapshot, terms) }
+                    // What hangs off nobody is judged, and is no account.
+                    if snapshot.account != nil { accounts += 1 }
+                    var found = rules.flatMap { $0.findings(in: snapshot, terms) }
                     if !snapshot.strayClaims.isEmpty {
-                        for rule in rules { findings += rule.findings(inClaimsOf: snapshot) }
+                        found += rules.flatMap { $0.findings(inClaimsOf: snapshot) }
                     }
+                    judge(snapshot, found, terms, plans)
                 }
                 guard gathers else { continue }
                 for (index, rule) in rules.enumerated() {
@@ -142,15 +169,20 @@ private struct Judged: Sendable {
             }
         case .strayClaims(let snapshots):
             for snapshot in snapshots {
-                for rule in rules { findings += rule.findings(inClaimsOf: snapshot) }
+                judge(snapshot, rules.flatMap { $0.findings(inClaimsOf: snapshot) }, terms, plans)
             }
         }
+    }
+
+    private mutating func judge(_ snapshot: AccountSnapshot, _ found: [Finding], _ terms: AuditTerms, _ plans: Bool) {
+        findings += found
+        proposals += plans ? snapshot.proposals(about: found, terms) : found.map(\.unplanned)
     }
 }
 
 extension AccountSnapshots.Place {
     /// In the order of the database, which compares bytes.
-    fileprivate func precedes(_ snapshot: AccountSnapshot) -> Bool {
+    func precedes(_ snapshot: AccountSnapshot) -> Bool {
         if tenant != snapshot.tenant {
             return tenant.rawValue.utf8.lexicographicallyPrecedes(snapshot.tenant.rawValue.utf8)
         }

@@ -15,6 +15,7 @@ struct TraitBatch: Sendable {
         let hash = stableHash(records[start...])
         append(snapshot.id.rawValue)
         append(trait.detail)
+        withUnsafeBytes(of: (snapshot.account?.version ?? 0).littleEndian) { records += $0 }
         ends.append((hash, records.count))
     }
 
@@ -110,7 +111,9 @@ struct TraitSpill: ~Copyable {
         Dictionary(grouping: records) { [String($0.rule), $0.tenant, $0.key] }.values.compactMap { same in
             guard same.count > 1, let first = same.first else { return nil }
             let members = same.compactMap { record in
-                UserID(record.user).map { AuditRule.Member(user: $0, detail: record.detail) }
+                UserID(record.user).map {
+                    AuditRule.Member(user: $0, version: record.version, detail: record.detail)
+                }
             }
             .sorted { $0.user.rawValue.utf8.lexicographicallyPrecedes($1.user.rawValue.utf8) }
             return TraitGroup(rule: first.rule, tenant: TenantID(first.tenant), key: first.key, members: members)
@@ -123,6 +126,7 @@ struct TraitSpill: ~Copyable {
         var key: String
         var user: String
         var detail: String
+        var version: Int64
 
         init(_ bytes: [UInt8], at start: Int) {
             var offset = start + 1
@@ -136,6 +140,9 @@ struct TraitSpill: ~Copyable {
             key = text()
             user = text()
             detail = text()
+            version = bytes.withUnsafeBytes {
+                Int64(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Int64.self))
+            }
         }
     }
 }

@@ -186,6 +186,11 @@ extension Mail {
 }
 
 extension AccountOperations {
+    /// As `ProjectSettings.mailLocale`, as the project is configured now.
+    func mailLocale(_ asked: String?) -> String { project.settings.mailLocale(asked) }
+}
+
+extension ProjectSettings {
     /// The language of a mail: the one asked for where it is a language tag at all (RFC 5646 §2.1), else the project's.
     func mailLocale(_ asked: String?) -> String {
         guard let asked, (2...35).contains(asked.utf8.count),
@@ -197,7 +202,7 @@ extension AccountOperations {
                 default: false
                 }
             })
-        else { return project.settings.defaultLocale }
+        else { return defaultLocale }
         return asked
     }
 }

@@ -96,7 +96,11 @@ extension Mail {
         if let suspended {
             // To the minute: 2026-11-22 05:20 UTC.
             text["UNTIL"] = suspended.until.prefix(16).replacing("T", with: " ") + " UTC"
-            if suspended.reason == QuarantineReason.passwordReset.rawValue { text["AFTER_RESET"] = "true" }
+            switch QuarantineReason(rawValue: suspended.reason) {
+            case .passwordReset?: text["AFTER_RESET"] = "true"
+            case .audit?: text["AFTER_AUDIT"] = "true"
+            case .addressProven?, nil: text["AFTER_PROOF"] = "true"
+            }
         }
         return MailTemplates.Values(
             text: text,

@@ -52,17 +52,7 @@ package final class ProjectCache: Sendable {
 
     /// What the project registered about a provider, without its secrets; `nil` when nothing.
     package func configuration(of provider: ProviderID) -> ProviderConfiguration? {
-        guard let record = registration(of: provider) else { return nil }
-        return ProviderConfiguration(
-            provider: provider,
-            isEnabled: record.isEnabled,
-            clientIDs: record.clientID.map { [$0] } ?? [],
-            issuer: record.issuer,
-            acceptsIDTokens: record.acceptsIDTokens,
-            acceptsAuthorizationCodes: record.acceptsAuthorizationCodes,
-            appleBundleIDs: record.appleBundleIDs,
-            addresses: ProviderAddress.named(record.addresses)
-        )
+        registration(of: provider)?.configuration
     }
 
     /// The registration as it is stored, with its secrets sealed.
@@ -95,17 +85,5 @@ package final class ProjectCache: Sendable {
     /// is wrong.
     func takeNoteOfStoredChange() async {
         try? await refresh()
-    }
-}
-
-extension ProjectRecord {
-    fileprivate func settings(trust: EmailTrust) -> ProjectSettings {
-        ProjectSettings(
-            projectID: projectID,
-            projectNumber: projectNumber,
-            stored: settings,
-            version: version,
-            trust: trust
-        )
     }
 }

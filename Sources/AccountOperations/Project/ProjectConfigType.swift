@@ -153,6 +153,7 @@ extension ProjectConfigType {
         switch value {
         case .integer(let integer): Double(integer)
         case .double(let number): number
+        case .string(let text): Double(text)
         default: nil
         }
     }

@@ -86,7 +86,7 @@ package struct Purge: Sendable {
         // is over is like one that never began; a short code that is over is like one that was never sent; what can be undone
         // no more is not there to be read.
         case .passwordAttempts, .signingKeys, .keptAnswers, .quarantinedMethods, .proofMails, .providerFlows,
-            .messageCounts, .shortCodes, .journal:
+            .messageCounts, .shortCodes, .journal, .auditSteps, .auditPlans:
             now
         case .events: project.settings.eventRetentionSeconds.map { now.adding(seconds: -$0) }
         }

@@ -2,7 +2,7 @@ package import AccountLinking
 import AccountStore
 import Delivery
 import JSON
-import Postgres
+package import Postgres
 
 /// A webhook endpoint as operators see it. Its id is a UUID.
 package struct WebhookEndpoint: Sendable {
@@ -238,7 +238,7 @@ extension WebhookSecret {
 
 extension PostgresUUID {
     /// As RFC 9562 writes it, in lower case.
-    var text: String {
+    package var text: String {
         let digits = Hexadecimal.encode(
             [high, low].flatMap { word in (0..<8).reversed().map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
         )
@@ -251,7 +251,7 @@ extension PostgresUUID {
     }
 
     /// The inverse of `text`; `nil` for anything else.
-    init?(text: String) {
+    package init?(text: String) {
         let digits = text.filter { $0 != "-" }
         guard digits.utf8.count == 32, let high = UInt64(digits.prefix(16), radix: 16),
             let low = UInt64(digits.suffix(16), radix: 16)

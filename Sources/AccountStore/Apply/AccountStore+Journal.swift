@@ -18,10 +18,14 @@ package struct UndoWrite: Sendable {
     package var user: UserID
     package var event: AccountEvent
     package var companions: [AccountWrite.Companion]
+    /// Whether the sessions of users that the step changed end, also where the step had ended none: needed where it gave
+    /// somebody a way in.
+    package var endsSessions: Bool
 
     package init(
         _ step: JournalStep,
         accepting clashes: [JournalClash] = [],
+        endsSessions: Bool = false,
         of user: UserID,
         event: AccountEvent,
         companions: [AccountWrite.Companion] = []
@@ -29,6 +33,7 @@ package struct UndoWrite: Sendable {
         precondition(clashes.allSatisfy(\.canStay), "what owns something cannot be left half-way")
         self.step = step
         self.clashes = clashes
+        self.endsSessions = endsSessions
         self.user = user
         self.event = event
         self.companions = companions
@@ -54,7 +59,7 @@ extension AccountStore {
         batch.append(AccountJournalRow.lockUsers(write.step))
         batch.append(AccountJournalRow.assertClashes(write.clashes, write.step))
         for statement in AccountJournalRow.removeAfter(write.step) { batch.append(statement) }
-        batch.append(AccountJournalRow.restoreUsers(write.step))
+        batch.append(AccountJournalRow.restoreUsers(write.step, endingSessions: write.endsSessions))
         batch.append(AccountJournalRow.insertUsers(write.step))
         batch.append(AccountJournalRow.deleteUsers(write.step))
         for statement in AccountJournalRow.restoreRows(write.step) { batch.append(statement) }

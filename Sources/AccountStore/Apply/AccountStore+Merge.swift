@@ -128,7 +128,8 @@ extension AccountStore {
         return try await run(batch, event: event, of: merge.survivor, tenant: merge.tenant)
     }
 
-    /// Puts both accounts back as they were, but for `clashes`, which stay as they are.
+    /// Puts both accounts back as they were, but for `clashes`, which stay as they are. Every session of the account that
+    /// stays ends: whoever came by a method that goes back has one.
     package func undoMerge(
         _ merge: MergeRecord,
         accepting clashes: [JournalClash],
@@ -144,6 +145,7 @@ extension AccountStore {
             UndoWrite(
                 merge.journalStep,
                 accepting: clashes,
+                endsSessions: true,
                 of: merge.survivor,
                 event: survivorEvent,
                 companions: [told]

@@ -73,7 +73,8 @@ extension AccountEvent.Kind {
         case .userCreated, .userImported, .signedIn, .methodLinked, .accountTakenOver, .conflictProofRequested,
             .conflictProofFailed,
             .refused, .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded, .sessionsRevoked,
-            .userDeleted, .mergePrepared, .mergeAborted, .accountsMerged, .mergedAway, .mergeUndone:
+            .userDeleted, .mergePrepared, .mergeAborted, .accountsMerged, .mergedAway, .mergeUndone, .accountRepaired,
+            .repairUndone:
             nil
         }
     }

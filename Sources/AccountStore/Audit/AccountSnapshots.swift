@@ -18,6 +18,13 @@ package struct AccountSnapshots: Sendable {
         case users([UserID])
     }
 
+    /// How much is read of each.
+    package enum Extent: Sendable {
+        case everything
+        /// What policy judges: no sessions, no codes, nothing of who owns what the account shows.
+        case judged
+    }
+
     /// A place in the order of all accounts: by tenant, then by id.
     package struct Place: Sendable, Hashable {
         package var tenant: TenantID
@@ -43,24 +50,38 @@ package struct AccountSnapshots: Sendable {
         package var end: Place?
     }
 
+    /// How far the reading of tables has come, of which the accounts are put together after that.
+    package struct Reading: Sendable, Hashable {
+        package var blocks: Int64 = 0
+        package var blocksInAll: Int64 = 0
+
+        package init() {}
+    }
+
     /// Accounts in one page, about.
     package static let pageSize = 1000
 
     private let configuration: PostgresConfiguration
     private let connections: Int
     private let pageSize: Int
-    private let temporaryFolder: String
+    /// Where what does not fit into memory goes while a run lasts.
+    package let temporaryFolder: String
 
-    /// - `connections`: how many pages are read and worked on at once.
-    /// - `temporaryFolder`: where all accounts go on their way, without a name.
+    /// - Parameters:
+    ///   - configuration: the database.
+    ///   - connections: how many pages are read and worked on at once.
+    ///   - pageSize: accounts in one page, about.
+    ///   - temporaryFolder: where what does not fit into memory goes while a run lasts, in files without names.
+    ///   - applicationName: what the database calls the connections.
     package init(
         _ configuration: PostgresConfiguration,
         connections: Int,
         pageSize: Int = Self.pageSize,
-        temporaryFolder: String
+        temporaryFolder: String,
+        applicationName: String = "concord audit"
     ) {
         var configuration = configuration
-        configuration.applicationName = "concord audit"
+        configuration.applicationName = applicationName
         self.configuration = configuration
         self.connections = max(1, connections)
         self.pageSize = pageSize
@@ -83,10 +104,11 @@ package struct AccountSnapshots: Sendable {
     ///   - selection: which accounts. Of all, each has its claims that may be nobody's with it.
     ///   - tenant: one tenant; all of them where it is `nil`.
     ///   - start: where to begin; what comes before it is left out.
+    ///   - extent: how much is read of each.
     ///   - withStrayClaims: whether of some accounts the claims that may be nobody's are looked for, which reads whole
     ///     tables.
     ///   - now: what is still alive is judged by it.
-    ///   - reading: told how many blocks of tables were read, of how many; throws to stop. Never beside itself.
+    ///   - reading: told how far the tables are read, where all accounts are; throws to stop. Never beside itself.
     ///   - work: what is done with a page, beside other pages.
     ///   - take: what is done with what came of it, never twice at once.
     /// - Throws: what `reading`, `work` or `take` throws, at once; `PostgresError`, `SpillFailure`.
@@ -94,9 +116,10 @@ package struct AccountSnapshots: Sendable {
         _ selection: Selection,
         tenant: TenantID?,
         after start: Place? = nil,
+        extent: Extent = .everything,
         withStrayClaims: Bool = true,
         at now: Timestamp,
-        reading: @escaping @Sendable (Int64, Int64) throws -> Void = { _, _ in },
+        reading: @escaping @Sendable (Reading) throws -> Void = { _ in },
         work: @escaping @Sendable (Page) throws -> Output,
         take: @escaping @Sendable (Output) throws -> Void
     ) async throws {
@@ -108,6 +131,7 @@ package struct AccountSnapshots: Sendable {
                 try TableScan(
                     tenant: tenant,
                     after: start?.tenant.rawValue == tenant ? start?.userID ?? "" : "",
+                    extent: extent,
                     at: now,
                     rangeSize: pageSize,
                     readers: connections,

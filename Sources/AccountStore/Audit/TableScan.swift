@@ -22,6 +22,13 @@ private enum AuditedTable: UInt8, CaseIterable {
         }
     }
 
+    static func read(for extent: AccountSnapshots.Extent) -> [AuditedTable] {
+        switch extent {
+        case .everything: allCases
+        case .judged: [.users, .passwords, .providers, .methods, .factors, .conflicts]
+        }
+    }
+
     /// The column of its rows that holds the user.
     var userColumn: Int {
         switch self {
@@ -88,7 +95,7 @@ final class TableScan: Sendable {
         /// Readers that have not put away what they read.
         var readersLeft: Int
         var shapes: [AuditedTable: RowShape] = [:]
-        var blocksRead: Int64 = 0
+        var reading = AccountSnapshots.Reading()
         var rangesTaken = 0
     }
 
@@ -107,13 +114,14 @@ final class TableScan: Sendable {
     private let ranges: IDRanges
     private let file: BucketFile
     private let state: Mutex<State>
-    private let blocksInAll: Int64
+    private let readsClaims: Bool
 
     var rangeCount: Int { ranges.count }
 
     /// - Parameters:
     ///   - tenant: whose accounts.
     ///   - start: accounts up to this id are left out.
+    ///   - extent: how much is read of each.
     ///   - now: what is still alive is judged by it.
     ///   - rangeSize: about how many accounts to put together at once.
     ///   - readers: how many call `read`, each once.
@@ -123,6 +131,7 @@ final class TableScan: Sendable {
     init(
         tenant: String,
         after start: String,
+        extent: AccountSnapshots.Extent,
         at now: Timestamp,
         rangeSize: Int,
         readers: Int,
@@ -132,9 +141,9 @@ final class TableScan: Sendable {
         self.tenant = tenant
         self.start = start
         self.now = now
-        let tables = AuditedTable.allCases
+        let tables = AuditedTable.read(for: extent)
+        readsClaims = tables.contains(.claims)
         let counts = try connection.query(AuditTransaction.blockCounts(tables.map(\.name))).map { $0 ?? 0 }
-        blocksInAll = counts.reduce(0, +)
         var pieces: [Piece] = []
         for (table, count) in zip(tables, counts) {
             for first in stride(from: 0, through: count, by: Int(Self.blocksPerPiece)) {
@@ -155,16 +164,18 @@ final class TableScan: Sendable {
         let sample = try connection.query(AuditedUserRow.sample(percent: max(0.01, percent), tenant: tenant))
         ranges = IDRanges(sample.compactMap(\.self), countMax: Int(wanted))
         file = try BucketFile(in: folder, buckets: ranges.count)
-        state = Mutex(State(pieces: pieces[...], readersLeft: readers))
+        var state = State(pieces: pieces[...], readersLeft: readers)
+        state.reading.blocksInAll = counts.reduce(0, +)
+        self.state = Mutex(state)
     }
 
     /// Reads pieces until none is left. Returns when all readers have come so far.
     ///
-    /// - `progress`: told how many blocks were read, of how many, never twice at once; throws to stop.
+    /// - `progress`: told how far the tables are read, never twice at once; throws to stop.
     func read(
         _ connection: PostgresConnection,
         _ gate: ReadersGate,
-        progress: (Int64, Int64) throws -> Void
+        progress: (AccountSnapshots.Reading) throws -> Void
     ) throws {
         var writer = BucketWriter(file)
         while let piece = state.withLock({ $0.pieces.popFirst() }) {
@@ -172,8 +183,8 @@ final class TableScan: Sendable {
             state.withLock { $0.shapes[piece.table] = rows.shape }
             try put(rows, of: piece.table, into: &writer)
             try state.withLock { state in
-                state.blocksRead += piece.blockCount
-                try progress(state.blocksRead, blocksInAll)
+                state.reading.blocks += piece.blockCount
+                try progress(state.reading)
             }
         }
         try writer.finish()
@@ -224,6 +235,7 @@ final class TableScan: Sendable {
             guard let shape = shapes[table] else { continue }
             for offset in offsets[Int(table.rawValue)] { try table.add(bytes, at: offset, shape, to: &assembly) }
         }
+        guard readsClaims else { return assembly.sorted() }
         let missing = assembly.compareClaims()
         if !missing.isEmpty {
             try PageReader(connection, tenant: tenant, at: now).noteOwners(of: missing, in: &assembly)

@@ -34,6 +34,10 @@ package struct AccountEvent: Sendable {
         /// The account has become part of another.
         case mergedAway = "merged-away"
         case mergeUndone = "merge-undone"
+        /// As the plan of an audit says.
+        case accountRepaired = "account-repaired"
+        /// A repair was taken back.
+        case repairUndone = "repair-undone"
     }
 
     package typealias ID = PostgresUUID
@@ -107,16 +111,21 @@ struct AccountEventRow: RowDecodable {
         )
     }
 
-    /// An id begins with its time, in milliseconds (RFC 9562 §5.7), so that what is old stands first in the index by id.
     static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        let firstID = PostgresUUID(high: UInt64(max(0, cutoff.millisecondsSinceEpoch)) << 16, low: 0)
-        return """
-            DELETE FROM account_events WHERE (tenant_id, user_id, event_id) IN (
-                SELECT tenant_id, user_id, event_id FROM account_events
-                WHERE event_id < \(firstID) AND occurred_at <= \(cutoff.stored)
-                ORDER BY event_id LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-            )
-            """
+        """
+        DELETE FROM account_events WHERE (tenant_id, user_id, event_id) IN (
+            SELECT tenant_id, user_id, event_id FROM account_events
+            WHERE event_id < \(AccountEvent.ID(firstAt: cutoff)) AND occurred_at <= \(cutoff.stored)
+            ORDER BY event_id LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}
+
+extension AccountEvent.ID {
+    /// An id begins with its time, in milliseconds (RFC 9562 §5.7), so that what is old stands first in the index by id.
+    init(firstAt instant: Timestamp) {
+        self.init(high: UInt64(max(0, instant.millisecondsSinceEpoch)) << 16, low: 0)
     }
 }
 
@@ -129,6 +138,8 @@ package struct StoredEvent: Sendable, Hashable {
     /// A name of `AccountEvent.Kind`, or one that only another version knows.
     package let kind: String
     package let rule: String
+    /// Of repairs: the plan, its step and the rule of the audit.
+    package let details: JSONValue?
     package let policyVersion: Int64?
     /// What is kept of the questions, whether or not this version can read it.
     package let decisions: [JSONValue]
@@ -150,6 +161,7 @@ struct StoredEventRow: RowDecodable {
         let occurredAt = try row.timestamp()
         let kind = try row.next(String.self)
         let rule = try row.next(String.self)
+        let details = try row.optionalJSON("account_events.details")
         let policyVersion = try row.next(Int64?.self)
         event = StoredEvent(
             tenant: tenant,
@@ -158,16 +170,35 @@ struct StoredEventRow: RowDecodable {
             occurredAt: occurredAt,
             kind: kind,
             rule: rule,
+            details: details,
             policyVersion: policyVersion,
             decisions: try row.optionalJSON("account_events.decisions")?.array ?? []
         )
     }
 
+    private static let select: SQL = """
+        SELECT tenant_id, user_id, event_id, occurred_at, kind, rule, details, policy_version, decisions FROM account_events
+        """
+
     static func withID(_ id: PostgresUUID) -> Query<StoredEventRow> {
         Query(
             """
-            SELECT tenant_id, user_id, event_id, occurred_at, kind, rule, policy_version, decisions
-            FROM account_events WHERE event_id = \(id) LIMIT 1
+            \(select) WHERE event_id = \(id) LIMIT 1
+            """
+        )
+    }
+
+    /// Those of all accounts that keep a question, after one of them, in the order of their ids.
+    static func withQuestions(
+        after id: PostgresUUID,
+        tenant: String?,
+        limit: Int64
+    ) -> Query<StoredEventRow> {
+        Query(
+            """
+            \(select) WHERE event_id > \(id) AND decisions IS NOT NULL
+                AND (\(tenant == nil) OR tenant_id = \(tenant ?? ""))
+            ORDER BY event_id LIMIT \(limit)
             """
         )
     }
@@ -181,9 +212,7 @@ struct StoredEventRow: RowDecodable {
     ) -> Query<StoredEventRow> {
         Query(
             """
-            SELECT tenant_id, user_id, event_id, occurred_at, kind, rule, policy_version, decisions
-            FROM account_events
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)
+            \(select) WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)
                 AND event_id < \(before ?? PostgresUUID(high: .max, low: .max))
             ORDER BY event_id DESC LIMIT \(rowsMax)
             """

@@ -425,10 +425,12 @@ struct AccountJournalRow: RowDecodable {
     ///
     /// The version grows, because servers remember users by it (ADR 0030). Where the step ended sessions, those since then
     /// are ended in turn: an epoch that came back would revive what was ended under it. What was revoked stays revoked.
-    static func restoreUsers(_ step: JournalStep) -> SQL {
+    /// - `endingSessions`: whether all sessions end in any case.
+    static func restoreUsers(_ step: JournalStep, endingSessions: Bool) -> SQL {
         var columns: SQL = """
             version = u.version + 1,
-            session_epoch = u.session_epoch + CASE WHEN b.session_epoch = a.session_epoch THEN 0 ELSE 1 END
+            session_epoch = u.session_epoch
+                + CASE WHEN \(endingSessions) OR b.session_epoch <> a.session_epoch THEN 1 ELSE 0 END
             """
         for column in JournaledUser.restoredColumns.map(\.sql) {
             columns.append(

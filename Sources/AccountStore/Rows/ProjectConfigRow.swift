@@ -141,8 +141,18 @@ package enum ProjectSettingsChange: Sendable, Hashable {
     case phoneNumberOwned(PhoneNumber)
     /// The caller has seen another version than the one in force.
     case otherVersion
+    /// A provider that was to be changed is not registered.
+    case providerNotRegistered(ProviderID)
     /// The database holds no project.
     case missing
+}
+
+/// What becomes of a provider's registration together with the settings.
+package enum ProviderSwitch: Sendable, Hashable {
+    case on
+    case off
+    /// Taken back; linked identities stay, and cannot be used until it is registered again.
+    case removed
 }
 
 extension AccountStore {
@@ -150,10 +160,12 @@ extension AccountStore {
     ///
     /// Settings that stay as they are are not written, and raise no version. `change` gives the new settings and the
     /// numbers that no account may have for them; it may run again. `expectedVersion`: what the caller has seen; `nil` for
-    /// any.
+    /// any. `providers`: what becomes of registrations in the same transaction; where one of them changes, the version is
+    /// raised as well.
     package func changeProjectSettings(
         at now: Timestamp,
         expectedVersion: Int64? = nil,
+        providers: [ProviderID: ProviderSwitch] = [:],
         _ change: @escaping @Sendable (JSONValue) -> (settings: JSONValue, numbersToBeFree: Set<PhoneNumber>)
     ) async throws(PostgresError) -> ProjectSettingsChange {
         try await client.transaction("project-settings") { tx throws(PostgresError) in
@@ -165,12 +177,33 @@ extension AccountStore {
                 let isFactor = try tx.fetch(SecondFactorRow.isEnrolled(number, tenant: .project)).first ?? false
                 guard owners.isEmpty, !isFactor else { return .phoneNumberOwned(number) }
             }
-            guard settings != project.settings else { return .written(project) }
+            var switched: [SQL] = []
+            // In one order, so that two changes do not wait for each other.
+            for (provider, state) in providers.sorted(by: { $0.key < $1.key }) {
+                let found = try tx.fetch(ProviderConfigRow.locked(provider, tenant: .project)).first?.record
+                guard let record = found else { return .providerNotRegistered(provider) }
+                if let change = record.changed(to: state, at: now) { switched.append(change) }
+            }
+            guard settings != project.settings || !switched.isEmpty else { return .written(project) }
+            for change in switched { try tx.execute(change) }
             project.settings = settings
             project.version += 1
             try tx.execute(ProjectConfigRow.update(project, at: now))
             try tx.execute(ProjectConfigRow.keepVersion(project, at: now))
             return .written(project)
         }
+    }
+}
+
+extension ProviderConfigRecord {
+    /// What makes the registration that; `nil` where it is so already.
+    fileprivate func changed(to state: ProviderSwitch, at now: Timestamp) -> SQL? {
+        var record = self
+        switch state {
+        case .removed: return ProviderConfigRow.delete(provider, tenant: .project)
+        case .on: record.isEnabled = true
+        case .off: record.isEnabled = false
+        }
+        return record == self ? nil : ProviderConfigRow.update(record, tenant: .project, at: now)
     }
 }

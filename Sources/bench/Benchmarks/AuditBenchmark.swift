@@ -12,11 +12,11 @@ extension Benchmark {
         var samples: [Sample] = []
         var references: [Double] = []
         for round in 0..<lab.plan.rounds {
-            if round.isMultiple(of: 2) { samples.append(try run(lab, url)) }
+            if round.isMultiple(of: 2) { samples.append(try command(auditing, over: url, lab, output: found(lab))) }
             let start = nanoseconds()
             try lab.psql("audit-read", on: url)
             references.append(Double(nanoseconds() - start) / 1e9)
-            if !round.isMultiple(of: 2) { samples.append(try run(lab, url)) }
+            if !round.isMultiple(of: 2) { samples.append(try command(auditing, over: url, lab, output: found(lab))) }
             lab.note(
                 """
                   \(samples[round].seconds.shown(1)) s, \(samples[round].rate.shown(0)) accounts/s, \
@@ -58,17 +58,21 @@ extension Benchmark {
         "audit-beside": "what a full audit finds that is not labelled",
     ]
 
-    private static func run(_ lab: Lab, _ url: String) throws -> Sample {
+    /// A full audit that goes on to its end whatever it finds.
+    static let auditing = ["audit", "run", "--format", "csv", "--fail-on", "never"]
+
+    /// Runs a command that reads all accounts.
+    static func command(_ arguments: [String], over url: String, _ lab: Lab, output: String) throws -> Sample {
         let postgres = ProcessStatus.timeOfFamily(lab.postmaster)
         let start = nanoseconds()
         let process = try ChildProcess(
             "\(lab.binaries)/concord",
-            ["audit", "run", "--format", "csv", "--fail-on", "never"],
+            arguments,
             environment: ["CONCORD_DATABASE_URL": url, "TMPDIR": lab.directory],
-            output: found(lab)
+            output: output
         )
         let usage = process.waitForUsage()
-        guard usage.endedWell else { throw BenchmarkFailure("the audit failed:\n\(process.output.prefix(2000))") }
+        guard usage.endedWell else { throw BenchmarkFailure("\(arguments[0]) failed:\n\(process.output.prefix(2000))") }
         var sample = Sample(count: lab.plan.users, seconds: Double(nanoseconds() - start) / 1e9)
         sample.product = usage.time
         sample.postgres = ProcessStatus.timeOfFamily(lab.postmaster) - postgres

@@ -33,8 +33,7 @@ final class FindingOutput: Sendable {
         self.now = now
         style = Style(
             showsIdentifiers: showsIdentifiers,
-            isColored: format == .text && isatty(STDOUT_FILENO) == 1
-                && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+            isColored: format == .text && Style.terminalHasColors
         )
     }
 
@@ -102,26 +101,34 @@ struct Style: Sendable {
     let showsIdentifiers: Bool
     let isColored: Bool
 
+    /// Whether standard output is a terminal whose user has not asked for plain text.
+    static var terminalHasColors: Bool {
+        isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+    }
+
     private static let ruleWidth = AuditRule.all.map(\.id.count).max() ?? 0
-    private static let userWidth = 28
+    static let userWidth = 28
 
     var heading: String {
         "\(padded("SEVERITY", to: 8))  \(padded("RULE", to: Self.ruleWidth))  \(padded("USER", to: Self.userWidth))  FOUND"
     }
 
     func line(_ finding: Finding) -> String {
-        let user =
-            finding.tenant == .project ? finding.user.rawValue : "\(finding.tenant.rawValue)/\(finding.user.rawValue)"
+        let user = Self.name(of: finding.user, tenant: finding.tenant)
         let severity = colored(padded(finding.severity.rawValue, to: 8), finding.severity)
         return "\(severity)  \(padded(finding.rule, to: Self.ruleWidth))  \(padded(user, to: Self.userWidth))  "
-            + found(finding)
+            + found(finding.evidence)
+    }
+
+    static func name(of user: UserID, tenant: TenantID) -> String {
+        tenant == .project ? user.rawValue : "\(tenant.rawValue)/\(user.rawValue)"
     }
 
     /// The evidence, and the other accounts.
-    func found(_ finding: Finding) -> String {
-        var found = finding.evidence.items.map { "\($0.name): \(text($0.value))" }
-        if !finding.evidence.others.isEmpty {
-            found.append("with: \(finding.evidence.others.map(\.rawValue).joined(separator: ", "))")
+    func found(_ evidence: Evidence) -> String {
+        var found = evidence.items.map { "\($0.name): \(text($0.value))" }
+        if !evidence.others.isEmpty {
+            found.append("with: \(evidence.others.map(\.rawValue).joined(separator: ", "))")
         }
         return found.joined(separator: "; ")
     }
@@ -147,10 +154,15 @@ struct Style: Sendable {
         writer.field("type", "finding")
         writer.field("rule", finding.rule)
         writer.field("severity", finding.severity.rawValue)
-        writer.field("tenant", finding.tenant.rawValue)
-        writer.field("user", finding.user.rawValue)
-        if !finding.evidence.others.isEmpty { writer.field("others", finding.evidence.others.map(\.rawValue)) }
-        writer.field("evidence", object: { write(finding.evidence, to: &$0) })
+        write(finding.evidence, of: finding.user, tenant: finding.tenant, to: &writer)
+    }
+
+    /// An account, and what was found of it.
+    func write(_ evidence: Evidence, of user: UserID, tenant: TenantID, to writer: inout JSONWriter) {
+        writer.field("tenant", tenant.rawValue)
+        writer.field("user", user.rawValue)
+        if !evidence.others.isEmpty { writer.field("others", evidence.others.map(\.rawValue)) }
+        writer.field("evidence", object: { write(evidence, to: &$0) })
     }
 
     private func write(_ evidence: Evidence, to writer: inout JSONWriter) {
@@ -164,11 +176,17 @@ struct Style: Sendable {
     }
 
     func csv(_ finding: Finding) -> String {
-        let evidence = JSONWriter.object { write(finding.evidence, to: &$0) }
-        return [
-            finding.rule, finding.severity.rawValue, finding.tenant.rawValue, finding.user.rawValue,
-            finding.evidence.others.map(\.rawValue).joined(separator: " "), String(decoding: evidence, as: UTF8.self),
-        ].map(Self.csvField).joined(separator: ",")
+        csv([finding.rule, finding.severity.rawValue], finding.evidence, of: finding.user, tenant: finding.tenant)
+    }
+
+    /// A row about an account: some columns of its own, then whose it is and what was found.
+    func csv(_ columns: [String], _ evidence: Evidence, of user: UserID, tenant: TenantID) -> String {
+        let json = JSONWriter.object { write(evidence, to: &$0) }
+        return
+            (columns + [
+                tenant.rawValue, user.rawValue, evidence.others.map(\.rawValue).joined(separator: " "),
+                String(decoding: json, as: UTF8.self),
+            ]).map(Self.csvField).joined(separator: ",")
     }
 
     /// Quoted where RFC 4180 demands it.
@@ -198,7 +216,7 @@ struct Style: Sendable {
         return "\(parts[0])/\(parts[1].prefix(2))…"
     }
 
-    private func colored(_ text: String, _ severity: AuditRule.Severity) -> String {
+    func colored(_ text: String, _ severity: AuditRule.Severity) -> String {
         guard isColored else { return text }
         let code =
             switch severity {

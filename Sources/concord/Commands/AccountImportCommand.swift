@@ -98,10 +98,7 @@ struct AccountImportCommand: AsyncParsableCommand {
                 let reader = try AccountFileReader(path: file, format, identities: identities)
                 let store = AccountStore(client: client)
                 guard try await store.project() != nil else {
-                    throw StartupFailure(
-                        "the database holds no project yet; create it with: concord project init --id PROJECT-ID",
-                        .badConfiguration
-                    )
+                    throw StartupFailure.noProject
                 }
                 var options = AccountImport.Options(tenant: .project)
                 options.allowsOverwrite = !noOverwrite
@@ -313,33 +310,23 @@ struct FileImport {
         let outcome: Result<ImportCounts, any Error>
     }
 
-    /// How long a database that is away is waited for, in seconds.
-    private static let waits = [1, 2, 4, 8, 15]
-
     private func write(_ batch: Batch) async -> BatchResult {
         let line = batch.first?.line ?? 1
-        var attempt = 0
-        while true {
-            do {
-                let outcome = try await accounts.apply(batch.map(\.account), options)
-                for (index, refusal) in outcome.refused {
-                    complaints.tell(refusal.message, line: batch[index].line, id: batch[index].account.id)
-                }
-                let counts = ImportCounts(
-                    created: outcome.created,
-                    replaced: outcome.replaced,
-                    unchanged: outcome.unchanged,
-                    refused: outcome.refused.count
-                )
-                return BatchResult(line: line, outcome: .success(counts))
-            } catch {
-                // A database that moves is back soon; what was written before its answer was lost changes nothing again.
-                guard let error = error as? PostgresError, error.isUnreachable, attempt < Self.waits.count else {
-                    return BatchResult(line: line, outcome: .failure(error))
-                }
-                try? await Task.sleep(for: .seconds(Self.waits[attempt]))
-                attempt += 1
+        do {
+            // What was written before its answer was lost changes nothing again.
+            let outcome = try await waitingForDatabase { try await accounts.apply(batch.map(\.account), options) }
+            for (index, refusal) in outcome.refused {
+                complaints.tell(refusal.message, line: batch[index].line, id: batch[index].account.id)
             }
+            let counts = ImportCounts(
+                created: outcome.created,
+                replaced: outcome.replaced,
+                unchanged: outcome.unchanged,
+                refused: outcome.refused.count
+            )
+            return BatchResult(line: line, outcome: .success(counts))
+        } catch {
+            return BatchResult(line: line, outcome: .failure(error))
         }
     }
 }

@@ -21,7 +21,8 @@ struct AccountLookupOptions: ParsableArguments {
         let postgres = configuration.database.postgres
         try await withClient(postgres) { client in
             let store = AccountStore(client: client)
-            let terms = try await AuditCommand.Run.terms(store, configuration, at: Effects.system.now())
+            let terms = try await AuditedProject.load(store, configuration.providerRegistry)
+                .terms(at: Effects.system.now())
             let snapshots = AccountSnapshots(
                 postgres,
                 connections: 1,
@@ -150,7 +151,10 @@ enum AccountText {
             )
         }
         if !report.findings.isEmpty {
-            lines += listed("Audit", report.findings.map { "\($0.severity.rawValue): \($0.rule) (\(style.found($0)))" })
+            lines += listed(
+                "Audit",
+                report.findings.map { "\($0.severity.rawValue): \($0.rule) (\(style.found($0.evidence)))" }
+            )
         }
         lines += listed(
             "History",

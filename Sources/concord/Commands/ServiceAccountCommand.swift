@@ -47,10 +47,7 @@ extension ServiceAccountCommand {
                 try await withClient(database.postgres) { client in
                     let store = AccountStore(client: client)
                     guard let project = try await store.project()?.project else {
-                        throw StartupFailure(
-                            "the database holds no project yet; create it with: concord project init --id PROJECT-ID",
-                            .badConfiguration
-                        )
+                        throw StartupFailure.noProject
                     }
                     let effects = Effects.system
                     let account = try NewServiceAccount(name: name, projectID: project.projectID, effects: effects)

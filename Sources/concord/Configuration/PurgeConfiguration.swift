@@ -3,12 +3,14 @@ struct PurgeConfiguration: Sendable, Hashable {
     let interval: Duration
     /// How long things stay after they expired.
     let keep: Duration
+    /// How long what an audit's plan has changed can be undone.
+    let keepUndo: Duration
     /// Rows of one kind in one transaction.
     let rowsMax: Int
 }
 
 extension PurgeConfiguration {
-    static let entries: [ConfigurationEntry] = [intervalKey.entry, keepKey.entry, rowsMaxKey.entry]
+    static let entries: [ConfigurationEntry] = [intervalKey.entry, keepKey.entry, keepUndoKey.entry, rowsMaxKey.entry]
 
     private static let intervalKey = ConfigurationKey(
         "purge.interval",
@@ -22,6 +24,12 @@ extension PurgeConfiguration {
         default: .seconds(7 * 86_400),
         "How long expired conflicts, codes and messages stay, so that their holders are told that they expired"
     )
+    private static let keepUndoKey = ConfigurationKey(
+        "purge.keep_undo",
+        .duration(milliseconds: 86_400_000...(366 * 86_400_000)),
+        default: .seconds(30 * 86_400),
+        "How long what an audit's plan has changed can be undone, from when it is applied"
+    )
     private static let rowsMaxKey = ConfigurationKey(
         "purge.rows_max",
         .wholeNumber(1...10_000),
@@ -33,6 +41,7 @@ extension PurgeConfiguration {
     init(reading reader: inout ConfigurationReader) {
         interval = reader.value(Self.intervalKey)
         keep = reader.value(Self.keepKey)
+        keepUndo = reader.value(Self.keepUndoKey)
         rowsMax = reader.value(Self.rowsMaxKey)
     }
 }

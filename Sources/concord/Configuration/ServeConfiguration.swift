@@ -1,3 +1,6 @@
+import IdentityProviders
+import Logging
+
 /// Everything a serving process is told from outside, checked. Plain values; nothing reads the environment after this.
 struct ServeConfiguration: Sendable {
     let listen: ListenConfiguration
@@ -84,6 +87,13 @@ struct AuditConfiguration: Sendable {
         self.database = database
         limits = reading.limits
         providers = reading.providers
+    }
+}
+
+extension AuditConfiguration {
+    /// The providers by which somebody can be signed in, as `concord serve` has them.
+    var providerRegistry: ProviderRegistry {
+        ProviderRegistry(providers, limits, logger: makeLogger(LogConfiguration(level: .warning, format: .text)))
     }
 }
 

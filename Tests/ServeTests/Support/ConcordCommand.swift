@@ -1,4 +1,5 @@
 import AccountTestSupport
+import Postgres
 import Subprocess
 import SystemPackage
 
@@ -31,5 +32,38 @@ enum ConcordCommand {
             error: .string(limit: 1 << 20)
         )
         return (result.terminationStatus, result.standardOutput, result.standardError)
+    }
+
+    /// Starts a run that waits for a table, does something to it there, and lets the table go once the run has said `sign`.
+    static func interrupted(
+        _ arguments: [String],
+        _ database: TestDatabase,
+        until sign: String? = nil,
+        by act: @Sendable (_ process: Int32, TestDatabase) async throws -> Void
+    ) async throws -> Ending {
+        let blocker = try PostgresConnection(database.configuration)
+        try blocker.execute(script: "BEGIN; LOCK TABLE second_factors IN ACCESS EXCLUSIVE MODE")
+        let result = try await Subprocess.run(
+            try program,
+            arguments: Arguments(arguments),
+            environment: environment(database),
+            input: .none,
+            output: .string(limit: 1 << 20),
+            error: .sequence
+        ) { execution in
+            while try await database.count(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            ) == 0 { try await Task.sleep(for: .milliseconds(20)) }
+            try await act(execution.processIdentifier.value, database)
+            var lines = execution.standardError.strings().makeAsyncIterator()
+            var error = ""
+            if let sign {
+                while !error.contains(sign), let line = try await lines.next() { error += line }
+            }
+            try blocker.execute(script: "ROLLBACK")
+            while let line = try await lines.next() { error += line }
+            return error
+        }
+        return (result.terminationStatus, result.standardOutput, result.closureResult)
     }
 }

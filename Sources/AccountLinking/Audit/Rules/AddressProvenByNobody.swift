@@ -6,6 +6,7 @@ extension AuditRule {
         reason:
             "Nobody showed to have the mailbox. If the word was wrong, the account is joined to a stranger's sign-ins.",
         repair: "Clear emailVerified and let the user verify the address, unless the source is known to have done so.",
+        remedy: .account { _, _, _ in .repair(.unproveAddress) },
         check: .account { snapshot, _ in
             guard let email = snapshot.account?.email, email.proof == .administrator else { return [] }
             return [Evidence(["address": .address(email.address.canonical)])]

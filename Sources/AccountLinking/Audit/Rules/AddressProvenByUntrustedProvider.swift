@@ -6,17 +6,11 @@ extension AuditRule {
         reason:
             "A provider that lets its users write any address verifies a stranger's: account takeover by its sign-in.",
         repair: "Clear emailVerified and let the user verify the address.",
+        remedy: .account { _, _, _ in .repair(.unproveAddress) },
         check: .account { snapshot, terms in
-            guard let email = snapshot.account?.email, case .provider(let provider) = email.proof else { return [] }
-            let linked = snapshot.linkedProviders.first { $0.identity.provider == provider }
-            let trust = terms.policy.emailTrust.trust(
-                of: provider,
-                issuer: linked?.issuer,
-                for: email.address,
-                // What Google hosts for a domain is not kept: whoever has an address of it may have been its user.
-                hostedDomain: String(email.address.domain)
-            )
-            guard trust < .verifying else { return [] }
+            guard let email = snapshot.account?.email, case .provider(let provider) = email.proof,
+                let trust = terms.policy.trust(inProofOf: snapshot), trust < .verifying
+            else { return [] }
             return [
                 Evidence([
                     "address": .address(email.address.canonical), "provider": .text(provider.rawValue),
@@ -25,4 +19,19 @@ extension AuditRule {
             ]
         }
     )
+}
+
+extension LinkPolicy {
+    /// What the word of the provider that proved an account's address is worth now; `nil` where none did.
+    func trust(inProofOf snapshot: AccountSnapshot) -> EmailTrustClass? {
+        guard let email = snapshot.account?.email, case .provider(let provider) = email.proof else { return nil }
+        let linked = snapshot.linkedProviders.first { $0.identity.provider == provider }
+        return emailTrust.trust(
+            of: provider,
+            issuer: linked?.issuer,
+            for: email.address,
+            // What Google hosts for a domain is not kept: whoever has an address of it may have been its user.
+            hostedDomain: String(email.address.domain)
+        )
+    }
 }

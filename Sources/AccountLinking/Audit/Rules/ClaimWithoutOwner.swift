@@ -5,6 +5,12 @@ extension AuditRule {
         summary: "An address, a number or a provider's identity is reserved for an account that does not show it.",
         reason: "Its owner can neither sign up nor link it: it is taken by nobody.",
         repair: "Free it, or show it on the account.",
+        remedy: .account { snapshot, evidence, _ in
+            guard let claim = snapshot.strayClaims.first(where: { Evidence([$0.kind: $0.evidence]) == evidence }) else {
+                return .person("the claim cannot be told from others")
+            }
+            return .repair(.release(kind: claim.kind, key: claim.value))
+        },
         check: .claims { snapshot in
             let shown = Set(snapshot.account?.identifiers.map { [$0.kind, $0.value] } ?? [])
             return snapshot.strayClaims.filter { !shown.contains([$0.kind, $0.value]) }.map { claim in

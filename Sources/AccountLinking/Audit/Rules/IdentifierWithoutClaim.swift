@@ -6,6 +6,18 @@ extension AuditRule {
         reason: "Whoever signs in with it gets into another account or makes a new one.",
         repair:
             "Where nobody owns it, give it to the account; where another does, find out whose it is and take it off one.",
+        remedy: .account { snapshot, evidence, _ in
+            let found = snapshot.unclaimed.first {
+                Evidence([$0.identifier.kind: $0.identifier.evidence]).items == evidence.items
+            }
+            guard let found else { return .person("the account does not show it") }
+            guard found.owner == nil else { return .person("another account owns it: find out whose it is") }
+            switch found.identifier {
+            case .email: return .repair(.claim(.email))
+            case .phone: return .repair(.claim(.phone))
+            case .federated(let identity): return .repair(.claim(.federated(identity.provider)))
+            }
+        },
         check: .account { snapshot, _ in
             snapshot.unclaimed.map { unclaimed in
                 Evidence(

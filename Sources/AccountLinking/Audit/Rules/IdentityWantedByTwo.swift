@@ -5,6 +5,9 @@ extension AuditRule {
         summary: "Somebody tried to link a provider's identity to this account that belongs to another.",
         reason: "One person uses both, or somebody wants what is not theirs. The conflict is open.",
         repair: "Let it be settled on its page, merge the accounts, or let it expire.",
+        remedy: .person(
+            "let it be settled on its page, or let it expire; concord account merge where both are one person"
+        ),
         check: .account { snapshot, _ in
             snapshot.conflicts.filter { $0.kind == .credentialAlreadyInUse && $0.liveCount > 0 }.map { conflict in
                 Evidence([

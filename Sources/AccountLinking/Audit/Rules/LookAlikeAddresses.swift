@@ -8,6 +8,7 @@ extension AuditRule {
             Concord joins neither by itself.
             """,
         repair: "Look at both. Where they are one person's, merge them; where one imitates the other, disable it.",
+        remedy: .person("look at both: concord account merge where both are one person, disable the one that imitates"),
         check: .group(
             traits: { snapshot, _ in
                 guard let address = snapshot.account?.email?.address else { return [] }

@@ -5,6 +5,12 @@ extension AuditRule {
         summary: "A method was there before the address's owner came by a link, a reset or a provider.",
         reason: "Pre-hijacking: whoever added it need not be the owner, and still gets in.",
         repair: "Take the method off and end the sessions; the owner links what is theirs.",
+        remedy: .account { _, evidence, _ in
+            guard let method = evidence.text("method").flatMap(SignInMethod.init(name:)) else {
+                return .person("the method is unknown")
+            }
+            return .repair(.suspend(method, endsSessions: true))
+        },
         check: .account { snapshot, _ in
             guard let email = snapshot.account?.email, let provenAt = snapshot.emailProvenAt else { return [] }
             let prover: SignInMethod?

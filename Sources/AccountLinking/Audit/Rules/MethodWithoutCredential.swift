@@ -5,6 +5,12 @@ extension AuditRule {
         summary: "A sign-in method is recorded without what it signs in with, or the other way round.",
         reason: "The account shows a way in that there is not, or hides one that there is.",
         repair: "Delete the row that stands alone, or link the method anew.",
+        remedy: .account { snapshot, evidence, _ in
+            guard let method = evidence.text("method").flatMap(SignInMethod.init(name:)) else {
+                return .person("the method is unknown")
+            }
+            return .repair(snapshot.methodProofs[method] == nil ? .recordMethod(method) : .forgetMethod(method))
+        },
         check: .account { snapshot, _ in
             guard let account = snapshot.account else { return [] }
             let recordedCount = snapshot.methodProofs.count - (snapshot.methodProofs[.emailLink] == nil ? 0 : 1)

@@ -6,6 +6,17 @@ extension AuditRule {
         reason:
             "Nothing deletes them: no server purges, or it cannot. Tables grow, and personal data stays for no reason.",
         repair: "Keep `concord serve` running and look for its complaints about purging.",
+        remedy: .account { _, evidence, terms in
+            let cutoff = terms.now.adding(seconds: -terms.overdueSeconds)
+            switch evidence.text("record") {
+            case "conflict"?: return .repair(.deleteOverdue(.conflicts, endedBefore: cutoff))
+            case "session"?: return .repair(.deleteOverdue(.sessions, endedBefore: cutoff))
+            case let kind?:
+                guard let kind = EmailCodeRecord.Kind(rawValue: kind) else { return .person("the kind is unknown") }
+                return .repair(.deleteOverdue(.codes(kind), endedBefore: cutoff))
+            case nil: return .person("the kind is unknown")
+            }
+        },
         check: .account { snapshot, terms in
             let cutoff = terms.now.adding(seconds: -terms.overdueSeconds)
             var found: [Evidence] = []

@@ -6,6 +6,7 @@ extension AuditRule {
         reason:
             "Its next sign-in may be taken for somebody else's by whoever compares addresses; support looks in the wrong place.",
         repair: "None needed: Concord knows people by the provider's subject. Tell the user if it surprises them.",
+        remedy: .person("nothing is broken: tell the user if it surprises them"),
         check: .account { snapshot, _ in
             guard let email = snapshot.account?.email else { return [] }
             return snapshot.linkedProviders.compactMap { provider in

@@ -6,6 +6,12 @@ extension AuditRule {
         reason:
             "What hangs off nobody was left behind by a change by hand; an account made under the id would inherit it.",
         repair: "Delete the rows.",
+        remedy: .account { _, evidence, _ in
+            guard let table = evidence.text("table").flatMap(Repair.OrphanTable.init(rawValue:)) else {
+                return .person("the table is unknown")
+            }
+            return .repair(.deleteRecords(table))
+        },
         check: .account { snapshot, _ in
             guard snapshot.account == nil else { return [] }
             let counts: [(String, Int64)] = [

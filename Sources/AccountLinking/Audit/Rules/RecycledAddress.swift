@@ -8,6 +8,7 @@ extension AuditRule {
             of who had it before.
             """,
         repair: "Ask the account's owner for another address; do not link the new identity on the address alone.",
+        remedy: .person("ask the owner for another address; only they know which mailbox is still theirs"),
         check: .account { snapshot, _ in
             let linked = Set(snapshot.linkedProviders.map(\.identity.provider))
             return snapshot.conflicts

@@ -1,14 +1,24 @@
 extension AuditRule {
+    private static let leftOverUse = "left over"
+
     static let sharedNumber = AuditRule(
         id: "shared-number",
         severity: .warning,
         summary: "Several accounts have one telephone number, to sign in, as second factor or left over.",
         reason: "Whoever holds the phone gets the codes of all of them.",
         repair: "Find out whose it is now, and take it off the others.",
+        remedy: .group { members in
+            // Who signs in with it, or is asked for it, needs it: only data that was left over goes.
+            let leftOver = members.filter { $0.detail == leftOverUse }
+            guard members.count - leftOver.count <= 1 else {
+                return .person("several sign in with it or have it as second factor: find out whose it is")
+            }
+            return .repairs(leftOver.map { ($0, .forgetNumber) })
+        },
         check: .group(
             traits: { snapshot, _ in
                 var uses: [PhoneNumber: String] = [:]
-                if let number = snapshot.unprovenPhoneNumber { uses[number] = "left over" }
+                if let number = snapshot.unprovenPhoneNumber { uses[number] = leftOverUse }
                 for number in snapshot.secondFactorNumbers { uses[number] = "second factor" }
                 if let number = snapshot.account?.phoneNumber { uses[number] = "sign-in" }
                 return uses.map { Trait(key: $0.key.rawValue, detail: $0.value) }

@@ -5,6 +5,7 @@ extension AuditRule {
         summary: "A telephone number signs in to an account that was left alone for long.",
         reason: "Carriers give numbers to somebody new, within months; whoever has it now is let in.",
         repair: "Take the number off, or ask for it again when the user comes back by another method.",
+        remedy: .account { _, _, _ in .repair(.suspend(.phone, endsSessions: false)) },
         check: .account { snapshot, terms in
             guard let account = snapshot.account, !account.isDisabled, let number = account.phoneNumber,
                 let provenAt = snapshot.methodProofs[.phone]?.provenAt

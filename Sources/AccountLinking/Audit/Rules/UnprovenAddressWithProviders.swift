@@ -8,6 +8,7 @@ extension AuditRule {
             back in after the address's owner has come.
             """,
         repair: "Let the user verify the address; what the owner has not linked is suspended when they come by a link.",
+        remedy: .person("only the owner can show to have the address: send them a link to verify it"),
         check: .account { snapshot, _ in
             guard let account = snapshot.account, let email = account.email, !email.isVerified,
                 !account.linkedProviders.isEmpty

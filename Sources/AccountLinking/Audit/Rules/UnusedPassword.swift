@@ -5,6 +5,7 @@ extension AuditRule {
         summary: "The password was not used since a provider was linked.",
         reason: "A forgotten password is a way in that nobody watches: it may be in a list of leaked ones.",
         repair: "Offer the user to take it off.",
+        remedy: .account { _, _, _ in .repair(.suspend(.password, endsSessions: false)) },
         check: .account { snapshot, _ in
             guard let account = snapshot.account, account.hasPassword, let setAt = snapshot.passwordUpdatedAt,
                 let linkedAt = snapshot.linkedProviders.map(\.linkedAt).filter({ $0 > setAt }).min(),

@@ -5,6 +5,7 @@ extension AuditRule {
         summary: "No sign-in method of the account lets its user in now.",
         reason: "The user is locked out: a provider was switched off, or the last method was taken off.",
         repair: "Enable one of its methods, or set an address and send a link to reset the password.",
+        remedy: .person("enable one of its methods, or set an address and send a link to reset the password"),
         check: .account { snapshot, terms in
             // Who is anonymous, or comes by custom tokens, has no method by design; who is disabled is kept out on purpose.
             guard let account = snapshot.account, !account.isDisabled, !account.isAnonymous, !account.usesCustomTokens

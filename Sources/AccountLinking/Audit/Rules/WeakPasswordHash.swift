@@ -8,6 +8,13 @@ extension AuditRule {
         summary: "The password's hash was made in another way than those of today.",
         reason: "Whoever gets a copy of the table finds passwords behind weak hashes first.",
         repair: "It is replaced when the user next signs in. For those who never do: delete the password.",
+        remedy: .account { snapshot, _, terms in
+            // Who signs in replaces it by doing so.
+            guard terms.now.seconds(since: snapshot.lastUsedAt) > terms.dormantSeconds else {
+                return .person("it is replaced when the user next signs in")
+            }
+            return .repair(.suspend(.password, endsSessions: false))
+        },
         check: .account { snapshot, _ in
             guard let scheme = snapshot.passwordScheme, !scheme.hasPrefix(currentPasswordScheme) else { return [] }
             return [Evidence(["scheme": .text(schemeName(scheme))])]

@@ -1,0 +1,120 @@
+extension AuditRule {
+    /// What a plan does about what the rule finds.
+    package enum Remedy: Sendable {
+        /// Nothing: why a person has to decide.
+        case person(String)
+        /// About one account, for each finding.
+        case account(@Sendable (AccountSnapshot, Evidence, AuditTerms) -> RepairOffer)
+        /// About several, for each finding: what is done with which of them, or why a person has to decide.
+        case group(@Sendable ([Member]) -> GroupOffer)
+    }
+
+    package enum GroupOffer: Sendable {
+        case repairs([(member: Member, repair: Repair)])
+        case person(String)
+    }
+}
+
+/// What a plan proposes about a finding.
+package enum RepairOffer: Sendable, Hashable {
+    case repair(Repair)
+    /// Why a person has to decide.
+    case person(String)
+}
+
+/// A finding with what a plan does about it.
+package struct Proposal: Sendable, Hashable {
+    package var finding: Finding
+    /// Whom the repair is of: the finding's account, or another of several.
+    package var user: UserID
+    /// Of that account, as the audit saw it; `nil` where there is none.
+    package var version: Int64?
+    package var offer: RepairOffer
+
+    package init(finding: Finding, user: UserID, version: Int64?, offer: RepairOffer) {
+        self.finding = finding
+        self.user = user
+        self.version = version
+        self.offer = offer
+    }
+}
+
+extension AccountSnapshot {
+    /// What a plan does about `findings`, all of this account, in their order. What was proposed before counts, so that the
+    /// plan as a whole leaves the user a way in.
+    package func proposals(about findings: [Finding], _ terms: AuditTerms) -> [Proposal] {
+        guard !findings.isEmpty else { return [] }
+        var planned = account
+        let enabled = Set(account?.linkedProviders.keys.filter(terms.isEnabled) ?? [])
+        var proposed: Set<Repair> = []
+        return findings.compactMap { finding in
+            var proposal = Proposal(
+                finding: finding,
+                user: id,
+                version: account?.version,
+                offer: AuditRule.named(finding.rule)?.offer(of: self, finding.evidence, terms) ?? .person("")
+            )
+            guard case .repair(let repair) = proposal.offer else { return proposal }
+            guard unreadable.isEmpty else {
+                proposal.offer = .person("the account holds what cannot be read: put that back first")
+                return proposal
+            }
+            // Two rules may find one thing.
+            guard proposed.insert(repair).inserted else { return nil }
+            let verdict = decideRepair(
+                repair,
+                of: planned,
+                plannedVersion: planned?.version,
+                owner: nil,
+                policy: terms.policy,
+                enabledProviders: enabled,
+                now: terms.now
+            )
+            switch verdict.decision {
+            case .apply(let change): planned = planned?.applying(change)
+            // Another rule has proposed as much.
+            case .skip(.nothingToRepair): return nil
+            case .skip(.lastSignInMethod):
+                proposal.offer = .person("no other method would let the user in: ask them, or add one first")
+            case .skip(let refusal): proposal.offer = .person(refusal.words)
+            }
+            return proposal
+        }
+    }
+}
+
+extension AuditRule {
+    fileprivate func offer(of snapshot: AccountSnapshot, _ evidence: Evidence, _ terms: AuditTerms) -> RepairOffer {
+        switch remedy {
+        case .person(let reason): .person(reason)
+        case .account(let offer): offer(snapshot, evidence, terms)
+        case .group: .person("it is about several accounts")
+        }
+    }
+
+    /// What a plan does about a finding of several accounts.
+    package func proposals(about finding: Finding, members: [Member]) -> [Proposal] {
+        let offer: GroupOffer =
+            switch remedy {
+            case .group(let offer): offer(members)
+            case .person(let reason): .person(reason)
+            case .account: .person("it is about several accounts")
+            }
+        switch offer {
+        case .person(let reason):
+            return [Proposal(finding: finding, user: finding.user, version: nil, offer: .person(reason))]
+        case .repairs(let repairs):
+            return repairs.map { member, repair in
+                Proposal(finding: finding, user: member.user, version: member.version, offer: .repair(repair))
+            }
+        }
+    }
+}
+
+extension Evidence {
+    /// The text of an item; `nil` where there is none.
+    package func text(_ name: String) -> String? {
+        guard case .text(let text)? = items.first(where: { $0.name == name })?.value else { return nil }
+        return text
+    }
+}

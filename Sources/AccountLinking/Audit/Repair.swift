@@ -1,0 +1,141 @@
+/// One change that an audit proposes: the least that makes a finding go away. A closed set; how each is written in a plan is
+/// told by docs/audits.md.
+package enum Repair: Sendable, Hashable {
+    /// The account owns from now on what it shows and nobody owns.
+    case claim(ClaimedIdentifier)
+    /// A key that its account does not show is free again.
+    case release(kind: String, key: String)
+    /// Rows go that name an account which does not exist.
+    case deleteRecords(OrphanTable)
+    /// A method that is recorded without what it signs in with is recorded no more.
+    case forgetMethod(SignInMethod)
+    /// A method that is there is recorded, from when it was set or linked.
+    case recordMethod(SignInMethod)
+    /// The address counts as unverified, until somebody shows to have it.
+    case unproveAddress
+    /// The method goes into quarantine: its owner is told, and can bring it back.
+    case suspend(SignInMethod, endsSessions: Bool)
+    case endSessions
+    /// A number that is kept as mere data goes.
+    case forgetNumber
+    /// Mailed codes of a kind that were not used and were made before then are gone.
+    case voidCodes(EmailCodeRecord.Kind, madeBefore: Timestamp)
+    /// Records go that ended before then.
+    case deleteOverdue(OverdueRecords, endedBefore: Timestamp)
+
+    /// What of an account is claimed: it has one of each, so that no value has to be named.
+    package enum ClaimedIdentifier: Sendable, Hashable {
+        case email
+        case phone
+        case federated(ProviderID)
+    }
+
+    /// Where rows may be left behind. Raw values are names of tables.
+    package enum OrphanTable: String, Sendable, Hashable, CaseIterable {
+        case linkedProviders = "linked_providers"
+        case signInMethods = "sign_in_methods"
+        case secondFactors = "second_factors"
+        case passwordCredentials = "password_credentials"
+        case sessions
+        case oneTimeCodes = "one_time_codes"
+        case conflicts
+    }
+
+    package enum OverdueRecords: Sendable, Hashable {
+        case codes(EmailCodeRecord.Kind)
+        case conflicts
+        /// Sessions of an epoch that is over; the time is that of what ended them.
+        case sessions
+    }
+}
+
+extension Repair {
+    /// What it does, for people; names no value that identifies somebody.
+    package var words: String {
+        switch self {
+        case .claim(.email): "make the account the owner of the address it shows"
+        case .claim(.phone): "make the account the owner of the number it shows"
+        case .claim(.federated(let provider)):
+            "make the account the owner of the identity of \(provider.rawValue) it shows"
+        case .release(let kind, _): "free a claim (\(kind)) that its account does not show"
+        case .deleteRecords(let table):
+            "delete the rows of \(table.rawValue) that name no account"
+                + (canBeUndone ? "" : "; the database would not take them back")
+        case .forgetMethod(let method): "record \(method.name) no more: there is nothing to sign in with"
+        case .recordMethod(let method): "record \(method.name) as a sign-in method"
+        case .unproveAddress:
+            "mark the address as unverified; who shows to have it takes the account over from what was there before"
+        case .suspend(let method, false): "suspend \(method.name); its owner is told by mail, and can bring it back"
+        case .suspend(let method, true):
+            "suspend \(method.name) and end all sessions; its owner is told by mail, and can bring it back"
+        case .endSessions: "end all sessions"
+        case .forgetNumber: "drop a number that signs nobody in"
+        case .voidCodes(let kind, _): "drop unused codes of \(kind.rawValue)"
+        case .deleteOverdue(.codes(let kind), _): "delete expired codes of \(kind.rawValue)"
+        case .deleteOverdue(.conflicts, _): "delete expired conflicts"
+        case .deleteOverdue(.sessions, _): "delete sessions that have ended"
+        }
+    }
+
+    /// Whether it is about what names no account.
+    package var needsNoAccount: Bool {
+        switch self {
+        case .deleteRecords: true
+        case .claim, .release, .forgetMethod, .recordMethod, .unproveAddress, .suspend, .endSessions, .forgetNumber,
+            .voidCodes, .deleteOverdue:
+            false
+        }
+    }
+
+    /// Whether what it changes can be put back: rows that have to have an account cannot come back without one.
+    package var canBeUndone: Bool {
+        if case .deleteRecords(let table) = self { table == .oneTimeCodes } else { true }
+    }
+
+    /// What it changes of the facts that decisions read; empty where only rows beside them change.
+    package var change: AccountChange {
+        var change = AccountChange()
+        switch self {
+        case .unproveAddress: change.email = .unprove
+        case .endSessions: change.endsSessions = true
+        case .suspend(let method, let endsSessions):
+            change.quarantinesRemovals = true
+            change.endsSessions = endsSessions
+            switch method {
+            case .password: change.password = .remove
+            case .emailLink: change.emailLink = false
+            case .phone: change.phone = .remove
+            case .provider(let provider): change.unlinkedProviders = [provider]
+            }
+        case .claim, .release, .deleteRecords, .forgetMethod, .recordMethod, .forgetNumber, .voidCodes, .deleteOverdue:
+            break
+        }
+        return change
+    }
+}
+
+extension UserRecord {
+    /// The record as `repair` leaves it. Pure.
+    package func repaired(by repair: Repair, at now: Timestamp) -> UserRecord {
+        var user = applying(repair.change, ChangeContext(now: now, methodProof: .administrator))
+        switch repair {
+        case .forgetMethod(let method): user.methodProofs[method] = nil
+        case .recordMethod(let method):
+            // By what is known of it; a number has no time of its own.
+            let since: Timestamp? =
+                switch method {
+                case .password: passwordUpdatedAt
+                case .provider(let provider): linkedProviders[provider]?.linkedAt
+                case .phone: phoneNumber.map { _ in createdAt }
+                case .emailLink: nil
+                }
+            if let since, user.methodProofs[method] == nil {
+                user.methodProofs[method] = MethodProof(proof: .administrator, provenAt: since)
+            }
+        case .forgetNumber: user.unprovenPhoneNumber = nil
+        case .claim, .release, .deleteRecords, .unproveAddress, .suspend, .endSessions, .voidCodes, .deleteOverdue:
+            break
+        }
+        return user
+    }
+}

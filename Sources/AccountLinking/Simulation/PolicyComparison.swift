@@ -1,0 +1,273 @@
+/// Tells what becomes of accounts, and of requests, when one policy takes the place of another.
+///
+/// Everything is asked of the decisions themselves, under both. Pure and total.
+package struct PolicyComparison: Sendable {
+    package let present: PolicyTerms
+    package let proposed: PolicyTerms
+    /// Every sign-in that is tried, by provider.
+    private let signIns: [(provider: ProviderID, all: [HypotheticalSignIn])]
+    /// The domains that the tables of trust name; all others are judged alike.
+    private let namedDomains: Set<String>
+
+    package init(present: PolicyTerms, proposed: PolicyTerms) {
+        self.present = present
+        self.proposed = proposed
+        let tables = [present.policy.emailTrust, proposed.policy.emailTrust]
+        signIns = present.enabledProviders.union(proposed.enabledProviders).sorted().map { provider in
+            (provider, HypotheticalSignIn.all(with: provider, judgedBy: tables))
+        }
+        namedDomains = tables.flatMap(\.rules).reduce(into: []) { domains, rule in
+            if case .only(let domain) = rule.scope.domains { domains.insert(domain) }
+        }
+    }
+
+    /// Whether accounts that name one address come to share it: one account per address, which it was not before.
+    package var joinsAddresses: Bool {
+        proposed.policy.isOneAccountPerEmail && !present.policy.isOneAccountPerEmail
+    }
+
+    /// What becomes of an account, in the order of the effects; nothing of one with values that cannot be read, or of
+    /// rows without an account.
+    package func predictions(for snapshot: AccountSnapshot, _ memo: inout Memo) -> [Prediction] {
+        guard let account = snapshot.account, snapshot.unreadable.isEmpty else { return [] }
+        var found: [Prediction] = []
+        func tell(_ effect: SimulatedEffect, _ cause: Prediction.Cause) {
+            found.append(Prediction(effect, tenant: snapshot.tenant, user: snapshot.id, cause))
+        }
+        compareMethods(of: account, tell)
+        if let email = account.email {
+            compareSignIns(to: account, of: snapshot, at: email.address, &memo, tell)
+            compareProofs(of: snapshot, email, tell)
+        }
+        compareConflicts(of: snapshot, account, tell)
+        guard found.count > 1 else { return found }
+        return SimulatedEffect.allCases.flatMap { effect in found.filter { $0.effect == effect } }
+    }
+
+    /// What accounts that name one address have to do with each other from then on: each that does not own it.
+    ///
+    /// - `members`: what `AuditRule.sameAddress` gathers, several accounts at least.
+    package func predictions(
+        forAccountsNaming address: String,
+        _ members: [AuditRule.Member],
+        tenant: TenantID
+    ) -> [Prediction] {
+        let owner = members.first { $0.detail == AuditRule.ownAddress }?.user
+        var told: Set<UserID> = []
+        return members.compactMap { member in
+            guard member.user != owner, told.insert(member.user).inserted else { return nil }
+            return Prediction(.addressShared, tenant: tenant, user: member.user, .sharedAddress(address, owner: owner))
+        }
+    }
+
+    // MARK: One account
+
+    private func working(_ account: Account, _ terms: PolicyTerms) -> [SignInMethod] {
+        workingMethods(of: account, policy: terms.policy, enabledProviders: terms.enabledProviders)
+    }
+
+    private func compareMethods(of account: Account, _ tell: (SimulatedEffect, Prediction.Cause) -> Void) {
+        let before = working(account, present)
+        let after = working(account, proposed)
+        if before != after {
+            let lost = before.filter { !after.contains($0) }
+            let gained = after.filter { !before.contains($0) }
+            if !lost.isEmpty {
+                // Who comes by custom tokens as well still gets in.
+                let isLockedOut = after.isEmpty && !account.usesCustomTokens
+                tell(isLockedOut ? .lockedOut : .methodLost, .methods(lost))
+            }
+            if !gained.isEmpty { tell(before.isEmpty ? .letIn : .methodGained, .methods(gained)) }
+        }
+        guard !after.isEmpty else { return }
+        switch (
+            present.policy.needsSecondFactor(account, provenBy: nil),
+            proposed.policy.needsSecondFactor(account, provenBy: nil)
+        ) {
+        case (false, true): tell(.secondFactorAsked, .secondFactor)
+        case (true, false): tell(.secondFactorSkipped, .secondFactor)
+        case (true, true), (false, false): break
+        }
+    }
+
+    private func compareSignIns(
+        to account: Account,
+        of snapshot: AccountSnapshot,
+        at address: EmailAddress,
+        _ memo: inout Memo,
+        _ tell: (SimulatedEffect, Prediction.Cause) -> Void
+    ) {
+        let domain = String(address.domain)
+        var transitions: [SignInTransition] = []
+        for (provider, all) in signIns {
+            let linked = snapshot.linkedProviders.first { $0.identity.provider == provider }
+            // The user that the account is linked to, where the provider names another address for it, is no news.
+            if let linked, linked.email != address { continue }
+            let facts = Memo.Facts(
+                provider: provider,
+                domain: namedDomains.contains(domain) ? domain : nil,
+                isLinked: linked != nil,
+                isDisabled: account.isDisabled,
+                isProven: account.isEmailVerified
+            )
+            if let known = memo.transitions[facts] {
+                transitions += known
+            } else {
+                let found = Self.transitions(all, of: account, at: address, isLinked: facts.isLinked, present, proposed)
+                memo.transitions[facts] = found
+                transitions += found
+            }
+        }
+        for (effect, some) in Dictionary(grouping: transitions, by: \.effect) {
+            if let effect { tell(effect, .signIns(address, some)) }
+        }
+    }
+
+    private static func transitions(
+        _ signIns: [HypotheticalSignIn],
+        of account: Account,
+        at address: EmailAddress,
+        isLinked: Bool,
+        _ present: PolicyTerms,
+        _ proposed: PolicyTerms
+    ) -> [SignInTransition] {
+        signIns.compactMap { signIn in
+            let before = outcome(of: signIn, to: account, at: address, isLinked: isLinked, under: present)
+            let after = outcome(of: signIn, to: account, at: address, isLinked: isLinked, under: proposed)
+            return before == after ? nil : SignInTransition(signIn, from: before, to: after)
+        }
+    }
+
+    /// How a sign-in at the address of `account` ends: with the identity that it has of the provider, or with one that
+    /// nobody knows. Its second factor, if it has one, has been shown.
+    package static func outcome(
+        of signIn: HypotheticalSignIn,
+        to account: Account,
+        at address: EmailAddress,
+        isLinked: Bool,
+        under terms: PolicyTerms
+    ) -> SimulatedOutcome {
+        let credential =
+            if isLinked, let subject = account.linkedProviders[signIn.provider] {
+                signIn.credential(naming: address, subject: subject, issuers: terms.issuers)
+            } else {
+                signIn.credential(naming: address, issuers: terms.issuers)
+            }
+        guard let credential else { return .refused(.operationNotAllowed) }
+        return decideSignInWithIdp(
+            policy: terms.policy,
+            accounts: MatchingAccounts(identityOwner: isLinked ? account : nil, emailOwner: account),
+            credential: credential,
+            isProviderEnabled: terms.enabledProviders.contains(signIn.provider),
+            createsUsers: true,
+            secondFactorProvenBy: account.id
+        ).outcome
+    }
+
+    private func compareProofs(
+        of snapshot: AccountSnapshot,
+        _ email: AccountEmail,
+        _ tell: (SimulatedEffect, Prediction.Cause) -> Void
+    ) {
+        guard case .provider(let provider) = email.proof,
+            let before = present.policy.trust(inProofOf: snapshot),
+            let after = proposed.policy.trust(inProofOf: snapshot), before >= .verifying, after < .verifying
+        else { return }
+        tell(.proofLost, .proof(email.address, by: provider, before, after))
+    }
+
+    private func compareConflicts(
+        of snapshot: AccountSnapshot,
+        _ account: Account,
+        _ tell: (SimulatedEffect, Prediction.Cause) -> Void
+    ) {
+        let methods = snapshot.conflicts.isEmpty ? [] : account.signInMethods
+        func canBeSettled(_ conflict: AccountSnapshot.Conflicts, _ terms: PolicyTerms) -> Bool {
+            terms.enabledProviders.contains(conflict.provider)
+                && !terms.policy.conflictProofs(methods: methods, bringing: conflict.provider).isEmpty
+        }
+        let stuck = snapshot.conflicts.filter { conflict in
+            conflict.liveCount > 0 && canBeSettled(conflict, present) && !canBeSettled(conflict, proposed)
+        }
+        if !stuck.isEmpty { tell(.conflictStuck, .conflicts(Set(stuck.map(\.provider)).sorted())) }
+    }
+
+    /// How sign-ins to accounts that decisions cannot tell apart end otherwise. The outcome depends on few facts, so that
+    /// millions of accounts are a few dozen questions.
+    package struct Memo: Sendable {
+        fileprivate struct Facts: Sendable, Hashable {
+            var provider: ProviderID
+            var domain: String?
+            var isLinked: Bool
+            var isDisabled: Bool
+            var isProven: Bool
+        }
+
+        fileprivate var transitions: [Facts: [SignInTransition]] = [:]
+
+        package init() {}
+    }
+}
+
+/// That something becomes of an account.
+package struct Prediction: Sendable, Hashable {
+    package enum Cause: Sendable, Hashable {
+        case methods([SignInMethod])
+        case signIns(EmailAddress, [SignInTransition])
+        case secondFactor
+        case proof(EmailAddress, by: ProviderID, EmailTrustClass, EmailTrustClass)
+        /// The providers that were brought.
+        case conflicts([ProviderID])
+        case sharedAddress(String, owner: UserID?)
+    }
+
+    package var effect: SimulatedEffect
+    package var tenant: TenantID
+    package var user: UserID
+    package var cause: Cause
+
+    package init(_ effect: SimulatedEffect, tenant: TenantID, user: UserID, _ cause: Cause) {
+        self.effect = effect
+        self.tenant = tenant
+        self.user = user
+        self.cause = cause
+    }
+
+    /// The cause, as findings of audits are told.
+    package var evidence: Evidence {
+        switch cause {
+        case .methods(let methods): Evidence(["methods": .text(methods.map(\.name).joined(separator: ", "))])
+        case .signIns(let address, let transitions):
+            Evidence(["address": .address(address.canonical), "signIns": .text(Self.text(transitions))])
+        case .secondFactor: Evidence([:])
+        case .proof(let address, let provider, let before, let after):
+            Evidence([
+                "address": .address(address.canonical), "provider": .text(provider.rawValue),
+                "trust": .text("\(before.rawValue) → \(after.rawValue)"),
+            ])
+        case .conflicts(let providers):
+            Evidence(["providers": .text(providers.map(\.rawValue).joined(separator: ", "))])
+        case .sharedAddress(let address, let owner):
+            Evidence(["address": .address(address)], others: owner.map { [$0] } ?? [])
+        }
+    }
+
+    /// `github.com: conflict → links, if it says that it verified the address`.
+    private static func text(_ transitions: [SignInTransition]) -> String {
+        var lines: [String] = []
+        for transition in transitions {
+            let (signIn, before, after) = (transition.signIn, transition.before, transition.after)
+            let same = transitions.filter {
+                $0.signIn.provider == signIn.provider && $0.before == before && $0.after == after
+            }
+            var line = "\(signIn.provider.rawValue): \(before.text) → \(after.text)"
+            if same.allSatisfy(\.signIn.isFlaggedVerified) { line += ", if it says that it verified the address" }
+            if same.allSatisfy({ !$0.signIn.isFlaggedVerified }) {
+                line += ", unless it says that it verified the address"
+            }
+            if same.allSatisfy(\.signIn.isHosted) { line += ", at a hosted domain" }
+            if !lines.contains(line) { lines.append(line) }
+        }
+        return lines.joined(separator: "; ")
+    }
+}

@@ -1,0 +1,118 @@
+/// What a change of policy does to an account. The names are written once and never given to something else.
+package enum SimulatedEffect: String, Sendable, Hashable, CaseIterable {
+    // The first lets the fewest people in; in this order people read them.
+    case lockedOut = "locked-out"
+    case methodLost = "method-lost"
+    case wouldSplit = "would-split"
+    case wouldConflict = "would-conflict"
+    case wouldBeTakenOver = "would-be-taken-over"
+    case wouldBeRefused = "would-be-refused"
+    case proofLost = "proof-lost"
+    case conflictStuck = "conflict-stuck"
+    case addressShared = "address-shared"
+    case secondFactorAsked = "second-factor-asked"
+    case secondFactorSkipped = "second-factor-skipped"
+    case wouldLink = "would-link"
+    case wouldBeVerified = "would-be-verified"
+    case methodGained = "method-gained"
+    case letIn = "let-in"
+
+    /// In a sentence.
+    package var summary: String {
+        switch self {
+        case .lockedOut: "Something lets the user in now, and nothing would."
+        case .methodLost: "A sign-in method that works now would not; another one stays."
+        case .wouldSplit:
+            "A sign-in with the account's address would make a second account instead of finding this one."
+        case .wouldConflict: "A sign-in with the account's address would be a conflict, and is none now."
+        case .wouldBeTakenOver:
+            "A sign-in with the account's unproven address would take off whatever was there before."
+        case .wouldBeRefused: "A sign-in with the account's address would be refused, and is not now."
+        case .proofLost: "The address was proven by a provider whose word would be no proof any more."
+        case .conflictStuck: "A conflict is open that a proof settles now, and none would."
+        case .addressShared: "Another account names the same address, and a sign-in with it would find one of them."
+        case .secondFactorAsked: "The second factor would be asked for, and is not now."
+        case .secondFactorSkipped: "The second factor is asked for now, and would not be."
+        case .wouldLink: "A sign-in with the account's address would be linked to it, and is not now."
+        case .wouldBeVerified: "A sign-in with a linked provider would prove the account's address, and does not now."
+        case .methodGained: "A sign-in method that lets nobody in now would; another one does already."
+        case .letIn: "Nothing lets the user in now, and something would."
+        }
+    }
+}
+
+/// How a sign-in, or another request that the rules were asked about, ends: what is compared.
+package enum SimulatedOutcome: Sendable, Hashable {
+    case signsIn
+    /// Signs in, and proves the account's address.
+    case verifies
+    case links
+    /// The owner of the address comes; what was there before goes into quarantine.
+    case takesOver
+    /// The old identity of the same provider goes.
+    case replaces
+    case creates
+    case asksSecondFactor
+    case conflict
+    case refused(Refusal)
+    /// A conflict is not settled.
+    case unsettled
+    /// The account changes, without a sign-in.
+    case changes
+    /// Success that changes nothing.
+    case changesNothing
+
+    package var text: String {
+        switch self {
+        case .signsIn: "signs in"
+        case .verifies: "signs in, proving the address"
+        case .links: "links"
+        case .takesOver: "takes over"
+        case .replaces: "replaces the old identity"
+        case .creates: "creates an account"
+        case .asksSecondFactor: "asks for the second factor"
+        case .conflict: "conflict"
+        case .refused(let refusal): "refused (\(refusal.rawValue))"
+        case .unsettled: "not settled"
+        case .changes: "changes"
+        case .changesNothing: "changes nothing"
+        }
+    }
+}
+
+extension Verdict<SignInDecision> {
+    package var outcome: SimulatedOutcome {
+        switch decision {
+        case .createUser: return .creates
+        case .secondFactorRequired: return .asksSecondFactor
+        case .conflict: return .conflict
+        case .refuse(let refusal): return .refused(refusal)
+        case .signIn(_, let change, let emailWasRecycled):
+            if emailWasRecycled { return .replaces }
+            if change.voidsOutstandingProofs { return .takesOver }
+            if change.linkedIdentity != nil { return .links }
+            if case .prove = change.email { return .verifies }
+            return .signsIn
+        }
+    }
+}
+
+extension Verdict<UpdateDecision> {
+    package var outcome: SimulatedOutcome {
+        switch decision {
+        case .apply: .changes
+        case .unchanged: .changesNothing
+        case .refuse(let refusal): .refused(refusal)
+        }
+    }
+}
+
+extension Verdict<ResolutionDecision> {
+    package var outcome: SimulatedOutcome {
+        switch decision {
+        case .resolve(_, let change): change.voidsOutstandingProofs ? .takesOver : .links
+        case .refuse(.refused(let refusal)): .refused(refusal)
+        case .refuse: .unsettled
+        }
+    }
+}

@@ -1,0 +1,182 @@
+package import AccountLinking
+package import AccountStore
+package import IdentityProviders
+package import JSON
+package import Postgres
+
+/// What an operator means to change: fields of the project's configuration, and which registered providers are enabled.
+package struct PolicyProposal: Sendable, Hashable {
+    /// `nil` where no field is named.
+    package var settings: ProjectConfigChange?
+    package var providers: [ProviderID: ProviderSwitch]
+
+    package init(settings: ProjectConfigChange?, providers: [ProviderID: ProviderSwitch]) {
+        self.settings = settings
+        self.providers = providers
+    }
+}
+
+/// Everything a policy is made of, as it is stored, or as it would be.
+package struct PolicyState: Sendable {
+    package let project: ProjectRecord
+    /// By provider id.
+    package let providers: [ProviderConfigRecord]
+
+    package init(project: ProjectRecord, providers: [ProviderConfigRecord]) {
+        self.project = project
+        self.providers = providers
+    }
+
+    /// The policy in force; `nil` where the database holds no project. Two round trips.
+    package static func load(_ store: AccountStore) async throws(PostgresError) -> PolicyState? {
+        guard let (project, _) = try await store.project() else { return nil }
+        return PolicyState(project: project, providers: try await store.providerConfigs(tenant: .project))
+    }
+
+    /// The state after `proposal`, which is one version later; the providers that are not registered where it names such.
+    package func after(_ proposal: PolicyProposal) -> Result<PolicyState, UnregisteredProviders> {
+        let registered = Set(providers.map(\.provider))
+        let unknown = proposal.providers.keys.filter { !registered.contains($0) }.sorted()
+        guard unknown.isEmpty else { return .failure(UnregisteredProviders(all: unknown)) }
+        var project = project
+        if let settings = proposal.settings { project.settings = settings.applied(to: project.settings) }
+        project.version += 1
+        let providers = providers.compactMap { record -> ProviderConfigRecord? in
+            var record = record
+            switch proposal.providers[record.provider] {
+            case .removed: return nil
+            case .on: record.isEnabled = true
+            case .off: record.isEnabled = false
+            case nil: break
+            }
+            return record
+        }
+        return .success(PolicyState(project: project, providers: providers))
+    }
+
+    /// What decisions make of it.
+    ///
+    /// `trust`: whose word about an address is proof where the project has no rule of its own.
+    package func terms(_ registry: ProviderRegistry, trust: EmailTrust = .declared) -> PolicyTerms {
+        let enabled = providers.filter { registry.canSignIn($0.provider, configuration: $0.configuration) }
+        return PolicyTerms(
+            policy: project.settings(trust: trust).policy,
+            enabledProviders: Set(enabled.map(\.provider)),
+            issuers: Dictionary(providers.map { ($0.provider, $0.issuer) }) { first, _ in first }
+                .compactMapValues(\.self)
+        )
+    }
+
+    /// What differs between this and `other`.
+    package func changes(to other: PolicyState) -> [Change] {
+        let fields = ProjectConfigField.all.compactMap { field -> Change? in
+            func value(_ state: PolicyState) -> JSONValue? { state.project.settings[field.path] ?? field.byDefault }
+            let (before, after) = (value(self), value(other))
+            guard before != after else { return nil }
+            var alone = project
+            alone.settings = alone.settings.setting(other.project.settings[field.path], at: field.path[...])
+            return Change(name: field.name, before: before, after: after, isJudged: judged(alone) != judged(project))
+        }
+        let names = Set(providers.map(\.provider)).union(other.providers.map(\.provider)).sorted()
+        return fields
+            + names.compactMap { name in
+                func state(_ state: PolicyState) -> JSONValue {
+                    let record = state.providers.first { $0.provider == name }
+                    return .string(record.map { $0.isEnabled ? "enabled" : "disabled" } ?? "not registered")
+                }
+                let (before, after) = (state(self), state(other))
+                return before == after
+                    ? nil : Change(name: name.rawValue, before: before, after: after, isJudged: true)
+            }
+    }
+
+    /// The policy without what no account and no recorded request is judged by.
+    private func judged(_ project: ProjectRecord) -> LinkPolicy {
+        var policy = project.settings(trust: .declared).policy
+        policy.version = 0
+        policy.recentSignInSeconds = 0
+        policy.enrollableSecondFactors = []
+        return policy
+    }
+
+    package struct Change: Sendable, Hashable {
+        /// Of a field, or of a provider.
+        package let name: String
+        package let before: JSONValue?
+        package let after: JSONValue?
+        /// Whether a simulation looks at it.
+        package let isJudged: Bool
+    }
+}
+
+/// A proposal enables, disables or removes what is not registered; at least one.
+package struct UnregisteredProviders: Error, Sendable, Hashable {
+    package let all: [ProviderID]
+}
+
+extension ProjectRecord {
+    func settings(trust: EmailTrust) -> ProjectSettings {
+        ProjectSettings(
+            projectID: projectID,
+            projectNumber: projectNumber,
+            stored: settings,
+            version: version,
+            trust: trust
+        )
+    }
+}
+
+extension ProviderConfigRecord {
+    /// What is registered, without the secrets.
+    var configuration: ProviderConfiguration {
+        ProviderConfiguration(
+            provider: provider,
+            isEnabled: isEnabled,
+            clientIDs: clientID.map { [$0] } ?? [],
+            issuer: issuer,
+            acceptsIDTokens: acceptsIDTokens,
+            acceptsAuthorizationCodes: acceptsAuthorizationCodes,
+            appleBundleIDs: appleBundleIDs,
+            addresses: ProviderAddress.named(addresses)
+        )
+    }
+}
+
+/// What became of a proposal that was to come into force.
+package enum PolicyApplication: Sendable, Hashable {
+    /// In force; the version may be the present one, where nothing changed.
+    case applied(version: Int64)
+    /// Somebody has changed the policy since the version that was expected.
+    case otherVersion
+    /// An account owns the number, so that it cannot become a fictional one.
+    case testPhoneNumberInUse(PhoneNumber)
+    case providerNotRegistered(ProviderID)
+    case missingProject
+}
+
+extension AccountStore {
+    /// Brings a proposal into force, all of it or nothing. Running servers follow within
+    /// `ProjectCache.stalenessSeconds`.
+    ///
+    /// `expectedVersion`: the version the proposal was judged against; `nil` for any.
+    package func apply(
+        _ proposal: PolicyProposal,
+        at now: Timestamp,
+        expectedVersion: Int64?
+    ) async throws(PostgresError) -> PolicyApplication {
+        let outcome = try await changeProjectSettings(
+            at: now,
+            expectedVersion: expectedVersion,
+            providers: proposal.providers
+        ) { stored in
+            proposal.settings?.change(of: stored) ?? (stored, [])
+        }
+        switch outcome {
+        case .written(let project): return .applied(version: project.version)
+        case .otherVersion: return .otherVersion
+        case .phoneNumberOwned(let number): return .testPhoneNumberInUse(number)
+        case .providerNotRegistered(let provider): return .providerNotRegistered(provider)
+        case .missing: return .missingProject
+        }
+    }
+}

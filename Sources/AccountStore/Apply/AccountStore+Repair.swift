@@ -1,0 +1,219 @@
+package import AccountLinking
+package import Postgres
+
+/// One step of a plan, ready to be applied.
+package struct RepairWrite: Sendable {
+    package let number: Int64
+    /// Of the audit.
+    package let rule: String
+    package let tenant: TenantID
+    package let user: UserID
+    package let repair: Repair
+    package let event: AccountEvent
+    /// What becomes of the account; `nil` where there is none.
+    package let account: AccountWrite?
+    /// Until then it can be undone.
+    package let keptUntil: Timestamp
+
+    /// - `account`: with the same event.
+    package init(
+        number: Int64,
+        rule: String,
+        tenant: TenantID,
+        user: UserID,
+        repair: Repair,
+        event: AccountEvent,
+        account: AccountWrite?,
+        keptUntil: Timestamp
+    ) {
+        self.number = number
+        self.rule = rule
+        self.tenant = tenant
+        self.user = user
+        self.repair = repair
+        self.event = event
+        self.account = account
+        self.keptUntil = keptUntil
+    }
+}
+
+/// What judging some steps of a plan needs.
+package struct RepairSituation: Sendable {
+    /// By tenant and id; those that cannot be read are left out, and named below.
+    package var accounts: [TenantID: [UserID: UserRecord]] = [:]
+    package var unreadable: [TenantID: Set<UserID>] = [:]
+    /// The steps among those asked for that were applied before.
+    package var applied: [Int64: AppliedStep] = [:]
+    /// The last of the plan's steps that was applied to each account, and is not undone.
+    package var last: [TenantID: [UserID: AppliedStep]] = [:]
+}
+
+extension AccountStore {
+    /// Notes that a plan is applied from now on; nothing changes where it was before.
+    package func beginPlan(
+        _ plan: AppliedPlan.ID,
+        madeAt: Timestamp,
+        steps: Int64,
+        at now: Timestamp,
+        keptUntil: Timestamp
+    ) async throws(PostgresError) {
+        var batch = WriteBatch("audit-plan")
+        batch.append(AuditPlanRow.begin(plan, madeAt: madeAt, steps: steps, at: now, keptUntil: keptUntil))
+        _ = try await client.write(batch)
+    }
+
+    /// Notes that a plan was applied to its end.
+    package func finishPlan(_ plan: AppliedPlan.ID, skipped: Int64, at now: Timestamp) async throws(PostgresError) {
+        var batch = WriteBatch("audit-plan")
+        batch.append(AuditPlanRow.finish(plan, skipped: skipped, at: now))
+        _ = try await client.write(batch)
+    }
+
+    /// The plans that were applied, the newest first.
+    package func plans(countMax: Int) async throws(PostgresError) -> [AppliedPlan] {
+        try await client.read(AuditPlanRow.newest(Int64(countMax))).map(\.plan)
+    }
+
+    /// A plan that somebody began to apply; `nil` for one that nobody has.
+    package func plan(_ id: AppliedPlan.ID) async throws(PostgresError) -> AppliedPlan? {
+        try await client.read(AuditPlanRow.withID(id)).first?.plan
+    }
+
+    /// A step of a plan that was applied; `nil` for one that was not.
+    package func step(_ number: Int64, of plan: AppliedPlan.ID) async throws(PostgresError) -> AppliedStep? {
+        try await client.read(AuditStepRow.of(plan, numbers: [number])).first?.step
+    }
+
+    /// The steps of a plan that are applied and not undone before step `number`, the newest first.
+    package func appliedSteps(
+        of plan: AppliedPlan.ID,
+        before number: Int64,
+        countMax: Int
+    ) async throws(PostgresError) -> [AppliedStep] {
+        try await client.read(AuditStepRow.applied(plan, before: number, countMax: Int64(countMax))).map(\.step)
+    }
+
+    /// What the steps `numbers` of a plan need to be judged, which are of these users. Two round trips for each tenant,
+    /// and one.
+    ///
+    /// What is read later may know steps that what is read first does not.
+    package func repairSituation(
+        _ plan: AppliedPlan.ID,
+        numbers: [Int64],
+        users: [TenantID: Set<UserID>]
+    ) async throws(PostgresError) -> RepairSituation {
+        var situation = RepairSituation()
+        for (tenant, ids) in users {
+            let ids = ids.sorted { $0.rawValue < $1.rawValue }
+            let (records, unreadable) = try await readable(ids, tenant: tenant)
+            situation.accounts[tenant] = Dictionary(records.map { ($0.id, $0) }) { first, _ in first }
+            situation.unreadable[tenant] = unreadable
+            // After the accounts: what the plan did before them is never taken for somebody else's change.
+            for row in try await client.read(AuditStepRow.last(of: plan, users: ids, tenant: tenant)) {
+                situation.last[tenant, default: [:]][row.step.user] = row.step
+            }
+        }
+        for row in try await client.read(AuditStepRow.of(plan, numbers: numbers)) {
+            situation.applied[row.step.number] = row.step
+        }
+        return situation
+    }
+
+    /// One account that holds what cannot be read must not keep others from being repaired.
+    private func readable(
+        _ ids: [UserID],
+        tenant: TenantID
+    ) async throws(PostgresError) -> (records: [UserRecord], unreadable: Set<UserID>) {
+        do throws(PostgresError) {
+            return (try await client.read(UserRow.withManyIDs(ids, tenant: tenant)).records, [])
+        } catch {
+            guard error.code == .decoding else { throw error }
+        }
+        var records: [UserRecord] = []
+        var unreadable: Set<UserID> = []
+        for id in ids {
+            do throws(PostgresError) {
+                records += try await client.read(UserRow.withID(id, tenant: tenant)).records
+            } catch {
+                guard error.code == .decoding else { throw error }
+                unreadable.insert(id)
+            }
+        }
+        return (records, unreadable)
+    }
+
+    /// Applies steps of a plan in one transaction: all of them, or none when a fact of any has moved.
+    ///
+    /// Each is guarded by its account's version, by the primary key of `identifiers` where it claims something, and by the
+    /// step's own row, which nobody writes twice. What it changes stands in the journal.
+    package func applyRepairs(
+        _ writes: [RepairWrite],
+        of plan: AppliedPlan.ID
+    ) async throws(PostgresError) -> Applied {
+        guard let first = writes.first else { return .applied }
+        var batch = WriteBatch("audit-repair")
+        for write in writes { append(write, of: plan, to: &batch) }
+        do {
+            _ = try await client.write(batch)
+        } catch {
+            if error.saysFactsMoved { return .factsMoved }
+            guard error.code == .commitOutcomeUnknown else { throw error }
+            // All or nothing, so one step tells of all.
+            if try await client.read(AuditStepRow.of(plan, numbers: [first.number])).isEmpty { return .factsMoved }
+        }
+        for write in writes { observer?.applied(write.event) }
+        return .applied
+    }
+
+    private func append(_ write: RepairWrite, of plan: AppliedPlan.ID, to batch: inout WriteBatch) {
+        let (id, tenant) = (write.user, write.tenant)
+        let step = write.step
+        let journal = JournalEntry(
+            step.journal(of: plan),
+            users: [id.rawValue],
+            claims: (write.account?.previous?.identifiers ?? []).map(JournalEntry.Claim.init)
+                + write.repair.journaledClaims,
+            keptUntil: write.keptUntil
+        )
+        for statement in journal.opening { batch.append(statement) }
+        if let account = write.account {
+            if account.previous == account.user {
+                // Nothing of the record changes: its version does, with what hangs off it (ADR 0030).
+                batch.append(UserRow.lock(id, tenant: tenant, version: account.user.version))
+                batch.append(UserRow.assertVersion(account.user.version + 1, of: id, tenant: tenant))
+            }
+            for statement in account.statements() { batch.append(statement) }
+            announce(account.announcements, as: write.event, of: id, tenant: tenant, in: &batch)
+            for statement in write.repair.statements(for: account.user) { batch.append(statement) }
+        } else {
+            batch.append(RepairRow.assertNoUser(id, tenant: tenant))
+            for statement in write.repair.statementsWithoutAccount(of: id, tenant: tenant) { batch.append(statement) }
+            batch.append(AccountEventRow.insert(write.event, of: id, tenant: tenant))
+        }
+        batch.append(AuditStepRow.insert(plan, step, at: write.event.occurredAt, keptUntil: write.keptUntil))
+        for statement in journal.closing { batch.append(statement) }
+    }
+}
+
+extension RepairWrite {
+    /// As it is kept once it is applied.
+    package var step: AppliedStep {
+        AppliedStep(
+            number: number,
+            tenant: tenant,
+            user: user,
+            rule: rule,
+            version: account.map { $0.user.version + 1 },
+            suspendedMethod: account?.quarantinedMethods.first,
+            canUndo: repair.canBeUndone,
+            isUndone: false
+        )
+    }
+}
+
+extension Repair {
+    /// A key that need not be one of the account's.
+    fileprivate var journaledClaims: [JournalEntry.Claim] {
+        if case .release(let kind, let key) = self { [JournalEntry.Claim(kind: kind, value: key)] } else { [] }
+    }
+}

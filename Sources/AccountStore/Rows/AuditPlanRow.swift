@@ -1,0 +1,216 @@
+package import AccountLinking
+package import Postgres
+
+/// A plan of an audit that somebody began to apply.
+package struct AppliedPlan: Sendable, Hashable {
+    package typealias ID = PostgresUUID
+
+    package let id: ID
+    /// When the accounts were looked at.
+    package let madeAt: Timestamp
+    package let beganAt: Timestamp
+    /// When it was last applied to the end; `nil` while it was not.
+    package let finishedAt: Timestamp?
+    package let steps: Int64
+    /// What was left out when it was last applied to the end.
+    package let skipped: Int64?
+    package let applied: Int64
+    /// Of those that were applied.
+    package let undone: Int64
+}
+
+struct AuditPlanRow: RowDecodable {
+    let plan: AppliedPlan
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        plan = AppliedPlan(
+            id: try row.next(),
+            madeAt: try row.timestamp(),
+            beganAt: try row.timestamp(),
+            finishedAt: try row.optionalTimestamp(),
+            steps: try row.next(),
+            skipped: try row.next(),
+            applied: try row.next(),
+            undone: try row.next()
+        )
+    }
+
+    private static let select: SQL = """
+        SELECT plan_id, made_at, began_at, finished_at, steps::bigint, skipped::bigint, counts.applied, counts.undone
+        FROM audit_plans CROSS JOIN LATERAL (
+            SELECT count(*), count(undone_at) FROM audit_steps WHERE audit_steps.plan_id = audit_plans.plan_id
+        ) AS counts (applied, undone)
+        """
+
+    static func withID(_ plan: AppliedPlan.ID) -> Query<AuditPlanRow> {
+        Query("\(select) WHERE plan_id = \(plan)")
+    }
+
+    /// The newest first.
+    static func newest(_ countMax: Int64) -> Query<AuditPlanRow> {
+        Query("\(select) ORDER BY began_at DESC, plan_id LIMIT \(countMax)")
+    }
+
+    /// Where the plan was begun before, it is kept for longer.
+    static func begin(
+        _ plan: AppliedPlan.ID,
+        madeAt: Timestamp,
+        steps: Int64,
+        at now: Timestamp,
+        keptUntil: Timestamp
+    ) -> SQL {
+        """
+        INSERT INTO audit_plans (plan_id, made_at, began_at, steps, kept_until)
+        VALUES (\(plan), \(madeAt.stored), \(now.stored), \(steps)::integer, \(keptUntil.stored))
+        ON CONFLICT (plan_id) DO UPDATE SET kept_until = greatest(audit_plans.kept_until, excluded.kept_until)
+        """
+    }
+
+    static func finish(_ plan: AppliedPlan.ID, skipped: Int64, at now: Timestamp) -> SQL {
+        """
+        UPDATE audit_plans SET finished_at = \(now.stored), skipped = \(skipped)::integer WHERE plan_id = \(plan)
+        """
+    }
+
+    /// Plans without steps: these go first.
+    static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM audit_plans WHERE plan_id IN (
+            SELECT plan_id FROM audit_plans
+            WHERE kept_until <= \(cutoff.stored)
+                AND NOT EXISTS (SELECT FROM audit_steps WHERE audit_steps.plan_id = audit_plans.plan_id)
+            ORDER BY kept_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}
+
+/// A step of a plan that was applied.
+package struct AppliedStep: Sendable, Hashable {
+    package let number: Int64
+    package let tenant: TenantID
+    package let user: UserID
+    /// Of the audit.
+    package let rule: String
+    /// Of the account, as the step left it; `nil` where there is none.
+    package let version: Int64?
+    /// The method that it took off; `nil` for none.
+    package let suspendedMethod: SignInMethod?
+    package let canUndo: Bool
+    package let isUndone: Bool
+
+    package init(
+        number: Int64,
+        tenant: TenantID,
+        user: UserID,
+        rule: String,
+        version: Int64?,
+        suspendedMethod: SignInMethod?,
+        canUndo: Bool,
+        isUndone: Bool
+    ) {
+        self.number = number
+        self.tenant = tenant
+        self.user = user
+        self.rule = rule
+        self.version = version
+        self.suspendedMethod = suspendedMethod
+        self.canUndo = canUndo
+        self.isUndone = isUndone
+    }
+
+    /// What it has in the journal.
+    package func journal(of plan: AppliedPlan.ID) -> JournalStep {
+        JournalStep(tenant: tenant, change: plan, number: Int32(clamping: number))
+    }
+}
+
+struct AuditStepRow: RowDecodable {
+    let step: AppliedStep
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        step = AppliedStep(
+            number: try row.next(),
+            tenant: TenantID(try row.next(String.self)),
+            user: try row.parsed("audit_steps.user_id", UserID.init),
+            rule: try row.next(),
+            version: try row.next(),
+            suspendedMethod: try row.optionallyParsed("audit_steps.suspended_method", SignInMethod.init(name:)),
+            canUndo: try row.next(),
+            isUndone: try row.next()
+        )
+    }
+
+    private static let select: SQL = """
+        SELECT step::bigint, tenant_id, user_id, rule, version, suspended_method, can_undo, undone_at IS NOT NULL
+        FROM audit_steps
+        """
+
+    static func of(_ plan: AppliedPlan.ID, numbers: [Int64]) -> Query<AuditStepRow> {
+        Query("\(select) WHERE plan_id = \(plan) AND step = ANY(\(numbers))")
+    }
+
+    /// The last step that was applied to each of these users, and is not undone.
+    static func last(of plan: AppliedPlan.ID, users: [UserID], tenant: TenantID) -> Query<AuditStepRow> {
+        Query(
+            """
+            SELECT DISTINCT ON (user_id) step::bigint, tenant_id, user_id, rule, version, suspended_method, can_undo,
+                undone_at IS NOT NULL
+            FROM audit_steps
+            WHERE plan_id = \(plan) AND tenant_id = \(tenant.rawValue) AND user_id = ANY(\(users.map(\.rawValue)))
+                AND undone_at IS NULL
+            ORDER BY user_id, step DESC
+            """
+        )
+    }
+
+    /// Those that are not undone before a step, the newest first.
+    static func applied(_ plan: AppliedPlan.ID, before step: Int64, countMax: Int64) -> Query<AuditStepRow> {
+        Query(
+            """
+            \(select) WHERE plan_id = \(plan) AND step < \(step) AND undone_at IS NULL
+            ORDER BY step DESC LIMIT \(countMax)
+            """
+        )
+    }
+
+    /// Raises 23505 when the step was applied before.
+    static func insert(_ plan: AppliedPlan.ID, _ step: AppliedStep, at now: Timestamp, keptUntil: Timestamp) -> SQL {
+        """
+        INSERT INTO audit_steps (plan_id, step, tenant_id, user_id, rule, version, suspended_method, can_undo,
+            applied_at, kept_until)
+        VALUES (\(plan), \(step.number)::integer, \(step.tenant.rawValue), \(step.user.rawValue), \(step.rule),
+            \(step.version), \(step.suspendedMethod?.name), \(step.canUndo), \(now.stored), \(keptUntil.stored))
+        """
+    }
+
+    /// Raises 22012 (division by zero) unless it was applied, and not undone yet.
+    static func markUndone(_ plan: AppliedPlan.ID, _ number: Int64, at now: Timestamp) -> SQL {
+        """
+        WITH marked AS (
+            UPDATE audit_steps SET undone_at = \(now.stored)
+            WHERE plan_id = \(plan) AND step = \(number) AND undone_at IS NULL RETURNING 1
+        )
+        SELECT 1 / count(*) FROM marked
+        """
+    }
+
+    static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM audit_steps WHERE (plan_id, step) IN (
+            SELECT plan_id, step FROM audit_steps WHERE kept_until <= \(cutoff.stored)
+            ORDER BY kept_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}
+
+extension AccountWrite.Companion {
+    /// Notes that a step of a plan was taken back, which happens once.
+    package static func undone(_ step: AppliedStep, of plan: AppliedPlan.ID, at now: Timestamp) -> Self {
+        Self(
+            [AuditStepRow.markUndone(plan, step.number, at: now)],
+            announcing: step.suspendedMethod.map { [.about($0, .methodRestored)] } ?? []
+        )
+    }
+}

@@ -1,0 +1,106 @@
+import AccountLinking
+import Postgres
+
+/// What repairs do to rows that no decision touches.
+enum RepairRow {
+    /// Raises 22012 (division by zero) where there is such a user.
+    static func assertNoUser(_ id: UserID, tenant: TenantID) -> SQL {
+        """
+        SELECT 1 / (NOT EXISTS (
+            SELECT FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)
+        ))::integer
+        """
+    }
+
+    /// Deletes what names a user that there is not.
+    static func deleteOrphans(in table: Repair.OrphanTable, of id: UserID, tenant: TenantID) -> SQL {
+        let beginning: SQL =
+            switch table {
+            case .linkedProviders: "DELETE FROM linked_providers"
+            case .signInMethods: "DELETE FROM sign_in_methods"
+            case .secondFactors: "DELETE FROM second_factors"
+            case .passwordCredentials: "DELETE FROM password_credentials"
+            case .sessions: "DELETE FROM sessions"
+            case .oneTimeCodes: "DELETE FROM one_time_codes"
+            case .conflicts: "DELETE FROM conflicts"
+            }
+        return """
+            \(beginning) WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND NOT EXISTS (
+                SELECT FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)
+            )
+            """
+    }
+
+    /// Frees a key as it is stored, whether or not it could be made of an identifier.
+    static func release(kind: String, key: String, of id: UserID, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM identifiers
+        WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind) AND value = \(key) AND user_id = \(id.rawValue)
+        """
+    }
+
+    static func deleteUnusedCodes(
+        of kind: EmailCodeRecord.Kind,
+        madeBefore cutoff: Timestamp,
+        user: UserID,
+        tenant: TenantID
+    ) -> SQL {
+        """
+        DELETE FROM one_time_codes
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND kind = \(kind.rawValue)
+            AND consumed_at IS NULL AND created_at < \(cutoff.stored)
+        """
+    }
+
+    static func deleteCodes(
+        of kind: EmailCodeRecord.Kind,
+        expiredBefore cutoff: Timestamp,
+        user: UserID,
+        tenant: TenantID
+    ) -> SQL {
+        """
+        DELETE FROM one_time_codes
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND kind = \(kind.rawValue)
+            AND expires_at < \(cutoff.stored)
+        """
+    }
+
+    static func deleteConflicts(expiredBefore cutoff: Timestamp, user: UserID, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM conflicts
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND expires_at < \(cutoff.stored)
+        """
+    }
+}
+
+extension Repair {
+    /// What it writes beside the account's own rows, which follow from its record.
+    func statements(for user: UserRecord) -> [SQL] {
+        let (id, tenant) = (user.id, user.tenant)
+        switch self {
+        case .claim(let claimed):
+            return user.account.identifier(claimed).map { [IdentifierRow.claim($0, for: id, tenant: tenant)] } ?? []
+        case .voidCodes(let kind, let cutoff):
+            return [RepairRow.deleteUnusedCodes(of: kind, madeBefore: cutoff, user: id, tenant: tenant)]
+        case .deleteOverdue(.codes(let kind), let cutoff):
+            return [RepairRow.deleteCodes(of: kind, expiredBefore: cutoff, user: id, tenant: tenant)]
+        case .deleteOverdue(.conflicts, let cutoff):
+            return [RepairRow.deleteConflicts(expiredBefore: cutoff, user: id, tenant: tenant)]
+        case .deleteOverdue(.sessions, _):
+            return [SessionRow.deleteEnded(of: id, tenant: tenant, epoch: user.sessionEpoch)]
+        case .release, .deleteRecords: return statementsWithoutAccount(of: id, tenant: tenant)
+        case .forgetMethod, .recordMethod, .unproveAddress, .suspend, .endSessions, .forgetNumber: return []
+        }
+    }
+
+    /// What it writes where there is no account.
+    func statementsWithoutAccount(of id: UserID, tenant: TenantID) -> [SQL] {
+        switch self {
+        case .release(let kind, let key): [RepairRow.release(kind: kind, key: key, of: id, tenant: tenant)]
+        case .deleteRecords(let table): [RepairRow.deleteOrphans(in: table, of: id, tenant: tenant)]
+        case .claim, .forgetMethod, .recordMethod, .unproveAddress, .suspend, .endSessions, .forgetNumber, .voidCodes,
+            .deleteOverdue:
+            []
+        }
+    }
+}

@@ -1,0 +1,253 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import Glibc
+import Postgres
+
+/// `concord audit apply`
+struct AuditApplyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apply",
+        abstract: "Show what a plan would do now, and do it.",
+        discussion: """
+            The whole file is checked before anything is changed. An operation whose account has changed since the plan was \
+            made is left out. Whatever ended the command, the same command again finishes the work, and does nothing \
+            twice. Exits with 1 when something was left out, or nothing was agreed to.
+            """
+    )
+
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Flag(help: "Apply it without asking.")
+    var yes = false
+
+    @Option(help: ArgumentHelp("How many operations go into one transaction.", valueName: "number"))
+    var batch = 20
+
+    @Argument(help: ArgumentHelp("The plan, as concord audit plan has written it.", valueName: "file"))
+    var plan: String
+
+    func validate() throws {
+        guard (1...AuditRepairs.stepsMax).contains(batch) else {
+            throw ValidationError("--batch: give a number from 1 to \(AuditRepairs.stepsMax)")
+        }
+        guard plan != "-" else { throw ValidationError("a plan is read more than once: give a file") }
+    }
+
+    func run() async throws {
+        try await reportingErrors {
+            let sources = try configuration.sources()
+            let serving = try ServeConfiguration(sources)
+            let registry = try AuditConfiguration(sources).providerRegistry
+            let sealer = try Sealer(serving.keys)
+            let interrupt = Interrupt()
+            try await withClient(serving.database.postgres) { client in
+                let store = AccountStore(client: client)
+                let project = try await AuditedProject.load(store, registry)
+                let (header, count) = try check(project)
+                // Whether anybody is told of what is suspended.
+                try await store.refreshWebhooks()
+                let repairs = AuditRepairs(
+                    store: store,
+                    terms: AuditRepairs.Terms(
+                        settings: project.settings,
+                        isEnabled: project.isEnabled,
+                        undoSeconds: serving.purge.keepUndo.components.seconds
+                    ),
+                    sealer: sealer,
+                    effects: .system
+                )
+                let application = PlanApplication(repairs, path: plan, header, count: count, batch: batch)
+                let forecast = try await interrupt.watching { try await application.rehearse(until: interrupt) }
+                print(forecast.forecast)
+                if forecast.count(of: .applied) > 0 {
+                    guard yes || agreed("Apply \(operations(forecast.count(of: .applied)))?") else {
+                        complain("nothing was changed; agree, or give --yes")
+                        throw ExitCode.answerIsNo
+                    }
+                }
+                try await repairs.begin(header.plan, madeAt: header.madeAt, steps: forecast.total)
+                let result = try await interrupt.watching { try await application.apply(until: interrupt) }
+                try await repairs.finish(header.plan, skipped: result.skippedCount)
+                print(result.report)
+                if result.count(of: .applied) > 0 {
+                    print("to take it back: concord audit undo \(header.plan.text)")
+                }
+                guard result.skippedCount == 0 else { throw ExitCode.answerIsNo }
+            }
+        }
+    }
+
+    /// Reads the whole file, and nothing else.
+    private func check(_ project: AuditedProject) throws -> (header: PlanFile.Header, count: Int64) {
+        let reader = try PlanReader(path: plan)
+        guard reader.header.project == project.id else {
+            throw AccountFileError.broken("is a plan of another project", line: 1)
+        }
+        var count: Int64 = 0
+        while try reader.next() != nil { count += 1 }
+        return (reader.header, count)
+    }
+}
+
+/// Whether somebody at a terminal says yes; `false` where there is none.
+func agreed(_ question: String) -> Bool {
+    guard isatty(STDIN_FILENO) == 1 else { return false }
+    emit("\(question) [y/N] ", to: STDERR_FILENO)
+    return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
+}
+
+/// `1 operation`, `2 operations`.
+func operations(_ count: Int64) -> String { "\(grouped(count)) \(count == 1 ? "operation" : "operations")" }
+
+/// Goes through the file of a plan, some operations at a time.
+struct PlanApplication: Sendable {
+    private let repairs: AuditRepairs
+    private let path: String
+    private let header: PlanFile.Header
+    private let count: Int64
+    private let batch: Int
+
+    /// - `count`: of operations in the file.
+    init(_ repairs: AuditRepairs, path: String, _ header: PlanFile.Header, count: Int64, batch: Int) {
+        self.repairs = repairs
+        self.path = path
+        self.header = header
+        self.count = count
+        self.batch = batch
+    }
+
+    /// What applying the plan would do now. Changes nothing.
+    func rehearse(until interrupt: Interrupt) async throws -> PlanOutcome {
+        try await walk(until: interrupt, isForecast: true) { try await repairs.rehearse($0, of: header.plan) }
+    }
+
+    /// Applies what is not applied yet.
+    func apply(until interrupt: Interrupt) async throws -> PlanOutcome {
+        try await walk(until: interrupt, isForecast: false) { try await repairs.apply($0, of: header.plan) }
+    }
+
+    private func walk(
+        until interrupt: Interrupt,
+        isForecast: Bool,
+        _ body: ([PlannedStep]) async throws -> [StepOutcome]
+    ) async throws -> PlanOutcome {
+        let reader = try PlanReader(path: path)
+        guard reader.header == header else { throw AccountFileError.broken("has changed meanwhile", line: 1) }
+        var outcome = PlanOutcome(header)
+        let meter = ProgressMeter(total: count, noun: "operations")
+        defer { meter.clear() }
+        while true {
+            var lines: [PlanReader.Line] = []
+            while lines.count < batch, let line = try reader.next() { lines.append(line) }
+            guard let first = lines.first else { break }
+            do {
+                if interrupt.hasCome { throw Interrupted() }
+                let outcomes = try await waitingForDatabase { try await body(lines.map(\.step)) }
+                for (line, what) in zip(lines, outcomes) {
+                    outcome.count(what, line)
+                    if !isForecast, let reason = what.reason {
+                        complain("line \(line.number): \(line.step.user.rawValue): \(reason)")
+                    }
+                }
+                meter.show(outcome.seen)
+            } catch {
+                meter.clear()
+                let end = error is Interrupted ? "interrupted" : "stopped"
+                complain(
+                    isForecast
+                        ? "\(end); nothing was changed"
+                        : "\(end) before line \(first.number). The same command again finishes the work"
+                )
+                throw error is Interrupted ? ExitCode.stopped : error
+            }
+        }
+        outcome.total = reader.operationCount ?? 0
+        return outcome
+    }
+}
+
+/// What became of the operations of a plan, or would.
+struct PlanOutcome: Sendable {
+    private struct Row: Hashable {
+        var rule: String
+        var operation: String
+    }
+
+    private let header: PlanFile.Header
+    /// As the plan was made; some may have been deleted since.
+    var total: Int64 = 0
+    private(set) var seen: Int64 = 0
+    private var counts: [StepOutcome: Int64] = [:]
+    private var applied: [Row: Int64] = [:]
+    private var examples: [StepOutcome: [PlanReader.Line]] = [:]
+
+    private static let examplesMax = 3
+
+    init(_ header: PlanFile.Header) {
+        self.header = header
+    }
+
+    mutating func count(_ outcome: StepOutcome, _ line: PlanReader.Line) {
+        seen += 1
+        counts[outcome, default: 0] += 1
+        if outcome == .applied { applied[Row(rule: line.step.rule, operation: line.step.repair.name), default: 0] += 1 }
+        if outcome.reason != nil, examples[outcome, default: []].count < Self.examplesMax {
+            examples[outcome, default: []].append(line)
+        }
+    }
+
+    func count(of outcome: StepOutcome) -> Int64 { counts[outcome, default: 0] }
+
+    var skippedCount: Int64 { counts.reduce(0) { $0 + ($1.key.reason == nil ? 0 : $1.value) } }
+
+    /// What would be done.
+    var forecast: String {
+        var lines = [
+            "plan \(header.plan.text), made \(RFC3339.text(header.madeAt)): \(operations(seen))",
+            "\(Self.number(count(of: .applied)))  would be applied",
+        ]
+        let width = applied.keys.map(\.rule.count).max() ?? 0
+        for (row, count) in applied.sorted(by: { ($0.key.rule, $0.key.operation) < ($1.key.rule, $1.key.operation) }) {
+            lines.append("      \(Self.number(count))  \(padded(row.rule, to: width))  \(row.operation)")
+        }
+        return (lines + others).joined(separator: "\n")
+    }
+
+    /// What was done.
+    var report: String {
+        (["\(operations(seen))", "\(Self.number(count(of: .applied)))  applied"] + others)
+            .joined(separator: "\n")
+    }
+
+    private var others: [String] {
+        var lines: [String] = []
+        for (outcome, words) in [(StepOutcome.appliedBefore, "applied before"), (.undoneBefore, "undone before")] {
+            if count(of: outcome) > 0 { lines.append("\(Self.number(count(of: outcome)))  \(words)") }
+        }
+        for (outcome, count) in counts.sorted(by: { ($0.key.reason ?? "") < ($1.key.reason ?? "") }) {
+            guard let reason = outcome.reason else { continue }
+            lines.append("\(Self.number(count))  left out: \(reason)")
+            let named = examples[outcome, default: []].map { "line \($0.number): \($0.step.user.rawValue)" }
+            lines.append("           for example \(named.joined(separator: ", "))")
+        }
+        return lines
+    }
+
+    private static func number(_ count: Int64) -> String {
+        let text = grouped(count)
+        return String(repeating: " ", count: max(0, 9 - text.count)) + text
+    }
+}
+
+extension StepOutcome {
+    /// Why it was left out; `nil` where it was not.
+    var reason: String? {
+        switch self {
+        case .applied, .appliedBefore, .undoneBefore: nil
+        case .skipped(let refusal): refusal.words
+        case .unreadable: "the account holds what cannot be read"
+        }
+    }
+}

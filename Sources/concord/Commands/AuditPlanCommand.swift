@@ -1,0 +1,125 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import FoundationEssentials
+import JSON
+import Synchronization
+
+/// `concord audit plan`
+struct AuditPlanCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plan",
+        abstract: "Write down what could be done about what the rules find, for somebody to review.",
+        discussion: """
+            Writes nothing to the database. Each line of standard output is one operation; lines can be deleted, or be \
+            commented out with #. What a person has to decide is told on standard error. concord audit apply does the rest.
+            """
+    )
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup var selecting: AuditSelectionOptions
+    @OptionGroup var reading: SnapshotOptions
+
+    func run() async throws {
+        try await reportingErrors {
+            let configuration = try AuditConfiguration(try configuration.sources())
+            let postgres = configuration.database.postgres
+            // Times in a plan have milliseconds.
+            let now = Timestamp(millisecondsSinceEpoch: Effects.system.now().millisecondsSinceEpoch)
+            let (project, selection) = try await withClient(postgres) { client in
+                let store = AccountStore(client: client)
+                return (
+                    try await AuditedProject.load(store, configuration.providerRegistry),
+                    try await selecting.selection(store, tenant: reading.tenantID, before: now)
+                )
+            }
+            try await plan(reading.snapshots(postgres), project, selection, at: now)
+        }
+    }
+
+    private func plan(
+        _ snapshots: AccountSnapshots,
+        _ project: AuditedProject,
+        _ selection: AccountSnapshots.Selection,
+        at now: Timestamp
+    ) async throws {
+        let terms = project.terms(at: now)
+        let rules = selecting.rules(for: selection)
+        let audit = Audit(
+            snapshots,
+            rules: rules,
+            terms: terms
+        )
+        let total: Int64? = if case .all = selection { try await snapshots.estimatedCount() } else { nil }
+        let header = PlanFile.Header(plan: Effects.system.newPlanID(), project: project.id, madeAt: now)
+        let writer = PlanWriter(header, showsIdentifiers: reading.showIdentifiers)
+        let walk = SnapshotWalk(total: total, advice: "what was written is no whole plan; make it again")
+        let summary = Mutex(PlanSummary())
+        writer.begin(options: options, terms: terms)
+        let result = try await walk.run {
+            try await audit.plan(
+                selection,
+                tenant: reading.tenantID,
+                tell: { proposal in
+                    if case .repair(let repair) = proposal.offer { writer.write(repair, proposal) }
+                    summary.withLock { $0.count(proposal) }
+                },
+                report: { try walk.report($0.accounts, at: nil, reading: $0.reading) }
+            )
+        }
+        writer.end()
+        complain(summary.withLock { $0.text(accounts: result.accounts) })
+    }
+
+    private var options: JSONValue {
+        var options: [String: JSONValue] = [:]
+        if !selecting.ruleIDs.isEmpty { options["rules"] = .array(selecting.ruleIDs.map { .string($0) }) }
+        options["tenant"] = reading.tenant.map { .string($0) }
+        if !selecting.users.isEmpty { options["users"] = .array(selecting.users.map { .string($0) }) }
+        options["since"] = selecting.since.map { .string($0) }
+        options["emails"] = selecting.emails.map { .string($0) }
+        return .object(options)
+    }
+}
+
+/// What a plan does, and what it leaves to people, rule by rule.
+struct PlanSummary: Sendable {
+    private struct Row: Hashable {
+        var rule: String
+        /// What is done, or why it is not.
+        var text: String
+    }
+
+    private var repairs: [Row: Int64] = [:]
+    private var left: [Row: Int64] = [:]
+
+    mutating func count(_ proposal: Proposal) {
+        switch proposal.offer {
+        case .repair(let repair): repairs[Row(rule: proposal.finding.rule, text: repair.name), default: 0] += 1
+        case .person(let reason): left[Row(rule: proposal.finding.rule, text: reason), default: 0] += 1
+        }
+    }
+
+    func text(accounts: Int64) -> String {
+        func total(_ rows: [Row: Int64]) -> Int64 { rows.values.reduce(0, +) }
+        var lines = ["\(grouped(accounts)) \(accounts == 1 ? "account" : "accounts"), \(operations(total(repairs)))"]
+        lines += Self.lines(repairs)
+        if !left.isEmpty {
+            lines.append("left to people: \(grouped(total(left)))")
+            lines += Self.lines(left)
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func lines(_ rows: [Row: Int64]) -> [String] {
+        let width = rows.keys.map(\.rule.count).max() ?? 0
+        let order = Dictionary(uniqueKeysWithValues: AuditRule.all.enumerated().map { ($1.id, $0) })
+        return rows.sorted { (order[$0.key.rule] ?? 0, $0.key.text) < (order[$1.key.rule] ?? 0, $1.key.text) }
+            .map { row, count in
+                let number = grouped(count)
+                let indent = String(repeating: " ", count: max(0, 9 - number.count))
+                return "\(indent)\(number)  \(padded(row.rule, to: width))  \(row.text)"
+            }
+    }
+}

@@ -1,0 +1,192 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import JSON
+
+/// `concord audit undo`
+struct AuditUndoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "undo",
+        abstract: "Put back what a plan has changed.",
+        discussion: """
+            The newest step first. What somebody has changed since is listed and stays. Whatever ended the command, the \
+            same command again finishes the work. Exits with 1 when something stays, or nothing was agreed to.
+            """
+    )
+
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Flag(help: "Undo it without asking.")
+    var yes = false
+
+    @Option(help: ArgumentHelp("Only this operation, by its number.", valueName: "number"))
+    var step: Int64?
+
+    @Argument(help: ArgumentHelp("The plan: its id, or its file.", valueName: "plan"))
+    var plan: String
+
+    func validate() throws {
+        if let step, !(1...Int64(Int32.max)).contains(step) {
+            throw ValidationError("--step: give the number of an operation")
+        }
+    }
+
+    func run() async throws {
+        try await reportingErrors {
+            let configuration = try AuditConfiguration(try configuration.sources())
+            let id = try AppliedPlan.ID(text: plan) ?? PlanReader(path: plan).header.plan
+            let interrupt = Interrupt()
+            try await withClient(configuration.database.postgres) { client in
+                let store = AccountStore(client: client)
+                guard let plan = try await store.plan(id) else {
+                    complain("no such plan was applied, or its time is over; concord audit plans lists them")
+                    throw ExitCode.answerIsNo
+                }
+                // Whether anybody is told of what is back.
+                try await store.refreshWebhooks()
+                let count = step == nil ? plan.applied - plan.undone : 1
+                guard count > 0 else {
+                    print("plan \(id.text): nothing to undo")
+                    return
+                }
+                print("plan \(id.text), begun \(RFC3339.text(plan.beganAt)): \(operations(count)) to undo")
+                guard yes || agreed("Undo \(operations(count))?") else {
+                    complain("nothing was changed; agree, or give --yes")
+                    throw ExitCode.answerIsNo
+                }
+                let undo = RepairUndo(store: store, effects: .system)
+                let left = try await interrupt.watching { try await walk(undo, store, id, until: interrupt) }
+                guard left == 0 else { throw ExitCode.answerIsNo }
+            }
+        }
+    }
+
+    /// Steps that are read at once.
+    private static let pageMax = 100
+
+    /// - Returns: how many stay.
+    private func walk(
+        _ undo: RepairUndo,
+        _ store: AccountStore,
+        _ plan: AppliedPlan.ID,
+        until interrupt: Interrupt
+    ) async throws -> Int64 {
+        let meter = ProgressMeter(total: nil, noun: "operations")
+        var (undone, left): (Int64, Int64) = (0, 0)
+        var before = step.map { $0 + 1 } ?? Int64(Int32.max) + 1
+        do {
+            while true {
+                let steps = try await waitingForDatabase {
+                    if let step { return try await store.step(step, of: plan).map { [$0] } ?? [] }
+                    return try await store.appliedSteps(of: plan, before: before, countMax: Self.pageMax)
+                }
+                for step in steps {
+                    if interrupt.hasCome { throw Interrupted() }
+                    let outcome = try await waitingForDatabase { try await undo.undo(step, of: plan) }
+                    if let reason = outcome.reason {
+                        left += 1
+                        complain("operation \(step.number): \(step.user.rawValue): \(reason)")
+                    } else {
+                        undone += 1
+                    }
+                    before = step.number
+                    meter.show(undone + left)
+                }
+                if step != nil, steps.isEmpty {
+                    left += 1
+                    complain("operation \(before - 1) was not applied")
+                }
+                if step != nil || steps.count < Self.pageMax { break }
+            }
+        } catch {
+            meter.clear()
+            print("\(grouped(undone)) undone, \(grouped(left)) stay")
+            complain("\(error is Interrupted ? "interrupted" : "stopped"). The same command again finishes the work")
+            throw error is Interrupted ? ExitCode.stopped : error
+        }
+        meter.clear()
+        print("\(grouped(undone)) undone, \(grouped(left)) stay")
+        return left
+    }
+}
+
+extension UndoOutcome {
+    /// Why it stays; `nil` where it does not.
+    fileprivate var reason: String? {
+        switch self {
+        case .undone, .undoneBefore: nil
+        case .expired: "it can be undone no more"
+        case .final: "what it deleted named no account, and the database would not take it back"
+        case .clashes(let clashes):
+            "somebody has changed since: " + Set(clashes.map(\.place)).sorted().joined(separator: ", ")
+        }
+    }
+}
+
+extension JournalClash {
+    /// The table, and the column of `users`. Keys of other rows may identify somebody.
+    fileprivate var place: String { table == "users" && !subject.isEmpty ? "\(table).\(subject)" : table }
+}
+
+/// `concord audit plans`
+struct AuditPlansCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plans",
+        abstract: "List the plans that were applied, the newest first.",
+        discussion: "As long as they can be undone."
+    )
+
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Option(help: "The form of the listing.")
+    var format: ConfigCommand.OutputFormat = .text
+
+    /// Plans that are listed.
+    private static let countMax = 100
+
+    func run() async throws {
+        try await reportingErrors {
+            let configuration = try DatabaseConfiguration(try configuration.sources())
+            let plans = try await withClient(configuration.postgres) { client in
+                try await AccountStore(client: client).plans(countMax: Self.countMax)
+            }
+            switch format {
+            case .text: print(Self.text(plans))
+            case .json: print(Self.json(plans))
+            }
+        }
+    }
+
+    private static func text(_ plans: [AppliedPlan]) -> String {
+        guard !plans.isEmpty else { return "no plan was applied" }
+        let idWidth = 36
+        let timeWidth = 24
+        let heading =
+            "\(padded("PLAN", to: idWidth))  \(padded("BEGUN", to: timeWidth))  \(padded("FINISHED", to: timeWidth))"
+            + "  STEPS  APPLIED  SKIPPED  UNDONE"
+        let rows = plans.map { plan in
+            let finished = plan.finishedAt.map(RFC3339.text) ?? "no"
+            func number(_ count: Int64?, _ width: Int) -> String { padded(count.map(grouped) ?? "", to: width) }
+            return "\(plan.id.text)  \(RFC3339.text(plan.beganAt))  \(padded(finished, to: timeWidth))  "
+                + "\(number(plan.steps, 5))  \(number(plan.applied, 7))  \(number(plan.skipped, 7))  "
+                + number(plan.undone, 0)
+        }
+        return ([heading] + rows).joined(separator: "\n")
+    }
+
+    private static func json(_ plans: [AppliedPlan]) -> String {
+        JSONValue.array(
+            plans.map { plan in
+                var fields: [String: JSONValue] = [
+                    "plan": .string(plan.id.text), "madeAt": .string(RFC3339.text(plan.madeAt)),
+                    "begunAt": .string(RFC3339.text(plan.beganAt)), "steps": .integer(plan.steps),
+                    "applied": .integer(plan.applied), "undone": .integer(plan.undone),
+                ]
+                fields["finishedAt"] = plan.finishedAt.map { .string(RFC3339.text($0)) }
+                fields["skipped"] = plan.skipped.map { .integer($0) }
+                return .object(fields)
+            }
+        ).text
+    }
+}

@@ -1,0 +1,131 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import FoundationEssentials
+import Postgres
+import Synchronization
+
+/// What every command that reads all accounts is given.
+struct SnapshotOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Only this tenant; all of them by default.", valueName: "id"))
+    var tenant: String?
+
+    @Flag(help: "Print addresses, numbers and providers' names of users as they are.")
+    var showIdentifiers = false
+
+    @Option(help: ArgumentHelp("How many connections read at once.", valueName: "number"))
+    var connections = 2
+
+    var tenantID: TenantID? { tenant.map { TenantID($0) } }
+
+    func snapshots(_ postgres: PostgresConfiguration, applicationName: String = "concord audit") -> AccountSnapshots {
+        AccountSnapshots(
+            postgres,
+            connections: connections,
+            temporaryFolder: FileManager.default.temporaryDirectory.path,
+            applicationName: applicationName
+        )
+    }
+
+    func validate() throws {
+        guard (1...16).contains(connections) else {
+            throw ValidationError("--connections: give a number from 1 to 16")
+        }
+    }
+
+    static func validate(since: String) throws {
+        guard instant(since, before: Effects.system.now()) != nil else {
+            throw ValidationError("--since: give a time as 2026-11-22T08:00:00Z, or a span as 36h or 7d")
+        }
+    }
+
+    /// A time as RFC 3339 has it, or that long ago.
+    static func instant(_ text: String, before now: Timestamp) -> Timestamp? {
+        if let date = try? Date(text, strategy: .iso8601) {
+            return Timestamp(millisecondsSinceEpoch: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+        }
+        let units: [Character: Int64] = ["m": 60, "h": 3600, "d": 86_400]
+        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
+            (1...100_000).contains(count)
+        else { return nil }
+        return now.adding(seconds: -count * unit)
+    }
+}
+
+/// Where a run over all accounts begins.
+struct CursorOption: ParsableArguments {
+    @Option(help: ArgumentHelp("Go on where an earlier run stopped.", valueName: "cursor"))
+    var after: String?
+
+    var start: AccountSnapshots.Place? { after.flatMap(AccountSnapshots.Place.init(cursor:)) }
+
+    func validate() throws {
+        if let after, AccountSnapshots.Place(cursor: after) == nil {
+            throw ValidationError("--after: not a cursor that an earlier run printed")
+        }
+    }
+}
+
+/// A run over all accounts: says on a terminal how far it is, and where it ends early how to go on.
+final class SnapshotWalk: Sendable {
+    private let meter: ProgressMeter
+    private let readingMeter = ProgressMeter(total: nil, noun: "blocks of tables read")
+    private let interrupt = Interrupt()
+    private let reached: Mutex<AccountSnapshots.Place?>
+    /// What is said where the run ends early, in place of where to go on.
+    private let advice: String?
+
+    /// - Parameters:
+    ///   - total: about how many accounts there are; `nil` when that is not known.
+    ///   - start: where the run begins.
+    init(total: Int64?, after start: AccountSnapshots.Place?) {
+        meter = ProgressMeter(total: total, noun: "accounts")
+        reached = Mutex(start)
+        advice = nil
+    }
+
+    /// A run that cannot go on where it ended.
+    init(total: Int64?, advice: String) {
+        meter = ProgressMeter(total: total, noun: "accounts")
+        reached = Mutex(nil)
+        self.advice = advice
+    }
+
+    /// That so many accounts are done, up to `place`; before the first, how far their tables are read.
+    /// - Throws: `Interrupted`.
+    func report(_ count: Int64, at place: AccountSnapshots.Place?, reading: AccountSnapshots.Reading) throws {
+        if let place { reached.withLock { $0 = place } }
+        if count == 0, reading.blocksInAll > 0 {
+            readingMeter.show(reading.blocks, of: reading.blocksInAll)
+        } else {
+            meter.show(count)
+        }
+        if interrupt.hasCome { throw Interrupted() }
+    }
+
+    /// Runs `body`, which reports.
+    ///
+    /// - `orElse`: what is said where it does not come to its end.
+    func run<Output: Sendable>(
+        _ body: () async throws -> Output,
+        orElse breakOff: () -> Void = {}
+    ) async throws -> Output {
+        do {
+            let output = try await interrupt.watching(body)
+            meter.clear()
+            return output
+        } catch {
+            meter.clear()
+            breakOff()
+            let advice =
+                advice ?? reached.withLock { $0 }.map { "go on with: --after \($0.cursor)" } ?? "nothing was told yet"
+            if error is Interrupted {
+                complain("interrupted; \(advice)")
+                throw ExitCode.stopped
+            }
+            complain("stopped; \(advice)")
+            throw error
+        }
+    }
+}

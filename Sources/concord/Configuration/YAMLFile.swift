@@ -1,0 +1,85 @@
+import JSON
+import Yams
+
+/// The root of a file that a person wrote; `nil` for an empty one.
+///
+/// `readFile`: what a path holds; `nil` for what cannot be read.
+/// - Throws: why it is no YAML.
+func composeYAMLFile(
+    path: String,
+    readFile: (_ path: String) -> [UInt8]?
+) throws(ConfigurationMistakes) -> Node? {
+    func mistaken(_ problem: String) -> ConfigurationMistakes {
+        ConfigurationMistakes(
+            all: [ConfigurationMistake(origin: .file(path, line: nil), key: nil, problem: problem)]
+        )
+    }
+    guard let bytes = readFile(path) else {
+        throw mistaken("the file cannot be read; check its path and permissions")
+    }
+    guard bytes.count <= YAMLValues.fileBytesMax else { throw mistaken("longer than a mebibyte") }
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw mistaken("not UTF-8 text") }
+    do {
+        return try compose(yaml: text)
+    } catch {
+        throw ConfigurationMistakes(all: [ConfigurationMistake(inYAML: error, path: path)])
+    }
+}
+
+/// Makes JSON of what stands in such a file: scalars as texts, whatever YAML would make of them, because the field they
+/// stand under says what they are.
+struct YAMLValues {
+    static let fileBytesMax = 1 << 20
+
+    struct Unreadable: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// How many nodes may still be read: aliases make much of a short file.
+    private var nodesLeft = 10_000
+    /// By the field that names a file, the field whose value is in it.
+    private let fileFields: [String: String]
+    private let contents: (_ node: Node, _ field: String) throws(Unreadable) -> String
+
+    /// - `contents`: what is in the file that a field names.
+    init(
+        fileFields: [String: String] = [:],
+        contents: @escaping (_ node: Node, _ field: String) throws(Unreadable) -> String = { _, _ in "" }
+    ) {
+        self.fileFields = fileFields
+        self.contents = contents
+    }
+
+    mutating func json(_ node: Node) throws(Unreadable) -> JSONValue {
+        nodesLeft -= 1
+        guard nodesLeft > 0 else { throw Unreadable(description: "the file says too much") }
+        switch node {
+        case .scalar(let scalar):
+            return scalar.isNothing ? .null : .string(scalar.string)
+        case .sequence(let sequence):
+            var items: [JSONValue] = []
+            for item in sequence { items.append(try json(item)) }
+            return .array(items)
+        case .mapping(let mapping):
+            var members: [String: JSONValue] = [:]
+            for (key, value) in mapping {
+                guard let name = key.scalar?.string else {
+                    throw Unreadable(description: "a field has to be a plain word")
+                }
+                let field = fileFields[name] ?? name
+                guard members[field] == nil, mapping.count(where: { names($0.key, field) }) == 1 else {
+                    throw Unreadable(description: "\(field) is given twice; keep one")
+                }
+                members[field] = field == name ? try json(value) : .string(try contents(value, name))
+            }
+            return .object(members)
+        case .alias:
+            throw Unreadable(description: "an alias stands for nothing")
+        }
+    }
+
+    private func names(_ key: Node, _ field: String) -> Bool {
+        let name = key.scalar?.string ?? ""
+        return (fileFields[name] ?? name) == field
+    }
+}

@@ -1,0 +1,286 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import JSON
+import Synchronization
+
+/// The forms in which a simulation is printed.
+enum SimulationFormat: String, CaseIterable, ExpressibleByArgument {
+    /// For people: how many accounts by what becomes of them, then some of each.
+    case text
+    /// An object for each account and effect, one for each answer that differs, and one that sums up.
+    case ndjson
+    /// RFC 4180, with a heading: a row for each account and effect.
+    case csv
+}
+
+/// Prints what a simulation finds as it comes; for people it keeps counts and a few examples, so that memory does not grow.
+final class SimulationOutput: Sendable {
+    /// What is simulated.
+    struct Subject: Sendable {
+        var file: String
+        var version: Int64
+        var changes: [PolicyState.Change]
+        var since: Timestamp
+        var now: Timestamp
+    }
+
+    private static let examplesMax = 10
+
+    private let format: SimulationFormat
+    private let subject: Subject
+    private let style: Style
+    private let examples = Mutex<[SimulatedEffect: [Prediction]]>([:])
+
+    init(_ format: SimulationFormat, _ subject: Subject, showsIdentifiers: Bool) {
+        self.format = format
+        self.subject = subject
+        style = Style(showsIdentifiers: showsIdentifiers, isColored: format == .text && Style.terminalHasColors)
+    }
+
+    /// What comes before the first account.
+    func begin() {
+        switch format {
+        case .text:
+            print("Version \(subject.version) is in force; \(subject.file) proposes:")
+            let width = subject.changes.map(\.name.count).max() ?? 0
+            if subject.changes.isEmpty { print("  nothing that is not so already") }
+            for change in subject.changes {
+                let note = change.isJudged ? "" : "  (no account is judged by it)"
+                print(
+                    "  \(padded(change.name, to: width))  \(Self.text(change.before)) → \(Self.text(change.after))\(note)"
+                )
+            }
+        case .ndjson: break
+        case .csv: print("effect,tenant,user,others,evidence", terminator: "\r\n")
+        }
+    }
+
+    func tell(_ prediction: Prediction) {
+        switch format {
+        case .text:
+            examples.withLock { examples in
+                guard examples[prediction.effect, default: []].count < Self.examplesMax else { return }
+                examples[prediction.effect, default: []].append(prediction)
+            }
+        case .ndjson:
+            print(
+                Self.line { writer in
+                    writer.field("type", "effect")
+                    writer.field("effect", prediction.effect.rawValue)
+                    style.write(prediction.evidence, of: prediction.user, tenant: prediction.tenant, to: &writer)
+                }
+            )
+        case .csv:
+            print(
+                style.csv(
+                    [prediction.effect.rawValue],
+                    prediction.evidence,
+                    of: prediction.user,
+                    tenant: prediction.tenant
+                ),
+                terminator: "\r\n"
+            )
+        }
+    }
+
+    /// What comes after the last.
+    ///
+    /// `history`: `nil` where a run was stopped.
+    func end(_ result: PolicySimulation.Progress, _ history: PolicySimulation.History?) {
+        switch format {
+        case .text:
+            print("\n" + accounts(result, isComplete: history != nil))
+            if let history { print("\n" + text(history)) }
+        case .ndjson:
+            if let history {
+                for (change, count) in Self.ordered(history) { print(Self.line { write(change, count, to: &$0) }) }
+                print(Self.line { write(result, history, to: &$0) })
+            }
+        case .csv: break
+        }
+        fflush(nil)
+    }
+
+    // MARK: For people
+
+    private static func text(_ value: JSONValue?) -> String {
+        guard let value else { return "-" }
+        let text = value.string ?? value.text
+        return text.count > 200 ? text.prefix(200) + "…" : text
+    }
+
+    private func accounts(_ result: PolicySimulation.Progress, isComplete: Bool) -> String {
+        var lines = ["\(Self.count(result.accounts, "account"))\(isComplete ? "" : ", before it was stopped")"]
+        if result.unreadable > 0 {
+            lines.append(
+                "\(grouped(result.unreadable)) of them hold values that cannot be read; nothing is said of those"
+            )
+        }
+        let found = SimulatedEffect.allCases.compactMap { effect in
+            result.effects[effect].map { (effect: effect, count: $0) }
+        }
+        guard !found.isEmpty else { return (lines + ["nothing becomes of any"]).joined(separator: "\n") }
+        let nameWidth = found.map(\.effect.rawValue.count).max() ?? 0
+        let countWidth = found.map { grouped($0.count).count }.max() ?? 0
+        for (effect, count) in found {
+            let name = style.colored(padded(effect.rawValue, to: nameWidth), effect.severity)
+            lines.append("  \(Self.right(grouped(count), countWidth))  \(name)  \(effect.summary)")
+        }
+        let examples = examples.withLock { $0 }
+        for (effect, count) in found {
+            let some = examples[effect, default: []]
+            lines += ["", style.colored(effect.rawValue, effect.severity)]
+            for prediction in some {
+                let user = Style.name(of: prediction.user, tenant: prediction.tenant)
+                lines.append("  \(padded(user, to: Style.userWidth))  \(style.found(prediction.evidence))")
+            }
+            let rest = count - Int64(some.count)
+            if rest > 0 { lines.append("  and \(grouped(rest)) more; --format ndjson tells of all") }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private func text(_ history: PolicySimulation.History) -> String {
+        var lines = [
+            """
+            Since \(RFC3339.text(subject.since)): \(Self.count(history.events, "decision")) asked again, \
+            \(Self.count(history.questions, "question"))
+            """
+        ]
+        if history.unreadable > 0 { lines.append("\(grouped(history.unreadable)) of them only another version knows") }
+        if history.answeredOtherwiseNow > 0 {
+            lines.append(
+                "\(grouped(history.answeredOtherwiseNow)) of them version \(subject.version) answers otherwise than was answered then"
+            )
+        }
+        let changes = Self.ordered(history)
+        guard !changes.isEmpty else { return (lines + ["none would be answered otherwise"]).joined(separator: "\n") }
+        let rows =
+            [["COUNT", "ACCOUNTS", "PROVIDER", "NOW", "PROPOSED", "FOR EXAMPLE"]]
+            + changes.map { change, count in
+                [
+                    grouped(count.questions), Self.accounts(count), change.provider?.rawValue ?? "-",
+                    "\(change.ruleBefore.rawValue) \(change.before.text)",
+                    "\(change.ruleAfter.rawValue) \(change.after.text)",
+                    count.examples.prefix(1).map { "\($0.user.rawValue), \($0.decision.text)" }.joined(),
+                ]
+            }
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        lines += rows.map { row in
+            "  "
+                + row.enumerated().map { column, cell in
+                    column < 2
+                        ? Self.right(cell, widths[column])
+                        : column == row.count - 1 ? cell : padded(cell, to: widths[column])
+                }.joined(separator: "  ")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func accounts(_ count: PolicySimulation.HistoryCount) -> String {
+        grouped(Int64(count.accounts)) + (count.accounts == PolicySimulation.HistoryCount.accountsMax ? "+" : "")
+    }
+
+    private static func count(_ number: Int64, _ noun: String) -> String {
+        "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"
+    }
+
+    private static func right(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+
+    /// The most frequent first.
+    private static func ordered(
+        _ history: PolicySimulation.History
+    ) -> [(PolicySimulation.HistoryChange, PolicySimulation.HistoryCount)] {
+        func name(_ change: PolicySimulation.HistoryChange) -> String {
+            let provider = change.provider?.rawValue ?? ""
+            return "\(change.ruleBefore.rawValue) \(change.ruleAfter.rawValue) \(provider) \(change.after.text)"
+        }
+        return history.changes.map { ($0.key, $0.value) }.sorted { left, right in
+            left.1.questions == right.1.questions
+                ? name(left.0) < name(right.0) : left.1.questions > right.1.questions
+        }
+    }
+
+    // MARK: For programs
+
+    private static func line(_ body: (inout JSONWriter) -> Void) -> String {
+        String(decoding: JSONWriter.object(body), as: UTF8.self)
+    }
+
+    private func write(
+        _ change: PolicySimulation.HistoryChange,
+        _ count: PolicySimulation.HistoryCount,
+        to writer: inout JSONWriter
+    ) {
+        writer.field("type", "history")
+        writer.field("provider", change.provider?.rawValue)
+        writer.field("ruleNow", change.ruleBefore.rawValue)
+        writer.field("now", change.before.text)
+        writer.field("ruleProposed", change.ruleAfter.rawValue)
+        writer.field("proposed", change.after.text)
+        writer.field("questions", count.questions)
+        writer.field("accounts", Int64(count.accounts))
+        writer.field(
+            "examples",
+            .array(
+                count.examples.map { example in
+                    .object([
+                        "tenant": .string(example.tenant.rawValue), "user": .string(example.user.rawValue),
+                        "decision": .string(example.decision.text),
+                        "occurredAt": .string(RFC3339.text(example.occurredAt)),
+                    ])
+                }
+            )
+        )
+    }
+
+    private func write(
+        _ result: PolicySimulation.Progress,
+        _ history: PolicySimulation.History,
+        to writer: inout JSONWriter
+    ) {
+        writer.field("type", "summary")
+        writer.field("at", RFC3339.text(subject.now))
+        writer.field("version", subject.version)
+        writer.field("accounts", result.accounts)
+        writer.field("unreadable", result.unreadable)
+        writer.field(
+            "effects",
+            object: { writer in
+                for effect in SimulatedEffect.allCases {
+                    writer.field(effect.rawValue, result.effects[effect, default: 0])
+                }
+            }
+        )
+        writer.field(
+            "history",
+            object: { writer in
+                writer.field("since", RFC3339.text(subject.since))
+                writer.field("decisions", history.events)
+                writer.field("questions", history.questions)
+                writer.field("unreadable", history.unreadable)
+                writer.field("answeredOtherwiseNow", history.answeredOtherwiseNow)
+                writer.field("changed", history.changes.values.reduce(0) { $0 + $1.questions })
+            }
+        )
+    }
+}
+
+extension SimulatedEffect {
+    /// How loudly it is told.
+    fileprivate var severity: AuditRule.Severity {
+        switch self {
+        case .lockedOut: .error
+        case .methodLost, .wouldSplit, .wouldConflict, .wouldBeTakenOver, .wouldBeRefused, .proofLost, .conflictStuck,
+            .addressShared, .secondFactorAsked, .secondFactorSkipped:
+            .warning
+        case .wouldLink, .wouldBeVerified, .methodGained, .letIn: .note
+        }
+    }
+}

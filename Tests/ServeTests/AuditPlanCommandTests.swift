@@ -1,0 +1,313 @@
+import AccountTestSupport
+import Foundation
+import Glibc
+import JSON
+import Postgres
+import PostgresCluster
+import Subprocess
+import SystemPackage
+import Testing
+
+private let golden = GoldenFiles()
+
+/// `concord audit plan`, `apply`, `undo` and `plans`, the real program, on a real database.
+struct AuditPlanCommandTests {
+    /// A project with accounts of which some are not as they should be.
+    private static func withAccounts(
+        count: Int = 6,
+        _ body: @Sendable (TestDatabase, Folder) async throws -> Void
+    ) async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try await damage(database, count: count)
+                try await body(database, folder)
+            }
+        }
+    }
+
+    /// Every account is disabled and has a session.
+    private static func damage(_ database: TestDatabase, count: Int) async throws {
+        try await database.execute(
+            """
+            INSERT INTO users (user_id, session_epoch, email, email_proof, email_proven_at, disabled, valid_since,
+                    created_at)
+                SELECT 'user-' || n, 7, 'ada.' || n || '@example.com', 'mailed-code', now(), true, now(), now()
+                FROM generate_series(1, \(count)) AS n;
+            INSERT INTO identifiers (kind, value, user_id) SELECT 'email', email, user_id FROM users;
+            INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider)
+                SELECT user_id, decode(md5(user_id), 'hex'), decode(repeat('00', 32), 'hex'), 7, now(), 'password'
+                FROM users;
+            DELETE FROM identifiers WHERE user_id = 'user-3';
+            INSERT INTO identifiers (kind, value, user_id) VALUES ('phone', '+15550001111', 'nobody');
+            UPDATE users SET unproven_phone_number = '+15550002222' WHERE user_id IN ('user-4', 'user-5');
+            INSERT INTO sign_in_methods (user_id, method, proof, proven_at) VALUES ('user-6', 'password', 'session', now())
+            """
+        )
+    }
+
+    private static func concord(_ arguments: [String], _ database: TestDatabase) async throws -> ConcordCommand.Ending {
+        try await ConcordCommand.run(["audit"] + arguments, database)
+    }
+
+    /// A plan in a file.
+    private static func plan(
+        _ database: TestDatabase,
+        _ folder: Folder,
+        _ arguments: [String] = []
+    ) async throws -> (path: String, text: String, error: String) {
+        let ending = try await concord(["plan"] + arguments, database)
+        #expect(ending.status == .exited(0), "\(ending.error)")
+        try folder.write("plan", ending.output)
+        return (folder.path("plan"), ending.output, ending.error)
+    }
+
+    /// What differs from run to run.
+    private static func shown(_ text: String) -> String {
+        text.replacing(#/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/#) { _ in "<plan>" }
+            .replacing(#/20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#) { _ in "<time>                 " }
+            .replacing(#/"program":"[^"]*"/#) { _ in "\"program\":\"<version>\"" }
+    }
+
+    @Test func `a plan is made, applied, listed and taken back, as people see it`() async throws {
+        try await Self.withAccounts { database, folder in
+            var transcript = ""
+            func run(_ arguments: [String], as shown: String, status: TerminationStatus) async throws {
+                let ending = try await Self.concord(arguments, database)
+                #expect(ending.status == status, "\(shown): \(ending.error)")
+                transcript += "$ concord audit \(shown)\n\(Self.shown(ending.output))\(Self.shown(ending.error))"
+            }
+            let plan = try await Self.plan(database, folder)
+            transcript += "$ concord audit plan > plan\n\(Self.shown(plan.error))$ cat plan\n\(Self.shown(plan.text))"
+            #expect(!plan.text.contains("ada.") || !plan.text.contains("@example.com\""), "masked")
+            try await run(["apply", plan.path], as: "apply plan", status: .exited(1))
+            #expect(try await database.count("SELECT count(*) FROM audit_plans") == 0)
+            try await run(["apply", plan.path, "--yes"], as: "apply plan --yes", status: .exited(0))
+            try await run(["plans"], as: "plans", status: .exited(0))
+            try await run(
+                ["plan", "--rule", "identifier-without-claim"],
+                as: "plan --rule identifier-without-claim",
+                status: .exited(0)
+            )
+            try await run(["apply", plan.path, "--yes"], as: "apply plan --yes", status: .exited(0))
+            try await run(["undo", plan.path], as: "undo plan", status: .exited(1))
+            try await run(
+                ["undo", plan.path, "--step", "2", "--yes"],
+                as: "undo plan --step 2 --yes",
+                status: .exited(0)
+            )
+            try await run(["undo", plan.path, "--yes"], as: "undo plan --yes", status: .exited(0))
+            try await run(["undo", plan.path, "--yes"], as: "undo plan --yes", status: .exited(0))
+            try await run(["plans"], as: "plans", status: .exited(0))
+            try golden.expect(transcript, matches: "audit-plan.txt")
+            let show = try await ConcordCommand.run(["account", "show", "user-3"], database)
+            #expect(show.output.contains("account-repaired") && show.output.contains("identifier-without-claim"))
+        }
+    }
+
+    @Test func `lines that were deleted or commented out are not applied`() async throws {
+        try await Self.withAccounts { database, folder in
+            let plan = try await Self.plan(database, folder)
+            let lines = plan.text.split(separator: "\n").map { line in
+                line.contains("\"disabled-with-live-sessions\"") ? "# " + line : String(line)
+            }
+            .filter { !$0.contains("\"release-identifier\"") }
+            try folder.write("plan", lines.joined(separator: "\n"))
+            let ending = try await Self.concord(["apply", plan.path, "--yes"], database)
+            #expect(ending.status == .exited(0), "\(ending.error)")
+            #expect(try await database.count("SELECT count(*) FROM users WHERE session_epoch = 7") == 6)
+            #expect(try await database.count("SELECT count(*) FROM identifiers WHERE user_id = 'nobody'") == 1)
+            #expect(try await database.count("SELECT count(*) FROM identifiers WHERE user_id = 'user-3'") == 1)
+        }
+    }
+
+    @Test func `an account that has changed is told with its line, and the exit code says so`() async throws {
+        try await Self.withAccounts { database, folder in
+            let plan = try await Self.plan(database, folder)
+            try await database.execute("UPDATE users SET version = 9 WHERE user_id = 'user-3'")
+            let ending = try await Self.concord(["apply", plan.path, "--yes"], database)
+            #expect(ending.status == .exited(1))
+            #expect(ending.error.contains("user-3: the account has changed since; plan again"), "\(ending.error)")
+            #expect(
+                ending.output.contains("2  left out: the account has changed since; plan again"),
+                "\(ending.output)"
+            )
+            let second = try await Self.plan(database, folder)
+            let rest = try await Self.concord(["apply", second.path, "--yes"], database)
+            #expect(rest.status == .exited(0), "\(rest.error)")
+            let audit = try await Self.concord(["run", "--fail-on", "error"], database)
+            #expect(audit.status == .exited(0), "\(audit.output)")
+        }
+    }
+
+    @Test func `what is no good is refused before anything is changed`() async throws {
+        try await Self.withAccounts { database, folder in
+            let plan = try await Self.plan(database, folder)
+            func expect(_ arguments: [String], _ status: Int32, _ text: String) async throws {
+                let ending = try await Self.concord(arguments, database)
+                #expect(ending.status == .exited(status) && ending.error.contains(text), "\(arguments) \(ending)")
+            }
+            try folder.write("cut", String(plan.text.dropLast(30)))
+            try await expect(["apply", "--yes", folder.path("cut")], 65, "no JSON object")
+            try folder.write("short", plan.text.split(separator: "\n").dropLast().joined(separator: "\n"))
+            try await expect(["apply", "--yes", folder.path("short")], 65, "breaks off: its last line is missing")
+            try folder.write("other", plan.text.replacing("\"project\":\"", with: "\"project\":\"other-"))
+            try await expect(
+                ["apply", "--yes", folder.path("other")],
+                65,
+                "line 1: the file is a plan of another project"
+            )
+            try folder.write("newer", plan.text.replacing("\"format\":1", with: "\"format\":2"))
+            try await expect(["apply", "--yes", folder.path("newer")], 65, "line 1: the file has format 2")
+            try await expect(["apply", "--yes", folder.path("nothing")], 78, "No such file")
+            try await expect(["apply", "--yes", "-"], 64, "more than once")
+            try await expect(["apply", "--batch", "0", plan.path], 64, "--batch")
+            try await expect(["plan", "--rule", "no-such-rule"], 64, "no rule")
+            try await expect(["undo", "--yes", plan.path], 1, "no such plan was applied")
+            try await expect(["undo", "--yes", "01990000-0000-7000-8000-000000000001"], 1, "no such plan")
+            try await expect(["undo", "--step", "0", plan.path], 64, "--step")
+            #expect(try await database.count("SELECT count(*) FROM users WHERE version > 1") == 0)
+            #expect(try await database.count("SELECT count(*) FROM audit_plans") == 0)
+        }
+    }
+
+    // MARK: Cut short
+
+    /// Starts a command and ends it with `signal` once `condition` holds.
+    private static func interrupted(
+        _ arguments: [String],
+        _ database: TestDatabase,
+        with signal: Int32,
+        once condition: @Sendable (TestDatabase) async throws -> Bool
+    ) async throws -> TerminationStatus {
+        try await Subprocess.run(
+            try ConcordCommand.program,
+            arguments: Arguments(["audit"] + arguments),
+            environment: ConcordCommand.environment(database),
+            input: .none,
+            output: .discarded,
+            error: .discarded
+        ) { execution in
+            // However long that takes.
+            for _ in 0..<6000 {
+                if try await condition(database) { break }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            kill(execution.processIdentifier.value, signal)
+        }
+        .terminationStatus
+    }
+
+    @Test(arguments: [SIGKILL, SIGINT])
+    func `an apply and an undo that are ended anywhere are finished by the same command, and nothing is done twice`(
+        signal: Int32
+    ) async throws {
+        try await Self.withAccounts(count: 800) { database, folder in
+            let plan = try await Self.plan(database, folder)
+            let steps = try Self.steps(plan.text)
+            let apply = ["apply", "--yes", "--batch", "5", plan.path]
+            for place in [1, 60, 333] {
+                let status = try await Self.interrupted(apply, database, with: signal) { database in
+                    try await database.count("SELECT count(*) FROM audit_steps") >= place
+                }
+                Self.expectEnded(status, by: signal)
+                // A step is there whole or not at all; what was sent may still be under way.
+                let half = try await database.count(
+                    """
+                    SELECT (SELECT count(*) FROM users WHERE session_epoch = 8)
+                        - (SELECT count(*) FROM audit_steps WHERE rule LIKE 'disabled%')
+                    """
+                )
+                #expect(half == 0)
+            }
+            let last = try await Self.concord(apply, database)
+            #expect(last.status == .exited(0), "\(last.error)")
+            #expect(try await database.count("SELECT count(*) FROM audit_steps") == steps)
+            #expect(try await database.count("SELECT count(*) FROM account_events") == steps)
+            #expect(try await database.count("SELECT count(*) FROM users WHERE session_epoch <> 8") == 0)
+            #expect(try await Self.concord(["run", "--fail-on", "note"], database).status == .exited(0))
+
+            let undo = ["undo", "--yes", plan.path]
+            for place in [1, 99] {
+                let status = try await Self.interrupted(undo, database, with: signal) { database in
+                    try await database.count("SELECT count(*) FROM audit_steps WHERE undone_at IS NOT NULL") >= place
+                }
+                Self.expectEnded(status, by: signal)
+            }
+            let undone = try await Self.concord(undo, database)
+            #expect(undone.status == .exited(0), "\(undone.error)")
+            #expect(try await database.count("SELECT count(*) FROM audit_steps WHERE undone_at IS NULL") == 0)
+            #expect(try await database.count("SELECT count(*) FROM account_events") == 2 * steps)
+            #expect(try await database.count("SELECT count(*) FROM account_journal") == 0)
+            #expect(try await database.count("SELECT count(*) FROM identifiers WHERE user_id = 'user-3'") == 0)
+        }
+    }
+
+    private static func steps(_ plan: String) throws -> Int64 {
+        let last = String(plan.split(separator: "\n").last ?? "")
+        return try JSONValue(parsing: Array(last.utf8))["operations"]?.integer ?? 0
+    }
+
+    /// It may have been done before.
+    private static func expectEnded(_ status: TerminationStatus, by signal: Int32) {
+        switch status {
+        case .exited(0): break
+        case .exited(75): #expect(signal == SIGINT)
+        default: #expect(signal == SIGKILL, "\(status)")
+        }
+    }
+
+    @Test func `Ctrl-C while a plan is made leaves a file that nobody takes for a plan`() async throws {
+        try await Self.withAccounts { database, folder in
+            let blocker = try PostgresConnection(database.configuration)
+            try blocker.execute(script: "BEGIN; LOCK TABLE second_factors IN ACCESS EXCLUSIVE MODE")
+            let result = try await Subprocess.run(
+                try ConcordCommand.program,
+                arguments: ["audit", "plan"],
+                environment: ConcordCommand.environment(database),
+                input: .none,
+                output: .string(limit: 1 << 20),
+                error: .sequence
+            ) { execution in
+                while try await database.count(
+                    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                ) == 0 { try await Task.sleep(for: .milliseconds(20)) }
+                kill(execution.processIdentifier.value, SIGINT)
+                var lines = execution.standardError.strings().makeAsyncIterator()
+                var error = ""
+                while !error.contains("told to stop"), let line = try await lines.next() { error += line }
+                try blocker.execute(script: "ROLLBACK")
+                while let line = try await lines.next() { error += line }
+                return error
+            }
+            #expect(result.terminationStatus == .exited(75) && result.closureResult.contains("no whole plan"))
+            try folder.write("plan", result.standardOutput)
+            let ending = try await Self.concord(["apply", "--yes", folder.path("plan")], database)
+            #expect(ending.status == .exited(65) && ending.error.contains("breaks off"), "\(ending.error)")
+        }
+    }
+
+    @Test func `a connection that is lost in the middle is made again, and every step is applied once`() async throws {
+        try await Self.withAccounts(count: 400) { database, folder in
+            let plan = try await Self.plan(database, folder)
+            let steps = try Self.steps(plan.text)
+            async let ending = Self.concord(["apply", "--yes", "--batch", "5", plan.path], database)
+            for place in [1, 100] {
+                for _ in 0..<6000 {
+                    if try await database.count("SELECT count(*) FROM audit_steps") >= place { break }
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+                try await database.execute(
+                    """
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name LIKE 'concord%' AND pid <> pg_backend_pid()
+                    """
+                )
+            }
+            let status = try await ending
+            #expect(status.status == .exited(0), "\(status.error)")
+            #expect(try await database.count("SELECT count(*) FROM audit_steps") == steps)
+            #expect(try await database.count("SELECT count(*) FROM account_events") == steps)
+        }
+    }
+}

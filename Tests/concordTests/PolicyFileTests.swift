@@ -1,0 +1,212 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import AccountTestSupport
+import JSON
+import Testing
+
+@testable import concord
+
+/// The file that a policy is proposed in.
+struct PolicyFileTests {
+    private static func read(_ text: String) throws -> PolicyFile {
+        try PolicyFile(path: "etc/policy.yaml") { path in path == "etc/policy.yaml" ? Array(text.utf8) : nil }
+    }
+
+    private static func mistakes(_ text: String) throws -> ConfigurationMistakes {
+        try #require(#expect(throws: ConfigurationMistakes.self) { _ = try read(text) })
+    }
+
+    private static func state(
+        _ settings: JSONValue = .object([:]),
+        _ providers: [ProviderConfigRecord] = []
+    ) -> PolicyState {
+        PolicyState(
+            project: ProjectRecord(projectID: "demo-test", projectNumber: 1, settings: settings, version: 7),
+            providers: providers
+        )
+    }
+
+    @Test func `what is named changes, nested or dotted, and nothing else`() throws {
+        let file = try Self.read(
+            """
+            signIn:
+              email: {enabled: true}
+              allowDuplicateEmails: "true"
+            concord.recentSignInSeconds: 60
+            concord:
+              emailTrust:
+                - {provider: oidc.acme, domain: acme.example, trust: authoritative}
+            recaptchaConfig.managedRules: [{endScore: 0.5, action: BLOCK}]
+            providers:
+              google.com: {enabled: false}
+              github.com: removed
+              oidc.acme:
+                enabled: true
+            """
+        )
+        let before: JSONValue = [
+            "signIn": ["email": ["passwordRequired": false], "anonymous": ["enabled": true]],
+            "concord": ["displayName": "Shop"],
+        ]
+        #expect(
+            file.proposal.settings?.applied(to: before) == [
+                "signIn": [
+                    "email": ["enabled": true, "passwordRequired": false], "anonymous": ["enabled": true],
+                    "allowDuplicateEmails": true,
+                ],
+                "concord": [
+                    "displayName": "Shop", "recentSignInSeconds": 60,
+                    "emailTrust": [
+                        ["provider": "oidc.acme", "domain": "acme.example", "trust": "authoritative"]
+                    ],
+                ],
+                "recaptchaConfig": ["managedRules": [["endScore": .double(0.5), "action": "BLOCK"]]],
+            ]
+        )
+        let acme = try #require(ProviderID("oidc.acme"))
+        #expect(file.proposal.providers == [.google: .off, .gitHub: .removed, acme: .on])
+        #expect(try Self.read("providers: {google.com: {enabled: true}}").proposal.settings == nil)
+    }
+
+    @Test func `every mistake is told at once, with its line`() throws {
+        let mistakes = try Self.mistakes(
+            """
+            signIn:
+              allowDuplicateEmail: true
+              email:
+                enabled: perhaps
+              phoneNumber: on
+            signIn.allowDuplicateEmails: true
+            emailPrivacyConfig:
+              enableImprovedEmailPrivacy:
+            colour: blue
+            concord:
+              emailTrust:
+                - {provider: google.com, trust: asserting}
+                - {provider: google.com, trust: complete}
+                - {provider: example, trust: asserting, domian: x}
+              keepsLastSignInMethod: [true]
+            mfa:
+              providerConfigs:
+                - {stat: ENABLED}
+            notification.sendEmail.smtp: {host: x}
+            providers:
+              google.com: {enabled: perhaps}
+              github.com: {enabled: true, clientId: x}
+              not a provider: removed
+              apple.com:
+            """
+        )
+        #expect(
+            mistakes.description.split(separator: "\n").map(String.init) == [
+                "etc/policy.yaml:2: signIn.allowDuplicateEmail: unknown field; did you mean signIn.allowDuplicateEmails?",
+                "etc/policy.yaml:4: signIn.email.enabled must be true or false",
+                "etc/policy.yaml:5: signIn.phoneNumber: a group of fields; give its fields, indented, below it",
+                "etc/policy.yaml:8: emailPrivacyConfig.enableImprovedEmailPrivacy: has no value; remove it or give one",
+                "etc/policy.yaml:9: colour: unknown field; remove it",
+                "etc/policy.yaml:13: concord.emailTrust[1].trust must be one of untrusted, asserting, verifying, authoritative",
+                "etc/policy.yaml:14: concord.emailTrust[2].domian is not a member of a rule",
+                "etc/policy.yaml:15: concord.keepsLastSignInMethod must be true or false",
+                "etc/policy.yaml:17: mfa.providerConfigs.stat: unknown member; remove it",
+                "etc/policy.yaml:19: notification.sendEmail.smtp is not implemented",
+                "etc/policy.yaml:21: providers.google.com: \(Self.providerAdvice)",
+                "etc/policy.yaml:22: providers.github.com: \(Self.providerAdvice)",
+                "etc/policy.yaml:23: providers.not a provider: not the id of a provider",
+                "etc/policy.yaml:24: providers.apple.com: \(Self.providerAdvice)",
+            ]
+        )
+    }
+
+    private static let providerAdvice = """
+        give `{enabled: true}`, `{enabled: false}` or `removed`; anything else of a registration is changed with: \
+        concord providers apply
+        """
+
+    @Test(arguments: [
+        ("", "give what is to change"), ("[]", "give what is to change"), ("{}", "give what is to change"),
+        ("signIn: [", "not YAML"), ("signIn: {}\nsignIn: {}", "given twice in one group: signIn"),
+        ("signIn.allowDuplicateEmails: true\nsignIn: {allowDuplicateEmails: false}", "given twice; keep one"),
+        ("providers: [google.com]", "give each provider by its id"), ("1: {}", "1: unknown field"),
+        ("[a]: {}", "a key has to be a plain word"),
+        (
+            "smsRegionConfig: {allowlistOnly: {allowedRegions: [TW]}, allowByDefault: {disallowedRegions: [TH]}}",
+            "exclude each other"
+        ),
+        (String(repeating: "#", count: YAMLValues.fileBytesMax + 1), "longer than a mebibyte"),
+    ])
+    func `what is no such file is refused`(_ text: String, _ problem: String) throws {
+        #expect(try Self.mistakes(text).description.contains(problem))
+    }
+
+    @Test func `a file that is not there is named`() {
+        let absent = #expect(throws: ConfigurationMistakes.self) { try PolicyFile(path: "gone.yaml") { _ in nil } }
+        #expect(absent?.description == "gone.yaml: the file cannot be read; check its path and permissions")
+    }
+
+    @Test func `a short file that unfolds without end is refused`() throws {
+        var text = "concord:\n  apps: &a0 [x]\n  linkDomains:\n"
+        for level in 1...10 {
+            text += "    - &a\(level) [\((0..<9).map { _ in "*a\(level - 1)" }.joined(separator: ", "))]\n"
+        }
+        #expect(try Self.mistakes(text).description.contains("the file says too much"))
+    }
+
+    @Test func `providers that are not registered are told with their lines`() throws {
+        let file = try Self.read("providers:\n  google.com: removed\n  github.com: {enabled: true}\n")
+        let registered = ProviderConfigRecord(provider: .google, isEnabled: true)
+        guard case .failure(let unregistered) = Self.state(.object([:]), [registered]).after(file.proposal) else {
+            Issue.record("GitHub is registered")
+            return
+        }
+        #expect(
+            file.mistakes(about: unregistered.all).description
+                == "etc/policy.yaml:3: providers.github.com: not registered; register it first, not enabled, with: concord providers apply"
+        )
+    }
+
+    @Test(arguments: [ProjectSettings.productionDefaults, ProjectSettings.developmentDefaults])
+    func `what is shown is a file that changes nothing`(_ settings: JSONValue) throws {
+        let providers = [
+            ProviderConfigRecord(provider: .gitHub, isEnabled: true),
+            ProviderConfigRecord(provider: .google, isEnabled: false),
+        ]
+        var settings = settings
+        settings = settings.setting(
+            [
+                ["provider": "oidc.*", "trust": "asserting"],
+                ["provider": "*", "issuer": "none", "trust": "untrusted"],
+            ],
+            at: ["concord", "emailTrust"]
+        )
+        settings = settings.setting("Ada's \"shop\": # 1", at: ["concord", "displayName"])
+        settings = settings.setting(["+16505550001": "000000"], at: ["signIn", "phoneNumber", "testPhoneNumbers"])
+        let state = Self.state(settings, providers)
+        let text = PolicyText.yaml(state)
+        let next = try state.after(Self.read(text).proposal).get()
+        #expect(state.changes(to: next) == [], "\(text)")
+        #expect(next.project.settings[["concord", "emailTrust"]] == settings[["concord", "emailTrust"]])
+        #expect(text.contains("allowDuplicateEmails: false"))
+    }
+
+    @Test func `changes say what they were, and whether any account is judged by them`() throws {
+        let registered = ProviderConfigRecord(provider: .google, isEnabled: true)
+        let state = Self.state(["concord": ["recentSignInSeconds": 60]], [registered])
+        let file = try Self.read(
+            """
+            signIn.allowDuplicateEmails: true
+            concord: {recentSignInSeconds: 90, displayName: Shop}
+            providers: {google.com: removed}
+            """
+        )
+        let changes = state.changes(to: try state.after(file.proposal).get())
+        #expect(
+            changes.map { "\($0.name) \($0.before?.text ?? "-") \($0.after?.text ?? "-") \($0.isJudged)" } == [
+                "signIn.allowDuplicateEmails false true true",
+                "concord.displayName - \"Shop\" false",
+                "concord.recentSignInSeconds 60 90 false",
+                "google.com \"enabled\" \"not registered\" true",
+            ]
+        )
+    }
+}

@@ -1,0 +1,2 @@
+DROP TABLE audit_steps;
+DROP TABLE audit_plans;
