@@ -37,6 +37,20 @@ struct GuardTests {
         #expect(try await scene.eventCount(of: user.id) == 2)
     }
 
+    /// Versions begin anew; what was decided on the account that is gone must not be applied to the new one.
+    @Test func `a write to an account that was made again under its id changes nothing`() async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.full())
+        #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .applied)
+        var again = UserRecord.blank(user.id.rawValue)
+        again.sessionEpoch = 2000
+        let current = try await scene.create(again)
+        #expect(current.version == user.version)
+        #expect(try await scene.store.apply(disabling(user)) == .factsMoved)
+        #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .factsMoved)
+        #expect(try await scene.stored(user.id) == current)
+    }
+
     @Test func `a session cannot be opened for an account that is gone`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())

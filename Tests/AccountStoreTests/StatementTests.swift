@@ -855,7 +855,7 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "UserRow.setLastLogin", sql: UserRow.setLastLogin(origin, of: fixed, tenant: tenant)),
-        Statement(name: "UserRow.lock", sql: UserRow.lock(fixed, tenant: tenant, version: 1)),
+        Statement(name: "UserRow.lock", sql: UserRow.lock(user)),
         Statement(
             name: "UserRow.touch",
             sql: UserRow.touch(
@@ -865,7 +865,7 @@ private let statementsOfDecisions: [Statement] = {
                 refreshedAt: [origin.stored, origin.stored]
             )
         ),
-        Statement(name: "UserRow.update", sql: UserRow.update(user)),
+        Statement(name: "UserRow.update", sql: UserRow.update(user, epoch: 1000)),
         Statement(name: "UserRow.lookup", sql: UserRow.lookup(fixed, tenant: tenant).sql),
         Statement(name: "UserRow.withID", sql: UserRow.withID(fixed, tenant: tenant).sql),
         Statement(name: "UserStampRow.lookup", sql: UserStampRow.lookup(fixed, tenant: tenant).sql),

@@ -42,7 +42,7 @@ extension AccountStore {
         guard let first = deletions.first else { return .applied }
         var batch = WriteBatch("account-delete")
         for (user, event) in deletions {
-            batch.append(UserRow.lock(user.id, tenant: user.tenant, version: user.version))
+            batch.append(UserRow.lock(user))
             batch.append(UserRow.assertVersion(user.version + 1, of: user.id, tenant: user.tenant))
             for identifier in user.identifiers {
                 batch.append(IdentifierRow.release(identifier, of: user.id, tenant: user.tenant))

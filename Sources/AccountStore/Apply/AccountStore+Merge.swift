@@ -85,13 +85,13 @@ extension AccountStore {
         )
         var batch = WriteBatch("merge-commit")
         for statement in journal.opening { batch.append(statement) }
-        batch.append(UserRow.lock(merge.absorbed, tenant: tenant, version: write.absorbed.version))
+        batch.append(UserRow.lock(write.absorbed))
         batch.append(UserRow.assertVersion(write.absorbed.version + 1, of: merge.absorbed, tenant: tenant))
         for identifier in write.absorbed.identifiers {
             batch.append(IdentifierRow.release(identifier, of: merge.absorbed, tenant: tenant))
         }
         if write.survivor == write.plan.merged {
-            batch.append(UserRow.update(write.plan.merged))
+            batch.append(UserRow.update(write.plan.merged, epoch: write.survivor.sessionEpoch))
             batch.append(UserRow.assertVersion(write.survivor.version + 1, of: merge.survivor, tenant: tenant))
         }
         for statement in change.statements() { batch.append(statement) }

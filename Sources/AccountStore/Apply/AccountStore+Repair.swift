@@ -179,7 +179,7 @@ extension AccountStore {
         if let account = write.account {
             if account.previous == account.user {
                 // Nothing of the record changes: its version does, with what hangs off it (ADR 0030).
-                batch.append(UserRow.lock(id, tenant: tenant, version: account.user.version))
+                batch.append(UserRow.lock(account.user))
                 batch.append(UserRow.assertVersion(account.user.version + 1, of: id, tenant: tenant))
             }
             for statement in account.statements() { batch.append(statement) }

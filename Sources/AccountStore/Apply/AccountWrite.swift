@@ -78,7 +78,7 @@ extension AccountWrite {
 
         if let previous {
             if previous != user {
-                statements.append(UserRow.update(user))
+                statements.append(UserRow.update(user, epoch: previous.sessionEpoch))
                 statements.append(UserRow.assertVersion(user.version + 1, of: id, tenant: tenant))
             }
         } else {

@@ -124,7 +124,7 @@ extension AccountWrite.Companion {
     /// method at the same time one is judged again.
     package static func discardQuarantined(_ method: SignInMethod, of user: UserRecord) -> Self {
         Self([
-            UserRow.update(user),
+            UserRow.update(user, epoch: user.sessionEpoch),
             UserRow.assertVersion(user.version + 1, of: user.id, tenant: user.tenant),
             QuarantinedMethodRow.delete([method], of: user.id, tenant: user.tenant),
         ])

@@ -299,9 +299,13 @@ extension UserRow {
     ///
     /// A row that no longer holds `record.version` sets NULL and raises 23502. A row that is gone changes nothing, which
     /// aborts nothing: `assertVersion` must follow.
-    static func update(_ record: UserRecord) -> SQL {
+    ///
+    /// - `epoch`: the one that was read. Versions begin anew where an account is made again under its id; epochs begin at
+    ///   random.
+    static func update(_ record: UserRecord, epoch: Int64) -> SQL {
         """
-        UPDATE users SET version = CASE WHEN version = \(record.version) THEN version + 1 END,
+        UPDATE users SET
+            version = CASE WHEN version = \(record.version) AND session_epoch = \(epoch) THEN version + 1 END,
             session_epoch = \(record.sessionEpoch),
             email = \(record.email?.address.raw), email_proof = \(record.email?.proof?.name),
             email_proven_at = \(record.emailProvenAt?.stored), initial_email = \(record.initialEmail),
@@ -333,12 +337,13 @@ extension UserRow {
         """
     }
 
-    /// Takes the row for this transaction by raising its version; a stale version raises 23502. `assertVersion` must
-    /// follow, as after `update`.
-    static func lock(_ id: UserID, tenant: TenantID, version: Int64) -> SQL {
+    /// Takes the row for this transaction by raising its version; one that is not as it was read raises 23502.
+    /// `assertVersion` must follow, as after `update`.
+    static func lock(_ user: UserRecord) -> SQL {
         """
-        UPDATE users SET version = CASE WHEN version = \(version) THEN version + 1 END
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)
+        UPDATE users SET version = CASE WHEN version = \(user.version) AND session_epoch = \(user.sessionEpoch)
+            THEN version + 1 END
+        WHERE tenant_id = \(user.tenant.rawValue) AND user_id = \(user.id.rawValue)
         """
     }
 
