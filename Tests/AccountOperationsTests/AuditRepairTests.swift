@@ -248,6 +248,39 @@ struct AuditRepairTests {
         }
     }
 
+    /// Held up between what it has read of the steps and who owns the address, while somebody else applies the step.
+    @Test func `what this very step has claimed meanwhile is no other's`() async throws {
+        try await TestDatabase.with { database in
+            try await Self.corpus(in: database)
+            let steps = try await Self.planned(database).steps.filter { $0.rule == "identifier-without-claim" }
+            let step = try #require(steps.first { $0.user.rawValue == "user-0022" })
+            try await database.withClient { client in
+                let store = AccountStore(client: client)
+                let repairs = try Self.repairs(store)
+                try await repairs.begin(Self.plan, madeAt: AuditTests.now, steps: 1)
+                let blocker = try PostgresConnection(database.configuration)
+                try blocker.execute(script: "BEGIN; LOCK TABLE identifiers IN ACCESS EXCLUSIVE MODE")
+                async let outcomes = repairs.apply([step], of: Self.plan)
+                while try await database.count(
+                    "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'identifiers'::regclass"
+                ) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                try blocker.execute(
+                    script: """
+                        INSERT INTO identifiers (kind, value, user_id)
+                            SELECT 'email', email, user_id FROM users WHERE user_id = 'user-0022';
+                        UPDATE users SET version = version + 1 WHERE user_id = 'user-0022';
+                        INSERT INTO audit_steps (plan_id, step, tenant_id, user_id, rule, version, can_undo, applied_at,
+                                kept_until)
+                            SELECT plan_id, \(step.number), '', 'user-0022', 'identifier-without-claim', 2, true, now(),
+                                kept_until FROM audit_plans;
+                        COMMIT
+                        """
+                )
+                #expect(try await outcomes == [.appliedBefore])
+            }
+        }
+    }
+
     @Test func `many who apply one plan at once repair everything once`() async throws {
         try await TestDatabase.with { database in
             try await Self.corpus(in: database)

@@ -210,7 +210,7 @@ private let statementsOfDecisions: [Statement] = {
             name: "SecondFactorRow.move",
             sql: SecondFactorRow.move(factor.id, moved, slot: 2, to: fixed, tenant: tenant)
         ),
-        Statement(name: "UserRow.hold", sql: UserRow.hold([fixed, userID("user-8")], tenant: tenant)),
+        Statement(name: "UserRow.hold", sql: UserRow.hold(["user-7", "user-8"], tenant: tenant)),
         Statement(name: "WebhookMessageRow.answers", sql: WebhookMessageRow.answers(to: use).sql, isHot: false),
         Statement(
             name: "WebhookMessageRow.tell",
@@ -830,7 +830,7 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "UserRow.assertVersions", sql: UserRow.assertVersions([user], tenant: tenant)),
         Statement(name: "UserRow.insertMany", sql: UserRow.insertMany([user], tenant: tenant)),
-        Statement(name: "UserRow.updateMany", sql: UserRow.updateMany([user], tenant: tenant)),
+        Statement(name: "UserRow.updateMany", sql: UserRow.updateMany([user], epochs: [1000], tenant: tenant)),
         Statement(name: "UserRow.insert", sql: UserRow.insert(user)),
         Statement(name: "UserRow.withManyIDs", sql: UserRow.withManyIDs([fixed], tenant: tenant).sql),
         Statement(
@@ -956,7 +956,6 @@ private let statementsOfJournal: [Statement] = {
         ("insertAfter", AccountJournalRow.insertAfter(entry)),
         ("insertBefore", AccountJournalRow.insertBefore(entry)),
         ("insertUsers", AccountJournalRow.insertUsers(step)),
-        ("lock", AccountJournalRow.lock(entry)),
         ("lockUsers", AccountJournalRow.lockUsers(step)),
         ("of", AccountJournalRow.of(step).sql),
         ("restoreUsers", AccountJournalRow.restoreUsers(step, endingSessions: true)),

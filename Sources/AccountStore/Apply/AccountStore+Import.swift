@@ -94,7 +94,8 @@ extension AccountStore {
         }
         if !replaced.isEmpty {
             let users = replaced.map(\.user)
-            statements.append(UserRow.updateMany(users, tenant: tenant))
+            let epochs = replaced.compactMap { $0.previous?.sessionEpoch }
+            statements.append(UserRow.updateMany(users, epochs: epochs, tenant: tenant))
             statements.append(UserRow.assertVersions(users, tenant: tenant))
             statements.append(
                 IdentifierRow.releaseMany(

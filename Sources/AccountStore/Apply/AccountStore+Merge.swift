@@ -51,7 +51,7 @@ extension AccountStore {
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("merge-prepare")
         let tenant = merge.tenant
-        batch.append(UserRow.hold([merge.survivor, merge.absorbed], tenant: tenant))
+        batch.append(UserRow.hold([merge.survivor.rawValue, merge.absorbed.rawValue], tenant: tenant))
         batch.append(UserRow.assertVersion(merge.survivorVersion, of: merge.survivor, tenant: tenant))
         batch.append(UserRow.assertVersion(merge.absorbedVersion, of: merge.absorbed, tenant: tenant))
         batch.append(MergeRow.insert(merge))
@@ -83,16 +83,13 @@ extension AccountStore {
                 ($0, MovedFactor(from: merge.absorbed, sealedSecret: write.sealedSecrets[$0]))
             }
         )
+        change.raisesVersion = true
         var batch = WriteBatch("merge-commit")
         for statement in journal.opening { batch.append(statement) }
         batch.append(UserRow.lock(write.absorbed))
         batch.append(UserRow.assertVersion(write.absorbed.version + 1, of: merge.absorbed, tenant: tenant))
         for identifier in write.absorbed.identifiers {
             batch.append(IdentifierRow.release(identifier, of: merge.absorbed, tenant: tenant))
-        }
-        if write.survivor == write.plan.merged {
-            batch.append(UserRow.update(write.plan.merged, epoch: write.survivor.sessionEpoch))
-            batch.append(UserRow.assertVersion(write.survivor.version + 1, of: merge.survivor, tenant: tenant))
         }
         for statement in change.statements() { batch.append(statement) }
         for statement in Self.deletion(of: write.absorbed, event: write.absorbedEvent) { batch.append(statement) }

@@ -176,12 +176,8 @@ extension AccountStore {
             keptUntil: write.keptUntil
         )
         for statement in journal.opening { batch.append(statement) }
-        if let account = write.account {
-            if account.previous == account.user {
-                // Nothing of the record changes: its version does, with what hangs off it (ADR 0030).
-                batch.append(UserRow.lock(account.user))
-                batch.append(UserRow.assertVersion(account.user.version + 1, of: id, tenant: tenant))
-            }
+        if var account = write.account {
+            account.raisesVersion = true
             for statement in account.statements() { batch.append(statement) }
             announce(account.announcements, as: write.event, of: id, tenant: tenant, in: &batch)
             for statement in write.repair.statements(for: account.user) { batch.append(statement) }

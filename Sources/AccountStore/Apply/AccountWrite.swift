@@ -18,6 +18,8 @@ package struct AccountWrite: Sendable {
     package var companions: [Companion]
     /// Until when what the write takes off the account is suspended; `nil`: it is gone at once.
     package var quarantinedUntil: Timestamp?
+    /// Whether the version rises where nothing of the record changes, because something beside it does (ADR 0030).
+    package var raisesVersion = false
     /// Keeps what rows were, so that the write can be undone.
     package var journal: JournalEntry?
 
@@ -77,7 +79,7 @@ extension AccountWrite {
         var statements: [SQL] = []
 
         if let previous {
-            if previous != user {
+            if previous != user || raisesVersion {
                 statements.append(UserRow.update(user, epoch: previous.sessionEpoch))
                 statements.append(UserRow.assertVersion(user.version + 1, of: id, tenant: tenant))
             }

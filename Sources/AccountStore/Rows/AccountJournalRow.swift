@@ -49,7 +49,10 @@ package struct JournalEntry: Sendable {
         self.keptUntil = keptUntil
     }
 
-    var opening: [SQL] { [AccountJournalRow.lock(self), AccountJournalRow.insertBefore(self)] }
+    var opening: [SQL] {
+        // So that nothing comes to hang off the users meanwhile.
+        [UserRow.hold(users, tenant: step.tenant), AccountJournalRow.insertBefore(self)]
+    }
 
     var closing: [SQL] { [AccountJournalRow.insertAfter(self), AccountJournalRow.deleteUnchanged(self)] }
 }
@@ -242,15 +245,6 @@ struct AccountJournalRow: RowDecodable {
             """
         )
         return images
-    }
-
-    /// Takes the users, so that nothing comes to hang off them meanwhile.
-    static func lock(_ entry: JournalEntry) -> SQL {
-        """
-        SELECT t.user_id FROM users AS t
-        WHERE t.tenant_id = \(entry.step.tenant.rawValue) AND t.user_id = ANY(\(entry.users))
-        ORDER BY t.user_id FOR UPDATE
-        """
     }
 
     static func insertBefore(_ entry: JournalEntry) -> SQL {

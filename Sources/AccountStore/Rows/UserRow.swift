@@ -330,9 +330,9 @@ extension UserRow {
     }
 
     /// Takes the rows of several users for this transaction, in the order of their ids.
-    static func hold(_ ids: [UserID], tenant: TenantID) -> SQL {
+    static func hold(_ ids: [String], tenant: TenantID) -> SQL {
         """
-        SELECT FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        SELECT FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids))
         ORDER BY user_id FOR UPDATE
         """
     }
@@ -383,9 +383,13 @@ extension UserRow {
     }
 
     /// As `update`, of many, and the time of the last sign-in where it is later. `assertVersions` must follow.
-    static func updateMany(_ records: [UserRecord], tenant: TenantID) -> SQL {
+    ///
+    /// - `epochs`: those that were read, in the order of `records`.
+    static func updateMany(_ records: [UserRecord], epochs: [Int64], tenant: TenantID) -> SQL {
         """
-        UPDATE users SET version = CASE WHEN users.version = new.version THEN users.version + 1 END,
+        UPDATE users SET
+            version = CASE WHEN users.version = new.version AND users.session_epoch = new.epoch_before
+                THEN users.version + 1 END,
             session_epoch = new.session_epoch, email = new.email, email_proof = new.email_proof,
             email_proven_at = new.email_proven_at, initial_email = new.initial_email,
             phone_number = new.phone_number, unproven_phone_number = new.unproven_phone_number,
@@ -394,10 +398,11 @@ extension UserRow {
             disabled = new.disabled, uses_custom_tokens = new.uses_custom_tokens,
             custom_attributes = new.custom_attributes, valid_since = new.valid_since, created_at = new.created_at,
             last_login_at = greatest(users.last_login_at, new.last_login_at)
-        FROM \(unnested(records)) AS new (user_id, version, session_epoch,
+        FROM \(unnested(records, and: ", \(epochs)")) AS new (user_id, version, session_epoch,
             email, email_proof, email_proven_at, initial_email, phone_number, unproven_phone_number,
             display_name, photo_url, screen_name, language, time_zone, date_of_birth,
-            disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at)
+            disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at,
+            epoch_before)
         WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = new.user_id
         """
     }
@@ -412,8 +417,8 @@ extension UserRow {
         """
     }
 
-    /// The columns of `insert` after the tenant, in their order.
-    private static func unnested(_ records: [UserRecord]) -> SQL {
+    /// The columns of `insert` after the tenant, in their order, and what else there is of each.
+    private static func unnested(_ records: [UserRecord], and more: SQL = "") -> SQL {
         """
         unnest(\(records.map(\.id.rawValue)), \(records.map(\.version)), \(records.map(\.sessionEpoch)),
             \(records.map { $0.email?.address.raw }), \(records.map { $0.email?.proof?.name }),
@@ -424,7 +429,7 @@ extension UserRow {
             \(records.map(\.profile.timeZone)), \(records.map(\.profile.dateOfBirth)),
             \(records.map(\.isDisabled)), \(records.map(\.usesCustomTokens)), \(records.map(\.customAttributes)),
             \(records.map(\.validSince.stored)), \(records.map(\.createdAt.stored)),
-            \(records.map { $0.lastLoginAt?.stored }), \(records.map { $0.lastRefreshAt?.stored }))
+            \(records.map { $0.lastLoginAt?.stored }), \(records.map { $0.lastRefreshAt?.stored })\(more))
         """
     }
 }
