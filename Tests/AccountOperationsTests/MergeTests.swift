@@ -98,6 +98,24 @@ struct MergeTests {
         }
     }
 
+    /// Whatever was decided on the account that stays before is decided again.
+    @Test func `an account that gains nothing is another version all the same`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let guest = try await service.signUpAnonymously()
+            let before = try #require(try await service.user(ada.user.id))
+            let merge = try await service.merge(ada.user.id, guest.user.id, [:])
+            #expect(merge.state == .committed)
+            var expected = before
+            expected.version += 1
+            #expect(try await service.user(ada.user.id) == expected)
+            #expect(try await service.user(guest.user.id) == nil)
+            _ = try await service.undo(merge.id).success()
+            #expect(try await service.user(guest.user.id) != nil)
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
     @Test func `owners show both accounts, recently, and each with its second factor`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")

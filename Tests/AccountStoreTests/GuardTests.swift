@@ -48,6 +48,10 @@ struct GuardTests {
         #expect(current.version == user.version)
         #expect(try await scene.store.apply(disabling(user)) == .factsMoved)
         #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .factsMoved)
+        var imported = user
+        imported.isDisabled = true
+        let row = ImportWrite(previous: user, user: imported, passwordHash: nil, event: event(.userImported))
+        #expect(try await scene.store.importAccounts([row], tenant: .project) == .factsMoved)
         #expect(try await scene.stored(user.id) == current)
     }
 
