@@ -7,6 +7,7 @@ final class ClientCore: Sendable {
     /// By lane.
     let connectionParameters: [[ConnectionParameter]]
     let leases: LeasePool
+    let catalog: StatementCatalog
     let metrics: PostgresMetrics?
     private let observer: (any PostgresObserver)?
     private let wakeup = Wakeup()
@@ -17,7 +18,9 @@ final class ClientCore: Sendable {
         self.configuration = configuration
         self.metrics = metrics
         self.observer = observer
-        lanes = PostgresLane.allCases.map { Lane($0, configuration) }
+        let catalog = StatementCatalog(namesMax: configuration.preparedStatementsMax, metrics: metrics)
+        self.catalog = catalog
+        lanes = PostgresLane.allCases.map { Lane($0, configuration, catalog) }
         connectionParameters = lanes.map { configuration.connectionParameters(for: $0.role) }
         leases = LeasePool(configuration, waitTimer: metrics?.leaseWait)
     }

@@ -60,10 +60,10 @@ extension PostgresConfiguration {
         // the whole table, however large it has become since, until somebody analyzes it. What then still has no index
         // to go by counts as so dear that it would be compiled first.
         let planning = [Setting(name: "enable_seqscan", value: "off"), Setting(name: "jit", value: "off")]
+        // The planner takes an array for ten elements and would rather plan anew for each array of one.
+        let caching = isOneTransaction ? [] : [Setting(name: "plan_cache_mode", value: "force_generic_plan")]
         switch role {
         case .read:
-            // The planner takes an array for ten elements and would rather plan anew for each array of one.
-            let caching = isOneTransaction ? [] : [Setting(name: "plan_cache_mode", value: "force_generic_plan")]
             return planning + caching + [
                 Setting(name: "statement_timeout", value: milliseconds(readStatementTimeout)),
                 // A read is sent again when its connection is lost, so the server must refuse whatever would write.
@@ -73,7 +73,7 @@ extension PostgresConfiguration {
                 ),
             ]
         case .write:
-            return planning + [
+            return planning + caching + [
                 Setting(name: "statement_timeout", value: milliseconds(writeStatementTimeout)),
                 Setting(name: "lock_timeout", value: milliseconds(lockTimeout)),
                 Setting(

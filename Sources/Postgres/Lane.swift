@@ -7,19 +7,36 @@ final class Job: LaneJob {
     let statements: [NamedStatement]
     /// The column of the answer that holds the key, for a job that may be merged with others like it.
     let keyColumn: Int?
+    /// What it has in common with those that can be one with it; `nil` for a job that stands alone.
+    let joinKey: JoinKey?
     /// Those that are answered together by this one; nobody waits for this one itself then.
     let members: [Job]
     let reply = Reply<Answer>()
 
-    init(_ statements: [NamedStatement], keyColumn: Int? = nil, members: [Job] = []) {
+    /// `isShared`: whether it may be one with others that differ in their rows and keys only; a lookup may.
+    init(_ statements: [NamedStatement], keyColumn: Int? = nil, isShared: Bool = false) {
         self.statements = statements
         self.keyColumn = keyColumn
+        joinKey = isShared || keyColumn != nil ? JoinKey(statements) : nil
+        members = []
+    }
+
+    /// All of `members` in one.
+    init(_ statements: [NamedStatement], of members: [Job]) {
+        self.statements = statements
+        keyColumn = members[0].keyColumn
+        joinKey = nil
         self.members = members
     }
 
     var statementCount: Int { statements.count }
 
     func start() -> Bool { reply.start() }
+
+    func joins(_ other: Job) -> Bool {
+        guard let joinKey else { return false }
+        return joinKey == other.joinKey
+    }
 
     /// Gives the answer to whoever waits for it.
     func finish(_ answer: Answer) {
@@ -45,9 +62,11 @@ final class Lane: Sendable {
     let commit: NamedStatement
     /// Sent with each transaction where limits of time cannot be set once per connection.
     let settings: NamedStatement?
+    let catalog: StatementCatalog
 
-    init(_ name: PostgresLane, _ configuration: PostgresConfiguration) {
+    init(_ name: PostgresLane, _ configuration: PostgresConfiguration, _ catalog: StatementCatalog) {
         self.name = name
+        self.catalog = catalog
         let answerWait: Duration
         switch name {
         case .read:
@@ -70,6 +89,7 @@ final class Lane: Sendable {
                     connections: name == .read ? configuration.readConnections : configuration.writeConnections,
                     queueMax: configuration.queueMax,
                     jobsPerBatchMax: name == .read ? configuration.statementsPerBatchMax : 1,
+                    sharersMax: name == .read ? 1 : configuration.writesPerTransactionMax,
                     statementsPerBatchMax: configuration.statementsPerBatchMax,
                     queueWait: configuration.queueWait,
                     answerWait: answerWait,

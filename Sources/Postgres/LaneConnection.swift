@@ -14,7 +14,7 @@ struct Delivery {
             answered += max(1, job.members.count)
             settled.append((job, .success(results)))
         case .fail(let job, let error) where !job.members.isEmpty && error.sqlState != nil:
-            // One of the keys is to blame, and the others' callers are to have their answers all the same.
+            // One of them is to blame, and nothing was done: the others' callers are to have their answers all the same.
             sentAgain += job.members.map { QueuedJob(job: $0, deadline: currentInstant(), sendings: 1) }
         case .fail(let job, let error):
             settled.append((job, .failure(error)))
@@ -72,7 +72,7 @@ final class LaneConnection {
     /// Sends `batch`. `false` when the connection is of no further use; `lost` then says what becomes of the jobs.
     func send(_ batch: LaneBatch<Job>, _ lane: Lane) -> Bool {
         var batch = batch
-        if lane.kind == .reads, !batch.isSeparate { batch.jobs = Job.merging(batch.jobs) }
+        if !batch.isSeparate { batch.jobs = Job.joining(batch.jobs, lane.catalog) }
         var sending = Sending(
             connection: connection,
             conversation: Conversation(lane.kind, batch.jobs),

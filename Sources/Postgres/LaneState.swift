@@ -5,6 +5,8 @@ protocol LaneJob: Sendable {
     var statementCount: Int { get }
     /// Notes that the job is about to be sent. `false` when nobody waits for it any more, and it is not sent.
     func start() -> Bool
+    /// Whether it can be sent as one with `other`.
+    func joins(_ other: Self) -> Bool
 }
 
 /// A job that waits for a connection.
@@ -30,6 +32,8 @@ struct LaneState<Job: LaneJob>: Sendable {
         var connections: Int
         var queueMax: Int
         var jobsPerBatchMax: Int
+        /// How many jobs that can be one make a batch, where a batch is one job otherwise.
+        var sharersMax: Int
         var statementsPerBatchMax: Int
         var queueWait: Duration
         /// How long callers wait for an answer once their statement is sent, and how long a connection may stay silent.
@@ -266,12 +270,37 @@ struct LaneState<Job: LaneJob>: Sendable {
         let isSeparate = !jobs.isEmpty
         if !isSeparate {
             let idle = slots.count { $0 == .idle }
-            jobs = limits.take(min(limits.jobsPerBatchMax, (queue.count + idle - 1) / idle), from: &queue)
+            let share = (queue.count + idle - 1) / idle
+            jobs = limits.take(min(limits.jobsPerBatchMax, share), from: &queue)
+            if let first = jobs.first, jobs.count == 1 {
+                jobs += takeSharers(of: first.job, countMax: min(limits.sharersMax, share) - 1)
+            }
         }
         guard !jobs.isEmpty else { return nil }
         statistics.batches += 1
         statistics.statements += jobs.reduce(0) { $0 + $1.job.statementCount }
         return LaneBatch(jobs: jobs, isSeparate: isSeparate)
+    }
+}
+
+extension LaneState {
+    /// How far into the queue is looked for jobs that can be one.
+    private static var sharersWithin: Int { 128 }
+
+    /// Takes those that can be one with `first`: as many as make, with it, a power of two, because for each number there
+    /// is a statement that has to be prepared.
+    private mutating func takeSharers(of first: Job, countMax: Int) -> [QueuedJob<Job>] {
+        guard countMax > 0 else { return [] }
+        let places = queue.indices.prefix(Self.sharersWithin).filter { queue[$0].job.joins(first) }.prefix(countMax)
+        let powerOfTwo = 1 << (Int.bitWidth - 1 - (places.count + 1).leadingZeroBitCount)
+        var sharers: [QueuedJob<Job>] = []
+        for place in places.prefix(powerOfTwo - 1).reversed() {
+            var queued = queue.remove(at: place)
+            guard queued.job.start() else { continue }
+            queued.sendings += 1
+            sharers.append(queued)
+        }
+        return sharers
     }
 }
 

@@ -18,7 +18,6 @@ package final class PostgresClient: Sendable {
 
     private let configuration: PostgresConfiguration
     private let core: ClientCore
-    private let catalog: StatementCatalog
     private let metrics: PostgresMetrics?
     private let lifecycle = Mutex(Lifecycle.notStarted)
 
@@ -31,7 +30,6 @@ package final class PostgresClient: Sendable {
         self.configuration = configuration
         self.metrics = metrics
         core = ClientCore(configuration, observer: observer, metrics: metrics)
-        catalog = StatementCatalog(namesMax: configuration.preparedStatementsMax, metrics: metrics)
     }
 
     /// Connects, serves and reconnects until `shutDown` is called or the task is cancelled. What was accepted by then
@@ -119,7 +117,8 @@ package final class PostgresClient: Sendable {
 
     /// Applies the statements of `batch` as one transaction, in one round trip. Returns once the commit is confirmed.
     ///
-    /// Never sent twice, unless the server has said that nothing of it was done.
+    /// Never sent twice, unless the server has said that nothing of it was done. A batch that is shared may be applied in
+    /// one transaction with others.
     ///
     /// - Throws: as `read`, and `.commitOutcomeUnknown` when the batch was sent and neither success nor failure came
     ///   back: the connection broke, the server did not answer in time, or the task was cancelled. After any other
@@ -127,8 +126,10 @@ package final class PostgresClient: Sendable {
     package func write(_ batch: WriteBatch) async throws(PostgresError) -> WriteResult {
         let start = currentInstant()
         defer { metrics?.timer(ofCall: batch.name.description).record(since: start) }
-        let results = batch.isEmpty ? [] : try await submit([Job(batch.statements.map(named))], to: .write)
-        return WriteResult(results: results, rowsMax: configuration.rowsMax)
+        guard !batch.isEmpty else { return WriteResult(results: [], rowsMax: configuration.rowsMax) }
+        let job = Job(batch.statements.map(named), isShared: batch.isShared)
+        let results = try await submit([job], to: .write)
+        return WriteResult(results: batch.isShared ? [] : results, rowsMax: configuration.rowsMax)
     }
 
     /// The answers to the statements of `jobs`, in their order.
@@ -169,7 +170,7 @@ package final class PostgresClient: Sendable {
     }
 
     private func named(_ statement: SQL) -> NamedStatement {
-        let entry = catalog.entry(of: statement)
+        let entry = core.catalog.entry(of: statement)
         return NamedStatement(
             sql: statement,
             name: configuration.statementMode == .named ? entry?.name : nil,

@@ -31,6 +31,8 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     package var queueWait = Duration.seconds(1)
     /// Statements sent to one read connection in one go.
     package var statementsPerBatchMax = 64
+    /// Shared write batches applied in one transaction (`WriteBatch.isShared`).
+    package var writesPerTransactionMax = 16
     /// Statements in one write batch or one call of `read`.
     package var statementsPerCallMax = 1024
     /// Distinct statement texts that are prepared per connection; those beyond are parsed each time.

@@ -18,6 +18,8 @@ package struct Query<Row: RowDecodable>: Sendable, ExpressibleByStringInterpolat
     ///
     ///     Query(keyColumn: 0, "SELECT id, email FROM users WHERE tenant = \(tenant) AND id = ANY(\([id]))")
     package init(keyColumn: Int, _ sql: SQL) {
+        var sql = sql
+        sql.joinByKeys()
         self.sql = sql
         self.keyColumn = keyColumn
     }
@@ -37,10 +39,17 @@ package struct Query<Row: RowDecodable>: Sendable, ExpressibleByStringInterpolat
 package struct WriteBatch: Sendable {
     /// For metrics and traces; a closed set.
     package let name: StaticString
+    /// Whether it may be applied together with batches of other callers, in one transaction: while the connections are
+    /// busy, those of the same statements gather, and what can be one statement is (`\(row:)` and `\(keys:)` of `SQL`).
+    ///
+    /// For batches that touch nothing of each other's and seldom fail: when one of them fails, all are undone, and each is
+    /// applied again by itself, so that every caller has an answer of its own. Nothing is told of the rows.
+    package let isShared: Bool
     package private(set) var statements: [SQL] = []
 
-    package init(_ name: StaticString) {
+    package init(_ name: StaticString, isShared: Bool = false) {
         self.name = name
+        self.isShared = isShared
     }
 
     package mutating func append(_ statement: SQL) {
@@ -50,7 +59,7 @@ package struct WriteBatch: Sendable {
     package var isEmpty: Bool { statements.isEmpty }
 }
 
-/// What the statements of a committed `WriteBatch` returned, by their index.
+/// What the statements of a committed `WriteBatch` returned, by their index; nothing of one that is shared.
 package struct WriteResult: Sendable {
     private let results: [ResultSet]
     private let rowsMax: Int

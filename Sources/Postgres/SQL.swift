@@ -19,6 +19,16 @@ package struct SQL: Sendable {
     private(set) var parameters: [Parameter] = []
     /// All parameters in binary format, one after the other.
     private(set) var values = ParameterBuffer()
+    /// How several statements of this shape can be one; `nil`: they cannot.
+    private(set) var joint: Joint?
+
+    /// What of a statement stands for one of many.
+    enum Joint: Sendable, Hashable {
+        /// The pieces of `shape` that are a row of `VALUES`, with all of the parameters.
+        case row(Range<Int>)
+        /// The last parameter, an array of keys.
+        case keys
+    }
 
     /// A statement without parameters.
     package init(literal: StaticString) {
@@ -27,6 +37,10 @@ package struct SQL: Sendable {
 
     init(text: String) {
         shape.append(.text(text))
+    }
+
+    private init(shape: Shape) {
+        self.shape = shape
     }
 
     fileprivate init(interpolationCount: Int) {
@@ -43,6 +57,10 @@ package struct SQL: Sendable {
     /// Appends `other`, whose parameters come after those there are.
     package mutating func append(_ other: SQL) {
         shape.append(other.shape)
+        appendValues(of: other)
+    }
+
+    private mutating func appendValues(of other: SQL) {
         let valueOffset = Int32(values.bytes.count)
         for var parameter in other.parameters {
             parameter.valueOffset += valueOffset
@@ -56,6 +74,7 @@ package struct SQL: Sendable {
     }
 
     fileprivate mutating func bind<Value: PostgresValue>(_ value: Value) {
+        assert(joint == nil, "a parameter after the row or the keys")
         shape.append(.parameter(type: Value.typeOID))
         let valueOffset = values.bytes.count
         value.encode(into: &values)
@@ -65,8 +84,29 @@ package struct SQL: Sendable {
     }
 
     fileprivate mutating func bindNull(type: UInt32) {
+        assert(joint == nil, "a parameter after the row or the keys")
         shape.append(.parameter(type: type))
         parameters.append(Parameter(valueOffset: Int32(values.bytes.count), valueLength: nil))
+    }
+
+    fileprivate mutating func append(row: SQL) {
+        precondition(parameters.isEmpty, "the row has all parameters of its statement")
+        let start = shape.count
+        append(row)
+        joint = .row(start..<shape.count)
+    }
+
+    /// The last parameter holds keys, each of which finds rows of its own.
+    mutating func joinByKeys() {
+        joint = .keys
+    }
+
+    /// One statement with the rows of all of `statements`, which are of one shape and have one each.
+    static func joining(rowsOf statements: [SQL], at row: Range<Int>) -> SQL {
+        var joined = SQL(shape: statements[0].shape.repeating(row, count: statements.count))
+        joined.parameters.reserveCapacity(statements.count * statements[0].parameters.count)
+        for statement in statements { joined.appendValues(of: statement) }
+        return joined
     }
 
     /// The same statement with another last value.
@@ -117,6 +157,21 @@ extension SQL {
 
         mutating func append(_ other: Shape) {
             for piece in other.pieces { append(piece) }
+        }
+
+        var count: Int { pieces.count }
+
+        /// The shape with some of its pieces `count` times, separated by commas.
+        func repeating(_ range: Range<Int>, count: Int) -> Shape {
+            var shape = Shape()
+            shape.reserveCapacity(pieces.count + (count - 1) * (range.count + 1))
+            for piece in pieces[..<range.upperBound] { shape.append(piece) }
+            for _ in 1..<count {
+                shape.append(", ")
+                for piece in pieces[range] { shape.append(piece) }
+            }
+            for piece in pieces[range.upperBound...] { shape.append(piece) }
+            return shape
         }
 
         var text: String {
@@ -219,6 +274,19 @@ extension SQL: ExpressibleByStringInterpolation {
         /// Splices the text and the values of `fragment`.
         package mutating func appendInterpolation(_ fragment: SQL) {
             sql.append(fragment)
+        }
+
+        /// Splices the row of an `INSERT … VALUES`, in parentheses. Such statements of several callers can be one with
+        /// several rows (`WriteBatch.isShared`), so every parameter of the statement is in its row.
+        package mutating func appendInterpolation(row: SQL) {
+            sql.append(row: row)
+        }
+
+        /// Binds keys that the statement compares with by `= ANY(…)`, each of which finds rows of its own, as the last
+        /// parameter. Such statements of several callers can be one with all of their keys (`WriteBatch.isShared`).
+        package mutating func appendInterpolation<Key: PostgresArrayElement>(keys: [Key]) where [Key]: PostgresValue {
+            sql.bind(keys)
+            sql.joinByKeys()
         }
     }
 }

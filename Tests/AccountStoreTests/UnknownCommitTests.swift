@@ -8,12 +8,16 @@ import Testing
 @Suite(.store)
 struct UnknownCommitTests {
     /// Runs `body` with a store whose connections go through `proxy`.
-    private func throughProxy(_ body: (AccountStore, SocketProxy) async throws -> Void) async throws {
+    private func throughProxy(
+        writeConnections: Int = 8,
+        _ body: (AccountStore, SocketProxy) async throws -> Void
+    ) async throws {
         let database = try StoreScene.shared.database
         let proxy = try SocketProxy(to: database.url)
         defer { proxy.close() }
         var configuration = try PostgresConfiguration(connectionString: proxy.connectionString)
         // A test machine may be slow and shared; what a test waits for is never one of these.
+        configuration.writeConnections = writeConnections
         configuration.queueWait = .seconds(60)
         configuration.readStatementTimeout = .seconds(300)
         configuration.writeStatementTimeout = .seconds(300)
@@ -40,6 +44,32 @@ struct UnknownCommitTests {
             #expect(proxy.hasFailed)
             #expect(try await scene.stored(user.id) == user)
             #expect(try await scene.eventCount(of: user.id) == 1)
+        }
+    }
+
+    @Test(.enabled(if: SocketProxy.isPossible), arguments: [SocketProxy.Fault.answerLost, .requestLost])
+    func `whoever shared a transaction whose answer was lost finds out for itself`(
+        fault: SocketProxy.Fault
+    ) async throws {
+        let scene = try StoreScene.shared
+        try await throughProxy(writeConnections: 1) { store, proxy in
+            let writes = (0..<24).map { _ in
+                AccountWrite(previous: nil, user: .blank(), event: event(.userCreated))
+            }
+            proxy.fail(fault, at: writes[17].event.id)
+            let outcomes = try await withThrowingTaskGroup(of: (UserID, AccountStore.Applied).self) { group in
+                for write in writes {
+                    group.addTask { (write.user.id, try await store.apply(write)) }
+                }
+                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
+            #expect(proxy.hasFailed)
+            for write in writes {
+                let isApplied = outcomes[write.user.id] == .applied
+                #expect(try await scene.stored(write.user.id) == (isApplied ? write.user : nil))
+                #expect(try await scene.eventCount(of: write.user.id) == (isApplied ? 1 : 0))
+            }
+            #expect(outcomes.values.contains(.factsMoved) == (fault == .requestLost))
         }
     }
 

@@ -96,6 +96,13 @@ import Testing
                 """
         )
         #expect(configuration.transactionSettings(for: .read) == nil)
+        #expect(
+            configuration.connectionParameters(for: .write).first { $0.keyword == "options" }?.value
+                == """
+                -c search_path=x -c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan \
+                -c statement_timeout=5000 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000
+                """
+        )
         configuration.statementMode = .unnamed
         let unnamed = configuration.connectionParameters(for: .write)
         #expect(unnamed.first { $0.keyword == "options" }?.value == "-c search_path=x")

@@ -8,8 +8,12 @@ struct FakeJob: LaneJob {
     var statementCount = 1
     /// Whether somebody still waits for it.
     var isWanted = true
+    /// Jobs of one kind can be one; `nil`: it stands alone.
+    var kind: Int?
 
     func start() -> Bool { isWanted }
+
+    func joins(_ other: FakeJob) -> Bool { kind != nil && kind == other.kind }
 }
 
 /// Conversations with a lane: what happened and when, and what is to be done.
@@ -22,6 +26,7 @@ struct FakeJob: LaneJob {
         connections: Int = 2,
         queueMax: Int = 100,
         jobsPerBatchMax: Int = 10,
+        sharersMax: Int = 1,
         statementsPerBatchMax: Int = 10
     ) -> LaneState<FakeJob> {
         LaneState(
@@ -29,6 +34,7 @@ struct FakeJob: LaneJob {
                 connections: connections,
                 queueMax: queueMax,
                 jobsPerBatchMax: jobsPerBatchMax,
+                sharersMax: sharersMax,
                 statementsPerBatchMax: statementsPerBatchMax,
                 queueWait: .seconds(1),
                 answerWait: .seconds(3),
@@ -114,6 +120,49 @@ struct FakeJob: LaneJob {
         #expect(duties(&lane, at: 0.2) == ["send 0: [2, 3, 4, 5, 6, 7, 8, 9, 10, 11]"])
         lane.finished(slot: 0)
         #expect(duties(&lane, at: 0.3) == ["send 0: [12, 13]"])
+    }
+
+    @Test func `jobs that can be one go out together, as many as make a power of two`() {
+        var lane = lane(connections: 1, jobsPerBatchMax: 1, sharersMax: 8)
+        _ = lane.duties(now: at(0))
+        lane.connected(slot: 0)
+        func submit(_ id: Int, kind: Int?, isWanted: Bool = true) {
+            _ = lane.submit([FakeJob(id: id, isWanted: isWanted, kind: kind)], now: at(0))
+        }
+        for (id, kind) in [(1, 7), (2, nil), (3, 7), (4, 8), (5, 7), (6, 7), (7, 8), (8, 7)] as [(Int, Int?)] {
+            submit(id, kind: kind)
+        }
+        var sent: [String] = []
+        while lane.queuedCount > 0 {
+            sent += duties(&lane, at: 0)
+            lane.finished(slot: 0)
+        }
+        // Of the five of kind 7 four go at once; who joins comes from further back, so order among them is free.
+        #expect(sent == ["send 0: [1, 6, 5, 3]", "send 0: [2]", "send 0: [4, 7]", "send 0: [8]"])
+        for id in 11...30 { submit(id, kind: 1) }
+        #expect(duties(&lane, at: 0) == ["send 0: [11, 18, 17, 16, 15, 14, 13, 12]"], "no more than are allowed")
+        lane.finished(slot: 0)
+        _ = duties(&lane, at: 0)
+        lane.finished(slot: 0)
+        _ = duties(&lane, at: 0)
+        #expect(lane.queuedCount == 0)
+        lane.finished(slot: 0)
+        submit(31, kind: 1)
+        submit(32, kind: 1, isWanted: false)
+        submit(33, kind: 1)
+        submit(34, kind: 1)
+        #expect(duties(&lane, at: 0) == ["send 0: [31, 34, 33]"], "one whose caller has gone is left out")
+    }
+
+    @Test func `free connections share those that can be one, and what is repeated goes alone`() {
+        var lane = lane(connections: 2, jobsPerBatchMax: 1, sharersMax: 8)
+        _ = lane.duties(now: at(0))
+        for slot in 0..<2 { lane.connected(slot: slot) }
+        for id in 1...8 { _ = lane.submit([FakeJob(id: id, kind: 1)], now: at(0)) }
+        #expect(duties(&lane, at: 0) == ["send 0: [1, 4, 3, 2]", "send 1: [5, 8, 7, 6]"])
+        lane.finished(slot: 0)
+        lane.putBack((1...4).map { QueuedJob(job: FakeJob(id: $0, kind: 1), deadline: at(1), sendings: 1) }, now: at(0))
+        #expect(duties(&lane, at: 0) == ["send 0: [1] separately"])
     }
 
     @Test func `free connections share what waits`() {

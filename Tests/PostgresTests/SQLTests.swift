@@ -20,6 +20,28 @@ import Testing
         #expect(statement.parameters.map(\.valueLength) == [nil, 4])
     }
 
+    @Test func `statements that insert a row each are one that inserts all the rows`() throws {
+        func insert(_ id: Int16, _ name: String?) -> SQL {
+            "INSERT INTO t (id, name) VALUES \(row: "(\(id), lower(\(name)))") ON CONFLICT DO NOTHING"
+        }
+        let first = insert(1, "one")
+        #expect(first.text == "INSERT INTO t (id, name) VALUES ($1, lower($2)) ON CONFLICT DO NOTHING")
+        guard case .row(let row) = first.joint else { throw PostgresError(.misuse, "no row") }
+        let all = SQL.joining(rowsOf: [first, insert(2, nil), insert(3, "three")], at: row)
+        #expect(
+            all.text == """
+                INSERT INTO t (id, name) VALUES ($1, lower($2)), ($3, lower($4)), ($5, lower($6)) ON CONFLICT DO NOTHING
+                """
+        )
+        #expect(all.types == [21, 25, 21, 25, 21, 25])
+        #expect(all.parameters.map(\.valueLength) == [2, 3, 2, nil, 2, 5])
+        #expect(all.parameters.map(\.valueOffset) == [0, 2, 5, 7, 7, 9])
+        #expect(all.values.bytes == [0, 1] + Array("one".utf8) + [0, 2] + [0, 3] + Array("three".utf8))
+        #expect(SQL.joining(rowsOf: [first], at: row).shape == first.shape)
+        let other = SQL.joining(rowsOf: [insert(7, "x"), insert(8, "y"), insert(9, nil)], at: row)
+        #expect(other.shape == all.shape, "as many rows are the same statement")
+    }
+
     @Test func `an interpolated fragment is spliced and its parameters are renumbered`() {
         let columns: SQL = "a, b"
         let condition: SQL = "x = \(Int16(1)) AND y = \("two")"

@@ -136,6 +136,83 @@ import Testing
         }
     }
 
+    // MARK: Shared batches
+
+    private func shared(_ id: Int64, name: String? = nil) -> WriteBatch {
+        var batch = WriteBatch("shared", isShared: true)
+        batch.append("INSERT INTO users VALUES \(row: "(\(id), 1, \(name))")")
+        batch.append("SELECT 1 / (count(*) = 0)::integer FROM children WHERE deferred = ANY(\(keys: [id]))")
+        batch.append("INSERT INTO children VALUES (\(id), \(id))")
+        return batch
+    }
+
+    /// What became of each of `batches`, all written at once.
+    private func outcomes(_ batches: [WriteBatch], _ client: PostgresClient) async -> [PostgresError?] {
+        await withTaskGroup(of: (Int, PostgresError?).self) { group in
+            for (index, batch) in batches.enumerated() {
+                group.addTask { (index, await failure { try await client.write(batch) }) }
+            }
+            return await group.reduce(into: Array(repeating: nil, count: batches.count)) { $0[$1.0] = $1.1 }
+        }
+    }
+
+    @Test func `shared batches that wait are applied in one transaction`() async throws {
+        try await withClient(.adjusted { $0.writeConnections = 1 }) { client, configuration in
+            try await execute(schema, on: configuration)
+            let outcomes = await outcomes((0..<300).map { shared($0, name: "n\($0)") }, client)
+            #expect(outcomes.compactMap { $0 }.isEmpty)
+            try await client.expect(
+                "SELECT count(*) FROM users JOIN children ON user_id = id AND deferred = id WHERE name = 'n' || id",
+                returns: [Int64(300)]
+            )
+            let statistics = client.state.write.statistics
+            #expect(statistics.accepted == 300 && statistics.answered == 300)
+            #expect(statistics.batches < 300, "some were applied together")
+            let transactions: Query<Int64> = "SELECT count(DISTINCT xmin::text) FROM users"
+            let count = try await client.read(transactions)[0]
+            #expect(count == statistics.batches)
+        }
+    }
+
+    @Test func `of shared batches one that fails fails alone`() async throws {
+        try await withClient(.adjusted { $0.writeConnections = 1 }) { client, configuration in
+            // 40 has a child that stands in its way; each tenth has the name of another.
+            try await execute(schema + "INSERT INTO users VALUES (1000, 1, 'taken'), (40, 1, NULL)", on: configuration)
+            try await execute("INSERT INTO children VALUES (1000, 41)", on: configuration)
+            let batches = (0..<200).map { shared($0, name: $0 % 10 == 0 ? "taken" : nil) }
+            let outcomes = await outcomes(batches, client)
+            for (id, error) in outcomes.enumerated() {
+                switch id {
+                case 41: #expect(error?.code == .server(.divisionByZero))
+                case _ where id % 10 == 0: #expect(error?.code == .server(.uniqueViolation))
+                default: #expect(error == nil)
+                }
+            }
+            try await client.expect(
+                "SELECT count(*) FROM users JOIN children ON user_id = id AND deferred = id",
+                returns: [Int64(200 - 20 - 1)]
+            )
+            #expect(client.state.write.statistics.sentAgain > 0, "some had a neighbour that failed")
+        }
+    }
+
+    @Test func `of shared batches one that ends its connection ends nobody else`() async throws {
+        try await withClient(.adjusted { $0.writeConnections = 1 }) { client, configuration in
+            try await execute(schema, on: configuration)
+            var batches = (0..<64).map { shared($0) }
+            for id in [5, 33] {
+                var batch = WriteBatch("shared", isShared: true)
+                batch.append("INSERT INTO users VALUES \(row: "(\(Int64(id)), 1, \(String?.none))")")
+                batch.append("SELECT FROM children WHERE deferred = ANY(\(keys: [Int64(id)]))")
+                batch.append("SELECT pg_terminate_backend(pg_backend_pid())")
+                batches[id] = batch
+            }
+            let outcomes = await outcomes(batches, client)
+            #expect(outcomes.indices.filter { outcomes[$0] != nil } == [5, 33])
+            try await client.expect(usersCount, returns: [62])
+        }
+    }
+
     @Test func `a batch waiting for a lock longer than allowed fails and leaves nothing`() async throws {
         try await withClient(.adjusted { $0.lockTimeout = .milliseconds(50) }) { client, configuration in
             try await execute(schema + "INSERT INTO users VALUES (1, 1, 'x')", on: configuration)

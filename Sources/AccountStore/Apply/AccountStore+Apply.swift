@@ -16,7 +16,7 @@ extension AccountStore {
     /// event made beforehand tells whether it took effect.
     /// - Throws: `PostgresError` when the database could not do it; nothing is half-done then.
     package func apply(_ write: AccountWrite) async throws(PostgresError) -> Applied {
-        var batch = WriteBatch("account-write")
+        var batch = WriteBatch("account-write", isShared: write.standsAlone)
         for statement in write.journal?.opening ?? [] { batch.append(statement) }
         for statement in write.statements() { batch.append(statement) }
         let (user, tenant) = (write.user.id, write.user.tenant)

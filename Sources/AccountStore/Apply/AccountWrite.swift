@@ -55,6 +55,12 @@ package struct AccountWrite: Sendable {
         self.companions = companions
     }
 
+    /// Whether it touches no row that is there: an account is made, or a session opened. Many such writes can be one
+    /// (ADR 0070).
+    var standsAlone: Bool {
+        (previous == nil || previous == user) && !raisesVersion && companions.isEmpty && journal == nil
+    }
+
     /// The methods that the write takes off the account and that are suspended then. A mailed link is none: whoever has
     /// the mailbox follows the next one.
     package var quarantinedMethods: [SignInMethod] {

@@ -76,13 +76,16 @@ struct AccountEventRow: RowDecodable {
     }
 
     static func insert(_ event: AccountEvent, of user: UserID, tenant: TenantID) -> SQL {
-        """
-        INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule, details, policy_version,
-            decisions)
-        VALUES (\(tenant.rawValue), \(user.rawValue), \(event.id), \(event.occurredAt.stored), \(event.kind.rawValue),
+        let values: SQL = """
+            (\(tenant.rawValue), \(user.rawValue), \(event.id), \(event.occurredAt.stored), \(event.kind.rawValue),
             \(event.rule.rawValue), \(event.details.map { JSONText($0.text) }),
             \(event.decisions.first?.policy.version), \(decisionsText(event)))
-        """
+            """
+        return """
+            INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule, details, policy_version,
+                decisions)
+            VALUES \(row: values)
+            """
     }
 
     /// Events without details and decisions, of many users.

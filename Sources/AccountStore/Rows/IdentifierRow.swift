@@ -62,7 +62,7 @@ struct IdentifierRow: RowDecodable {
     static func claim(_ identifier: Identifier, for id: UserID, tenant: TenantID) -> SQL {
         """
         INSERT INTO identifiers (tenant_id, kind, value, user_id)
-        VALUES (\(tenant.rawValue), \(identifier.kind), \(identifier.value), \(id.rawValue))
+        VALUES \(row: "(\(tenant.rawValue), \(identifier.kind), \(identifier.value), \(id.rawValue))")
         """
     }
 

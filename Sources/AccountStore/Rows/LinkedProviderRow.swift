@@ -4,18 +4,21 @@ import Postgres
 /// The profile row of one linked identity.
 enum LinkedProviderRow {
     static func put(_ provider: UserRecord.LinkedProvider, for id: UserID, tenant: TenantID) -> SQL {
-        """
-        INSERT INTO linked_providers (tenant_id, user_id, provider_id, subject, issuer, email, email_key,
-            display_name, photo_url, screen_name, linked_at, updated_at)
-        VALUES (\(tenant.rawValue), \(id.rawValue), \(provider.identity.provider.rawValue),
+        let values: SQL = """
+            (\(tenant.rawValue), \(id.rawValue), \(provider.identity.provider.rawValue),
             \(provider.identity.subject), \(provider.issuer), \(provider.email?.raw), \(provider.email?.canonical),
             \(provider.displayName), \(provider.photoURL), \(provider.screenName),
             \(provider.linkedAt.stored), \(provider.updatedAt.stored))
-        ON CONFLICT (tenant_id, user_id, provider_id) DO UPDATE SET subject = excluded.subject,
-            issuer = excluded.issuer, email = excluded.email, email_key = excluded.email_key,
-            display_name = excluded.display_name, photo_url = excluded.photo_url, screen_name = excluded.screen_name,
-            linked_at = excluded.linked_at, updated_at = excluded.updated_at
-        """
+            """
+        return """
+            INSERT INTO linked_providers (tenant_id, user_id, provider_id, subject, issuer, email, email_key,
+                display_name, photo_url, screen_name, linked_at, updated_at)
+            VALUES \(row: values)
+            ON CONFLICT (tenant_id, user_id, provider_id) DO UPDATE SET subject = excluded.subject,
+                issuer = excluded.issuer, email = excluded.email, email_key = excluded.email_key,
+                display_name = excluded.display_name, photo_url = excluded.photo_url, screen_name = excluded.screen_name,
+                linked_at = excluded.linked_at, updated_at = excluded.updated_at
+            """
     }
 
     static func delete(_ provider: ProviderID, of id: UserID, tenant: TenantID) -> SQL {

@@ -181,7 +181,7 @@ struct MergeRow: RowDecodable {
     static func assertNoTombstone(of ids: [UserID], tenant: TenantID) -> SQL {
         """
         SELECT 1 / (count(*) = 0)::integer FROM merges
-        WHERE tenant_id = \(tenant.rawValue) AND absorbed_id = ANY(\(ids.map(\.rawValue))) AND state = 'committed'
+        WHERE tenant_id = \(tenant.rawValue) AND state = 'committed' AND absorbed_id = ANY(\(keys: ids.map(\.rawValue)))
         """
     }
 

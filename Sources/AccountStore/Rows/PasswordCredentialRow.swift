@@ -21,7 +21,7 @@ struct PasswordCredentialRow: RowDecodable {
     static func put(_ hash: String, for id: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         INSERT INTO password_credentials (tenant_id, user_id, hash, updated_at)
-        VALUES (\(tenant.rawValue), \(id.rawValue), \(hash), \(now.stored))
+        VALUES \(row: "(\(tenant.rawValue), \(id.rawValue), \(hash), \(now.stored))")
         ON CONFLICT (tenant_id, user_id) DO UPDATE SET hash = excluded.hash, updated_at = excluded.updated_at
         """
     }

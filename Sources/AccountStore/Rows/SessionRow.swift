@@ -110,14 +110,17 @@ struct SessionRow: RowDecodable {
 
     /// Raises 23503 when the user is gone.
     static func insert(_ session: SessionRecord) -> SQL {
-        """
-        INSERT INTO sessions (tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
-            second_factor, second_factor_id, session_claims, sign_in_attributes)
-        VALUES (\(session.tenant.rawValue), \(session.user.rawValue), \(session.id), \(session.secretHash),
+        let values: SQL = """
+            (\(session.tenant.rawValue), \(session.user.rawValue), \(session.id), \(session.secretHash),
             \(session.epoch), \(session.authTime.stored), \(session.signInProvider),
             \(session.secondFactor?.kind), \(session.secondFactor?.enrollmentID),
             \(session.claims.map { JSONText($0.text) }), \(session.signInAttributes.map { JSONText($0.text) }))
-        """
+            """
+        return """
+            INSERT INTO sessions (tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
+                second_factor, second_factor_id, session_claims, sign_in_attributes)
+            VALUES \(row: values)
+            """
     }
 
     /// Deletes the sessions an earlier epoch left behind.

@@ -9,11 +9,14 @@ enum SignInMethodRow {
         for id: UserID,
         tenant: TenantID
     ) -> SQL {
-        """
-        INSERT INTO sign_in_methods (tenant_id, user_id, method, proof, proven_at)
-        VALUES (\(tenant.rawValue), \(id.rawValue), \(method.name), \(proof.proof.rawValue), \(proof.provenAt.stored))
-        ON CONFLICT (tenant_id, user_id, method) DO UPDATE SET proof = excluded.proof, proven_at = excluded.proven_at
-        """
+        let values: SQL = """
+            (\(tenant.rawValue), \(id.rawValue), \(method.name), \(proof.proof.rawValue), \(proof.provenAt.stored))
+            """
+        return """
+            INSERT INTO sign_in_methods (tenant_id, user_id, method, proof, proven_at)
+            VALUES \(row: values)
+            ON CONFLICT (tenant_id, user_id, method) DO UPDATE SET proof = excluded.proof, proven_at = excluded.proven_at
+            """
     }
 
     static func delete(_ method: SignInMethod, of id: UserID, tenant: TenantID) -> SQL {

@@ -279,12 +279,8 @@ struct UserStampRow: RowDecodable {
 
 extension UserRow {
     static func insert(_ record: UserRecord) -> SQL {
-        """
-        INSERT INTO users (tenant_id, user_id, version, session_epoch,
-            email, email_proof, email_proven_at, initial_email, phone_number, unproven_phone_number,
-            display_name, photo_url, screen_name, language, time_zone, date_of_birth,
-            disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at)
-        VALUES (\(record.tenant.rawValue), \(record.id.rawValue), \(record.version), \(record.sessionEpoch),
+        let values: SQL = """
+            (\(record.tenant.rawValue), \(record.id.rawValue), \(record.version), \(record.sessionEpoch),
             \(record.email?.address.raw), \(record.email?.proof?.name), \(record.emailProvenAt?.stored),
             \(record.initialEmail), \(record.phoneNumber?.rawValue), \(record.unprovenPhoneNumber?.rawValue),
             \(record.profile.displayName), \(record.profile.photoURL), \(record.profile.screenName),
@@ -292,7 +288,14 @@ extension UserRow {
             \(record.isDisabled), \(record.usesCustomTokens), \(record.customAttributes),
             \(record.validSince.stored), \(record.createdAt.stored),
             \(record.lastLoginAt?.stored), \(record.lastRefreshAt?.stored))
-        """
+            """
+        return """
+            INSERT INTO users (tenant_id, user_id, version, session_epoch,
+                email, email_proof, email_proven_at, initial_email, phone_number, unproven_phone_number,
+                display_name, photo_url, screen_name, language, time_zone, date_of_birth,
+                disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at)
+            VALUES \(row: values)
+            """
     }
 
     /// Replaces the row by `record` and raises the version.
