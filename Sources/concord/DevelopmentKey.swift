@@ -4,20 +4,58 @@ import FoundationEssentials
 import Glibc
 
 /// The key-encryption key of a development data directory: made once, readable by its owner only.
-enum DevelopmentKey {
+struct DevelopmentKey {
+    let sealer: Sealer
+    private let text: String
+    private let directory: String
+
+    private static let id = "1"
+    /// What it was called in directories made before the commands could be told of it.
+    private static let formerID = "dev"
+
+    /// Reads the key of `directory`, which is made, with a key, where there is none.
+    ///
     /// - Throws: `StartupFailure` when the file cannot be made or is not such a key.
-    static func sealer(inDirectory directory: String) throws -> Sealer {
+    init(ofDirectory directory: String) throws {
         let path = "\(directory)/key-encryption-key"
-        try makeDirectory(directory)
-        let text = try existing(path) ?? create(path)
-        guard let data = Data(base64Encoded: text), let key = Sealer.Key(id: "dev", bytes: Array(data)) else {
+        try Self.makeDirectory(directory)
+        text = try Self.existing(path) ?? Self.create(path)
+        guard let data = Data(base64Encoded: text), let key = Sealer.Key(id: Self.id, bytes: Array(data)),
+            let former = Sealer.Key(id: Self.formerID, bytes: Array(data))
+        else {
             throw StartupFailure(
                 "\(path) does not hold a key; restore it, or remove \(directory) with its data",
                 .badConfiguration
             )
         }
-        return Sealer(sealingKey: key)
+        sealer = Sealer(sealingKey: key, olderKeys: [former])
+        self.directory = directory
     }
+
+    /// Writes a file for a shell to read, after which it finds this program, and the operators' commands work on what this
+    /// directory serves.
+    ///
+    /// - Throws: `StartupFailure` when it cannot be written.
+    func writeEnvironment(databaseURL: String) throws {
+        let path = Self.environmentPath(inDirectory: directory)
+        func quoted(_ text: String) -> String {
+            "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+        }
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let programDirectory = String(program[..<(program.lastIndex(of: "/") ?? program.startIndex)])
+        let draft = try Self.draft(
+            of: path,
+            """
+            export PATH=\(quoted(programDirectory))":$PATH"
+            export CONCORD_DATABASE_URL=\(quoted(databaseURL))
+            export CONCORD_KEYS_ENCRYPTION=\(quoted("\(Self.id):\(text)"))
+
+            """
+        )
+        guard rename(draft, path) == 0 else { throw StartupFailure("cannot write \(path)", .badConfiguration) }
+    }
+
+    static func environmentPath(inDirectory directory: String) -> String { "\(directory)/environment" }
 
     private static func makeDirectory(_ directory: String) throws {
         do {
@@ -37,18 +75,28 @@ enum DevelopmentKey {
 
     /// Under another name first: two starts at once end with one key, and a crash leaves none half-written.
     private static func create(_ path: String) throws -> String {
-        let text = Data(Effects.system.randomBytes(32)).base64EncodedString()
-        let draft = "\(path).\(getpid())"
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw StartupFailure("cannot write \(draft)", .badConfiguration) }
-        let line = Array((text + "\n").utf8)
-        let written = line.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-        let isSafe = written == line.count && fsync(descriptor) == 0
-        close(descriptor)
+        let draft = try draft(of: path, Data(Effects.system.randomBytes(32)).base64EncodedString() + "\n")
         defer { unlink(draft) }
-        guard isSafe, link(draft, path) == 0 || errno == EEXIST, let stored = try existing(path) else {
+        guard link(draft, path) == 0 || errno == EEXIST, let stored = try existing(path) else {
             throw StartupFailure("cannot write \(path)", .badConfiguration)
         }
         return stored
+    }
+
+    /// Writes a file that is to have the name `path`, and returns the name that it has until then.
+    private static func draft(of path: String, _ text: String) throws -> String {
+        let draft = "\(path).\(getpid())"
+        unlink(draft)
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StartupFailure("cannot write \(draft)", .badConfiguration) }
+        let bytes = Array(text.utf8)
+        let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        let isSafe = written == bytes.count && fsync(descriptor) == 0
+        close(descriptor)
+        guard isSafe else {
+            unlink(draft)
+            throw StartupFailure("cannot write \(draft)", .badConfiguration)
+        }
+        return draft
     }
 }

@@ -47,6 +47,21 @@ import Testing
         let codes = try await URLSession.shared.data(from: try #require(URL(string: address))).0
         let listed = try JSONSerialization.jsonObject(with: codes) as? [String: Any]
         #expect(listed?["oobCodes"] is [Any])
+        // And what it says of the operators' commands is so, of one that needs the key too.
+        let words = try #require(server.bannerLine("Commands")).split(separator: " ")
+        let grace = try await server.post(
+            "/v1/accounts:signUp",
+            ["email": "grace@example.com", "password": "correct horse"]
+        )
+        let ids = try [ada, grace].map { try #require($0["localId"] as? String) }
+        let found = try server.shell(
+            """
+            \(words[0]) \(words[1])
+            concord account find grace@example.com && concord account merge \(ids[0]) \(ids[1]) --dry-run
+            """
+        )
+        #expect(found.hasPrefix("\(ids[1])  g…@example.com  password\n"), "\(found)")
+        #expect(found.contains("to be chosen"), "\(found)")
         #expect(server.stop(SIGINT) == 0)
         try FileManager.default.removeItem(atPath: directory)
     }

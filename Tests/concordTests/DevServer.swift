@@ -42,6 +42,22 @@ struct DevServer {
         return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
 
+    /// What `script` prints, in a shell that knows nothing of the program.
+    func shell(_ script: String) throws -> String {
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", script]
+        shell.environment = ["PATH": "/usr/bin:/bin"]
+        let output = Pipe()
+        shell.standardOutput = output
+        shell.standardError = output
+        shell.standardInput = FileHandle.nullDevice
+        try shell.run()
+        let said = output.fileHandleForReading.readDataToEndOfFile()
+        shell.waitUntilExit()
+        return String(decoding: said, as: UTF8.self)
+    }
+
     func post(_ path: String, _ body: [String: Any]) async throws -> [String: Any] {
         guard let url = URL(string: "\(url)\(path)?key=any") else { throw DevServerFailure(description: "no URL") }
         var request = URLRequest(url: url)

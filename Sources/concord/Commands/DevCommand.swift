@@ -59,12 +59,17 @@ struct DevCommand: AsyncParsableCommand {
             let files = try migrations.locate().read()
             let cluster = databaseURL == nil ? PostgresCluster(dataDirectory: "\(dataDir)/postgres") : nil
             let url = databaseURL
+            let key = try DevelopmentKey(ofDirectory: dataDir)
             let project = ProjectRecord(
                 projectID: project,
                 projectNumber: 12345,
                 settings: ProjectSettings.developmentDefaults
             )
-            let banner = Banner(project: project.projectID, dataDirectory: cluster == nil ? nil : dataDir)
+            let banner = Banner(
+                project: project.projectID,
+                dataDirectory: dataDir,
+                hasPrivateCluster: cluster != nil
+            )
             let composition = Composition(
                 listen: ListenConfiguration(
                     host: "127.0.0.1",
@@ -79,8 +84,10 @@ struct DevCommand: AsyncParsableCommand {
                 purge: defaults.purge,
                 database: Composition.Database(
                     prepare: {
-                        let postgres = try await prepareDatabase(cluster, url: url)
+                        let url = try await preparedURL(cluster, url)
+                        let postgres = try patientConfiguration(url)
                         try await migrate(postgres, files)
+                        try key.writeEnvironment(databaseURL: url)
                         return postgres
                     },
                     release: {
@@ -91,7 +98,7 @@ struct DevCommand: AsyncParsableCommand {
                         }
                     }
                 ),
-                sealer: try DevelopmentKey.sealer(inDirectory: dataDir),
+                sealer: key.sealer,
                 algorithm: signingAlgorithm.algorithm,
                 mode: Composition.Mode(
                     callers: DevelopmentCallers(),
@@ -127,11 +134,6 @@ struct DevCommand: AsyncParsableCommand {
 
 extension TokensConfiguration.SigningAlgorithm: ExpressibleByArgument {}
 
-/// Starts the private cluster, or takes the database that was named.
-private func prepareDatabase(_ cluster: PostgresCluster?, url: String?) async throws -> PostgresConfiguration {
-    try patientConfiguration(try await databaseURL(cluster, url: url))
-}
-
 /// Whoever tries something out on a busy machine would rather wait than be told to come back.
 private func patientConfiguration(_ url: String) throws -> PostgresConfiguration {
     var configuration = try PostgresConfiguration(connectionString: url)
@@ -143,7 +145,8 @@ private func patientConfiguration(_ url: String) throws -> PostgresConfiguration
     return configuration
 }
 
-private func databaseURL(_ cluster: PostgresCluster?, url: String?) async throws -> String {
+/// Starts the private cluster, or takes the database that was named.
+private func preparedURL(_ cluster: PostgresCluster?, _ url: String?) async throws -> String {
     if let url { return url }
     guard let cluster else { throw StartupFailure("neither a database nor a cluster to make one in", .bug) }
     let connection = try await cluster.start()
@@ -175,11 +178,13 @@ private struct DevelopmentDefaults {
 /// What a person at the terminal reads once the service answers.
 private struct Banner {
     let project: String
-    let dataDirectory: String?
+    let dataDirectory: String
+    let hasPrivateCluster: Bool
 
     func text(_ address: SocketAddress?) -> String {
         let url = "http://127.0.0.1:\(address?.port ?? 0)"
-        let database = dataDirectory.map { "private PostgreSQL in \($0)/" } ?? "the database you named"
+        let database = hasPrivateCluster ? "private PostgreSQL in \(dataDirectory)/" : "the database you named"
+        let environment = DevelopmentKey.environmentPath(inDirectory: dataDirectory)
         return """
             Concord \(ConcordVersion.current) is ready for development.
 
@@ -189,6 +194,7 @@ private struct Banner {
               Inbox      \(url)/inbox  (mails and messages; nothing is sent)
               Codes      \(url)/emulator/v1/projects/\(project)/oobCodes
               SDKs       FIREBASE_AUTH_EMULATOR_HOST=127.0.0.1:\(address?.port ?? 0)
+              Commands   . \(environment)  (then concord account find, audit run and others work on this data)
 
             Try it:
 
