@@ -66,8 +66,15 @@ package final class PostgresConnection {
     ///
     /// - Throws: `.server`, `.connectionLost`, `.statementTimeout`.
     package func rawRows<Row>(_ query: Query<Row>) throws(PostgresError) -> RawRows {
+        try rawRows(query.sql)
+    }
+
+    /// The rows of `statement`, not yet decoded, however many they are.
+    ///
+    /// - Throws: `.server`, `.connectionLost`, `.statementTimeout`.
+    package func rawRows(_ statement: SQL) throws(PostgresError) -> RawRows {
         if let reason = interruption?() { throw reason }
-        return RawRows(try run(query.sql))
+        return RawRows(try run(statement))
     }
 
     /// How many rows `statement` inserted, changed, deleted or returned.

@@ -17,6 +17,16 @@ package struct RawRows: Sendable {
         result.append(row: row, to: &bytes)
     }
 
+    /// One value that is a text; empty for NULL.
+    package func text(row: Int, column: Int) -> String {
+        withBytes(row: row, column: column) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The values of a column of texts.
+    package func texts(ofColumn column: Int) -> [String] {
+        (0..<count).map { text(row: $0, column: column) }
+    }
+
     /// Calls `body` with the bytes of one value, as PostgreSQL's binary format has it; without any for NULL.
     package func withBytes<Output>(row: Int, column: Int, _ body: (UnsafeRawBufferPointer) -> Output) -> Output {
         result.withBytes(row: row, column: column, body)

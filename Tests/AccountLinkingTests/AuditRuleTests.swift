@@ -1,7 +1,8 @@
-import AccountLinking
 import AccountTestSupport
 import Foundation
 import Testing
+
+@testable import AccountLinking
 
 /// Each rule of an audit finds what it is for, and nothing in an account that is well.
 struct AuditRuleTests {
@@ -446,6 +447,35 @@ struct AuditRuleTests {
         }
         #expect(one.lookAlikeKey == two.lookAlikeKey, "\(one.lookAlikeKey) and \(two.lookAlikeKey)")
         #expect(groups("look-alike-addresses", [owner("one", of: first), owner("two", of: second)]).count == 1)
+    }
+
+    @Test func `characters of ASCII look like what ICU says, one by one and together`() throws {
+        let ascii = (UInt8(1)..<128).map { [$0] }
+        let pairs = ascii.flatMap { first in ascii.map { first + $0 } }
+        let long = (0..<500).map { _ in (0..<40).map { _ in UInt8.random(in: 1..<128) } }
+        for bytes in ascii + pairs + long {
+            guard let known = ASCIISkeletons.shared.lowercasedSkeleton(of: bytes) else {
+                // Only where something is not one of the letters and digits that nearly all addresses are made of.
+                #expect(bytes.contains { !("a"..."z" ~= Character(UnicodeScalar($0))) })
+                continue
+            }
+            #expect(known == skeleton(of: String(decoding: bytes, as: UTF8.self)).lowercased())
+        }
+        #expect(ASCIISkeletons.shared.lowercasedSkeleton(of: Array("rnicrosoft-0123@example.com".utf8)) != nil)
+        #expect(ASCIISkeletons.shared.lowercasedSkeleton(of: Array("é".utf8)) == nil)
+        #expect(ASCIISkeletons.shared.lowercasedSkeleton(of: []) == "")
+    }
+
+    @Test func `few methods are kept as a dictionary keeps them`() {
+        let (early, late) = (Self.ago(days: 9), Self.ago(days: 1))
+        var proofs: MethodProofs = [.password: .init(proof: .session, provenAt: early)]
+        proofs[.provider(.google)] = .init(proof: .session, provenAt: early)
+        proofs[.password] = .init(proof: .message, provenAt: late)
+        #expect(proofs.count == 2 && Set(proofs.methods) == [.password, .provider(.google)])
+        #expect(proofs[.password]?.proof == .message && proofs[.phone] == nil)
+        proofs[.phone] = nil
+        proofs[.password] = nil
+        #expect(proofs.methods == [.provider(.google)] && proofs.filter { $0.value.provenAt > early }.isEmpty)
     }
 
     @Test(arguments: [

@@ -107,6 +107,10 @@ struct IdentifierTests {
         #expect(UserID(String(repeating: "e\u{301}", count: 65)) == nil)
         #expect(UserID("") == nil)
         #expect(UserID("a\n") == nil)
+        #expect(UserID("a\u{7F}") == nil)
+        #expect(UserID("\u{85}") != nil, "what ASCII does not call a control character is a character")
+        #expect(UserID(String(repeating: "\u{10FFFF}", count: 128)) != nil)
+        #expect(UserID(String(repeating: "\u{10FFFF}", count: 129)) == nil)
     }
 
     @Test func `a provider id is lower case and plain`() {

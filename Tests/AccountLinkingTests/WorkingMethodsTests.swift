@@ -57,6 +57,32 @@ struct WorkingMethodsTests {
         #expect(standings(.fixture("a", phone: true, secondFactor: true)) == ["phone: not-available"])
     }
 
+    @Test func `that any method works is answered as all of them are`() {
+        let enabled: [Set<ProviderID>] = [[], [.google], [.gitHub], [.google, .gitHub]]
+        for bits in 0..<128 {
+            func has(_ bit: Int) -> Bool { bits & 1 << bit != 0 }
+            var account = Account.fixture(
+                "a",
+                email: has(0) ? ann : nil,
+                password: has(1),
+                emailLink: has(2),
+                phone: has(3),
+                providers: has(4) ? [.google: "g", .gitHub: "h"] : [:],
+                secondFactor: has(5)
+            )
+            account.isDisabled = has(6)
+            for policy in [everything, nothing] {
+                for enabled in enabled {
+                    let all = workingMethods(of: account, policy: policy, enabledProviders: enabled)
+                    #expect(
+                        hasWorkingMethod(account, policy: policy, isEnabled: enabled.contains) == !all.isEmpty,
+                        "\(account), \(enabled)"
+                    )
+                }
+            }
+        }
+    }
+
     @Test func `every kind of user has a way to sign in anew`() {
         #expect(ways(.fixture("password", email: ann, password: true)) == ["password"])
         #expect(ways(.fixture("proven", email: ann, proof: .emailCode, password: true)) == ["password", "emailLink"])

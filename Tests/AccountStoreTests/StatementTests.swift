@@ -227,7 +227,7 @@ private let statementsOfDecisions: [Statement] = {
             name: "AccountEventRow.withID",
             sql: AccountEventRow.withID(event.id, of: fixed, tenant: tenant).sql
         ),
-        Statement(name: "AuditedUserRow.of", sql: AuditedUserRow.of(auditScope, tenant: "").sql, isHot: false),
+        Statement(name: "AuditedUserRow.of", sql: AuditedUserRow.of(auditScope, tenant: ""), isHot: false),
         Statement(
             name: "AuditedUserRow.sample",
             sql: AuditedUserRow.sample(percent: 1, tenant: "").sql,
@@ -235,34 +235,34 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(
             name: "AuditedUserRow.changed",
-            sql: AuditedUserRow.changed(since: origin, after: "user-7", limit: 10, tenant: "").sql,
+            sql: AuditedUserRow.changed(since: origin, after: "user-7", limit: 10, tenant: ""),
             isHot: false
         ),
         Statement(
             name: "AuditedUserRow.withIDs",
-            sql: AuditedUserRow.withIDs(["user-7"], tenant: "").sql,
+            sql: AuditedUserRow.withIDs(["user-7"], tenant: ""),
             isHot: false
         ),
         Statement(name: "AuditedUserRow.tenants", sql: AuditedUserRow.tenants.sql, isHot: false),
-        Statement(name: "AuditedPasswordRow.of", sql: AuditedPasswordRow.of(auditScope, tenant: "").sql, isHot: false),
-        Statement(name: "AuditedProviderRow.of", sql: AuditedProviderRow.of(auditScope, tenant: "").sql, isHot: false),
-        Statement(name: "AuditedMethodRow.of", sql: AuditedMethodRow.of(auditScope, tenant: "").sql, isHot: false),
-        Statement(name: "AuditedFactorRow.of", sql: AuditedFactorRow.of(auditScope, tenant: "").sql, isHot: false),
-        Statement(name: "AuditedClaimRow.of", sql: AuditedClaimRow.of(auditScope, tenant: "").sql, isHot: false),
-        Statement(name: "AuditedSessionsRow.of", sql: AuditedSessionsRow.of(auditScope, tenant: "").sql, isHot: false),
-        Statement(name: "AuditedCodesRow.of", sql: AuditedCodesRow.of(auditScope, tenant: "").sql, isHot: false),
+        Statement(name: "AuditedPasswordRow.of", sql: AuditedPasswordRow.of(auditScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedProviderRow.of", sql: AuditedProviderRow.of(auditScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedMethodRow.of", sql: AuditedMethodRow.of(auditScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedFactorRow.of", sql: AuditedFactorRow.of(auditScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedClaimRow.of", sql: AuditedClaimRow.of(auditScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedSessionRow.of", sql: AuditedSessionRow.of(auditScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedCodeRow.of", sql: AuditedCodeRow.of(auditScope, tenant: ""), isHot: false),
         Statement(
-            name: "AuditedConflictsRow.of",
-            sql: AuditedConflictsRow.of(.ids(["user-7"]), tenant: "", at: origin).sql,
+            name: "AuditedConflictRow.of",
+            sql: AuditedConflictRow.of(.ids(["user-7"]), tenant: "", at: origin),
             isHot: false
         ),
         Statement(
-            name: "AuditedClaimRow.on",
-            sql: AuditedClaimRow.on(["user7@example.com"], kind: "email", tenant: "").sql
+            name: "OwnedClaimRow.on",
+            sql: OwnedClaimRow.on(["user7@example.com"], kind: "email", tenant: "").sql
         ),
         Statement(
             name: "AuditedClaimRow.stray",
-            sql: AuditedClaimRow.stray(tenant: "", of: nil, after: ("", "", ""), limit: 10).sql,
+            sql: AuditedClaimRow.stray(tenant: "", of: nil, after: ("", "", ""), limit: 10),
             isHot: false
         ),
         Statement(

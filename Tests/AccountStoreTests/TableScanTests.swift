@@ -1,3 +1,4 @@
+import AccountLinking
 import AccountTestSupport
 import Testing
 
@@ -105,6 +106,7 @@ struct RawRowTests {
             }
             let packed = try offsets.map { try rows.shape.decode(Everything.self, from: bytes, at: $0) }
             #expect(packed == (try connection.query(Self.query)))
+            #expect(rows.text(row: 2, column: 1) == "éé" && rows.texts(ofColumn: 1)[3] == "")
             #expect(rows.withBytes(row: 2, column: 1) { Array($0) } == Array("éé".utf8))
             #expect(rows.withBytes(row: 3, column: 1) { $0.count } == 0)
             // Another type, too few columns, too many, and an end that comes too soon.
@@ -114,5 +116,184 @@ struct RawRowTests {
                 try rows.shape.decode(Everything.self, from: Array(bytes.prefix(offsets[1] - 1)), at: offsets[0])
             }
         }
+    }
+
+    private struct Texts: Equatable {
+        var number: Int64
+        var text: String?
+        var isTrue: Bool
+        var time: PostgresTimestamp?
+
+        init(_ row: inout PackedRowReader) throws(PostgresError) {
+            number = try row.integer()
+            text = try row.optionalText()?.string
+            try row.skip()
+            isTrue = try row.bool()
+            time = try row.optionalTimestamp()
+        }
+    }
+
+    @Test func `packed rows are read in place, whatever they hold`() async throws {
+        try await PostgresConnection.withConnection(try StoreScene.shared.database.configuration) { connection in
+            // Empty, short, at the border of each length, long, not in ASCII, NULL.
+            let lengths = [0, 1, 2, 125, 126, 127, 252, 253, 254, 255, 256, 257, 65_535, 65_536, 100_000]
+            let query: SQL = """
+                SELECT n, CASE WHEN n >= 0 THEN repeat('é', (n / 2)::integer) || repeat('a', (n % 2)::integer) END, 'skipped',
+                    n % 2 = 1, CASE WHEN n > 9 THEN to_timestamp(n) END
+                FROM unnest(\(lengths.map(Int64.init) + [-1])) AS n
+                """
+            let rows = try connection.rawRows(query)
+            var (bytes, offsets): ([UInt8], [Int]) = ([7], [])
+            for row in 0..<rows.count {
+                offsets.append(bytes.count)
+                rows.append(row: row, to: &bytes)
+            }
+            try bytes.withUnsafeBytes { bytes in
+                var reader = PackedRowReader(bytes, rows.shape)
+                for (offset, length) in zip(offsets, lengths + [-1]) {
+                    reader.begin(at: offset)
+                    let row = try Texts(&reader)
+                    try reader.finish()
+                    #expect(row.number == Int64(length) && row.isTrue == (length % 2 == 1))
+                    #expect(row.text?.utf8.count == (length < 0 ? nil : length))
+                    #expect(row.time?.microsecondsSinceEpoch == (length > 9 ? Int64(length) * 1_000_000 : nil))
+                    // Every column, and none behind the last.
+                    #expect(throws: PostgresError.self) { try reader.skip() }
+                    reader.begin(at: offset)
+                    #expect(throws: PostgresError.self) { try reader.finish() }
+                    // Another type than the column's, and NULL where something has to be.
+                    #expect(throws: PostgresError.self) { _ = try reader.text() }
+                    #expect(throws: PostgresError.self) { _ = try reader.timestamp() }
+                }
+                reader.begin(at: offsets[lengths.count])
+                try reader.skip()
+                #expect(throws: PostgresError.self) { _ = try reader.text() }
+            }
+            for count in [offsets[14] - 1, bytes.count - 1] {
+                let cut = Array(bytes.prefix(count))
+                cut.withUnsafeBytes { cut in
+                    var reader = PackedRowReader(cut, rows.shape)
+                    let last = offsets.last { $0 < count } ?? 0
+                    #expect(throws: PostgresError.self) {
+                        reader.begin(at: last)
+                        _ = try Texts(&reader)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `texts in place compare as their bytes`() async throws {
+        try await PostgresConnection.withConnection(try StoreScene.shared.database.configuration) { connection in
+            let texts = ["", "a", "ab", "abc", "abd", "b", "é", "e\u{301}", "\u{10FFFF}", String(repeating: "x", count: 300)]
+            let rows = try connection.rawRows("SELECT t FROM unnest(\(texts)) AS t")
+            var (bytes, offsets): ([UInt8], [Int]) = ([], [])
+            for row in 0..<rows.count {
+                offsets.append(bytes.count)
+                rows.append(row: row, to: &bytes)
+            }
+            try bytes.withUnsafeBytes { bytes in
+                var reader = PackedRowReader(bytes, rows.shape)
+                let packed = try offsets.map { offset in
+                    reader.begin(at: offset)
+                    return try reader.text()
+                }
+                for (text, first) in zip(texts, packed) {
+                    #expect(first.string == text && first == text && first.first == text.utf8.first)
+                    for (other, second) in zip(texts, packed) {
+                        #expect((first < second) == text.utf8.lexicographicallyPrecedes(other.utf8))
+                        #expect((first == second) == text.utf8.elementsEqual(other.utf8))
+                        #expect((first == other) == text.utf8.elementsEqual(other.utf8))
+                    }
+                    for count in [0, 1, 2, 1000] {
+                        if let start = String(text.utf8.prefix(count)) { #expect(first.prefix(count) == start) }
+                        #expect(first.dropFirst(count).first == text.utf8.dropFirst(count).first)
+                    }
+                }
+                #expect(Set(packed).count == texts.count)
+            }
+        }
+    }
+}
+
+/// Accounts put together from rows.
+@Suite(.store)
+struct AccountAssemblyTests {
+    /// Rows of accounts of which nothing has to fit, with what tables would not take.
+    private static let users: SQL = """
+        SELECT user_id, 3::bigint, 7::bigint, email, proof, NULL::timestamptz, false, phone, NULL::text, false, false,
+            to_timestamp(0), to_timestamp(0), NULL::timestamptz
+        FROM (VALUES
+            ('b', 'Ann@example.com', 'mailed-code', '+15550001111'), ('a', NULL, NULL, NULL),
+            ('é', 'no address', 'mailed-code', NULL), ('c', 'c@example.com', 'a friend', '12')
+        ) AS u (user_id, email, proof, phone)
+        """
+    private static let providers: SQL = """
+        SELECT user_id, provider, subject, issuer, email, to_timestamp(9) FROM (VALUES
+            ('b', 'google.com', 'g', NULL, 'Ann@example.com'), ('b', 'facebook.com', 'f', 'i', 'what?'),
+            ('c', 'no provider', 's', NULL, NULL), ('c', 'google.com', '', NULL, NULL), ('nobody', 'google.com', 'n', NULL, '')
+        ) AS l (user_id, provider, subject, issuer, email)
+        """
+    private static let claims: SQL = """
+        SELECT * FROM (VALUES
+            ('b', 'email', 'ann@example.com'), ('b', 'federated', 'google.com' || E'\\x1F' || 'g'),
+            ('b', 'phone', '+15550001111'), ('b', 'federated', 'facebook.com' || E'\\x1F' || 'other'),
+            ('a', 'email', 'old@example.com'), ('c', 'email', 'c@example.com')
+        ) AS i (user_id, kind, value)
+        """
+    private static let sessions: SQL = """
+        SELECT * FROM (VALUES
+            ('b', 7::bigint, 'password', to_timestamp(1)), ('a', 1::bigint, '', to_timestamp(5)),
+            ('b', 7::bigint, 'password', to_timestamp(3)), ('b', 6::bigint, 'password', to_timestamp(2)),
+            ('', 1::bigint, 'password', to_timestamp(2)), (repeat('x', 129), 1::bigint, 'password', to_timestamp(2))
+        ) AS s (user_id, epoch, provider, at)
+        """
+
+    private func accounts(_ tables: [(AuditedTable, SQL)]) async throws -> [AccountSnapshot] {
+        try await PostgresConnection.withConnection(try StoreScene.shared.database.configuration) { connection in
+            var rows = AuditedRows()
+            for (table, sql) in tables { rows.append(try connection.rawRows(sql), of: table) }
+            return try AccountAssembly(rows, tenant: "").accounts
+        }
+    }
+
+    @Test func `accounts are the same in whatever order their tables come`() async throws {
+        let tables: [(AuditedTable, SQL)] = [
+            (.claims, Self.claims), (.sessions, Self.sessions), (.providers, Self.providers), (.users, Self.users),
+        ]
+        for tables in [tables, tables.reversed()] {
+            let accounts = try await accounts(tables)
+            #expect(accounts.map(\.id.rawValue) == ["a", "b", "c", "nobody", "é"])
+            let (bare, ann, ill, nobody, other) = (accounts[0], accounts[1], accounts[2], accounts[3], accounts[4])
+            #expect(ann.account?.email?.address.canonical == "ann@example.com")
+            #expect(ann.account?.linkedProviders == [.google: "g", .facebook: "f"])
+            #expect(ann.linkedProviders.map(\.identity.provider) == [.facebook, .google])
+            #expect(ann.linkedProviders.map { $0.email?.raw } == [nil, "Ann@example.com"])
+            #expect(ann.linkedProviders.map(\.issuer) == ["i", nil])
+            #expect(ann.sessions.map(\.epoch) == [6, 7] && ann.sessions.map(\.count) == [1, 2])
+            #expect(ann.sessions[1].lastAuthTime == Timestamp(secondsSinceEpoch: 3))
+            #expect(ann.strayClaims == [.init(kind: "federated", value: "facebook.com\u{1F}other")])
+            #expect(ann.unreadable == [])
+            #expect(bare.account?.email == nil && bare.strayClaims.map(\.value) == ["old@example.com"])
+            #expect(ill.unreadable == [
+                "linked_providers.provider_id", "linked_providers.subject", "users.email_proof", "users.phone_number",
+            ])
+            #expect(ill.account?.email?.address.raw == "c@example.com" && ill.strayClaims.isEmpty)
+            #expect(nobody.account == nil && nobody.linkedProviders.count == 1)
+            #expect(other.unreadable == ["users.email"] && other.account?.version == 3)
+        }
+    }
+
+    @Test func `what nobody read is not missed`() async throws {
+        let accounts = try await accounts([(.users, Self.users)])
+        #expect(accounts.count == 4 && accounts.allSatisfy { $0.strayClaims.isEmpty })
+        #expect(try await self.accounts([]).isEmpty)
+    }
+
+    @Test func `a row that is not what was asked for is an error`() async throws {
+        await #expect(throws: PostgresError.self) { _ = try await accounts([(.users, Self.claims)]) }
+        await #expect(throws: PostgresError.self) { _ = try await accounts([(.claims, "SELECT NULL::text, 'a', 'b'")]) }
+        #expect(throws: PostgresError.self) { try AccountAssembly(AuditedRows([9, 0, 0], shapes: [:]), tenant: "") }
+        #expect(throws: PostgresError.self) { try AccountAssembly(AuditedRows([0, 0, 0], shapes: [:]), tenant: "") }
     }
 }

@@ -91,7 +91,7 @@ package struct AccountSnapshot: Sendable {
     /// The beginning of the password's hash, as far as it says how it was made.
     package var passwordScheme: String?
     package var linkedProviders: [LinkedProvider]
-    package var methodProofs: [SignInMethod: UserRecord.MethodProof]
+    package var methodProofs: MethodProofs
     /// The numbers of those second factors that are numbers.
     package var secondFactorNumbers: [PhoneNumber]
     package var sessions: [Sessions]

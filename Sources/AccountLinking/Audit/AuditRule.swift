@@ -169,15 +169,9 @@ extension AuditRule {
         }
     }
 
-    /// What the rule finds in one account; nothing where it is about several, or about claims. Of an account with values
-    /// that cannot be read, only these are told: what is missing is no reason to suspect more.
+    /// What the rule finds in one account, as `AuditChecks` asks many.
     package func findings(in snapshot: AccountSnapshot, _ terms: AuditTerms) -> [Finding] {
-        guard case .account(let check) = check, snapshot.unreadable.isEmpty || id == Self.unreadableValue.id else {
-            return []
-        }
-        return check(snapshot, terms).map {
-            Finding(self, tenant: snapshot.tenant, user: snapshot.id, evidence: $0)
-        }
+        AuditChecks([self]).findings(in: snapshot, terms)
     }
 
     /// What the rule finds in the claims of one account that may be nobody's.

@@ -21,20 +21,19 @@ package struct EmailAddress: Sendable {
     /// names may have (IDNA2008, RFC 5892), in the local part too: no emoji, nothing invisible, nothing unassigned.
     /// - Returns: `nil` when `raw` is not such an address.
     package init?(_ raw: String) {
-        guard raw.utf8.count < 256, let at = raw.utf8.firstIndex(of: UInt8(ascii: "@")) else { return nil }
+        guard raw.utf8.count < Self.bytesEnd, let at = raw.utf8.firstIndex(of: UInt8(ascii: "@")) else { return nil }
         // A second "@" fails as a character of the domain: quoted local parts are not accepted.
         let local = raw.utf8[..<at]
         let domain = raw.utf8[raw.utf8.index(after: at)...]
         guard (1...64).contains(local.count) else { return nil }
 
-        var folded: [UInt8] = []
-        folded.reserveCapacity(raw.utf8.count)
+        var folded = FoldedBytes()
         var isASCII = true
         switch foldLocalPart(local, into: &folded) {
         case .ascii: break
         case .international:
-            guard let normalised = internationalLocalPart(folded) else { return nil }
-            folded = normalised
+            guard let normalised = internationalLocalPart(folded.array) else { return nil }
+            folded = FoldedBytes(normalised)
             isASCII = false
         case .invalid: return nil
         }
@@ -44,24 +43,59 @@ package struct EmailAddress: Sendable {
         switch foldDomain(domain, into: &folded) {
         case .ascii: break
         case .international:
-            folded.removeSubrange(domainStart...)
+            folded.cut(to: domainStart)
             guard let ascii = internationalDomain(Substring(domain)),
                 foldDomain(ascii.utf8[...], into: &folded) == .ascii
             else { return nil }
             isASCII = false
         case .invalid: return nil
         }
-        guard folded.count < 256 else { return nil }
+        guard folded.count < Self.bytesEnd else { return nil }
 
         self.raw = raw
-        self.canonical = String(decoding: folded, as: UTF8.self)
+        // Most addresses are written as they are folded: one string does for all three.
+        self.canonical = folded.isEqual(to: raw) ? raw : String(decoding: folded.array, as: UTF8.self)
         self.lowercased = isASCII ? canonical : raw.lowercased()
     }
+
+    /// So many bytes no address has.
+    fileprivate static let bytesEnd = 256
 
     /// The domain of the canonical form.
     package var domain: Substring {
         // INVARIANT: `canonical` has exactly one "@".
-        canonical.drop { $0 != "@" }.dropFirst()
+        let start = canonical.utf8.firstIndex(of: UInt8(ascii: "@")).map(canonical.utf8.index(after:))
+        return canonical[(start ?? canonical.endIndex)...]
+    }
+}
+
+/// What is folded of an address, without an allocation.
+private struct FoldedBytes {
+    private var bytes = InlineArray<256, UInt8>(repeating: 0)
+    /// Of all that were appended: those that found no room, of what is no address, are lost.
+    private(set) var count = 0
+
+    init() {}
+
+    init(_ bytes: [UInt8]) {
+        for byte in bytes { append(byte) }
+    }
+
+    mutating func append(_ byte: UInt8) {
+        if count < bytes.count { bytes[count] = byte }
+        count += 1
+    }
+
+    mutating func cut(to count: Int) { self.count = count }
+
+    var array: [UInt8] { (0..<min(count, bytes.count)).map { bytes[$0] } }
+
+    /// Whether what was appended since `start` is `text`.
+    func isEqual(to text: String, from start: Int = 0) -> Bool {
+        let other = text.utf8.span
+        guard other.count == count - start, count <= bytes.count else { return false }
+        for index in other.indices where bytes[start + index] != other[index] { return false }
+        return true
     }
 }
 
@@ -80,7 +114,7 @@ private enum Folded {
 }
 
 /// Appends the dot-atom, its ASCII letters in lower case.
-private func foldLocalPart(_ local: Substring.UTF8View, into folded: inout [UInt8]) -> Folded {
+private func foldLocalPart(_ local: Substring.UTF8View, into folded: inout FoldedBytes) -> Folded {
     var result = Folded.ascii
     var previous = UInt8(ascii: ".")
     for byte in local {
@@ -116,7 +150,7 @@ private func isAtomText(_ byte: UInt8) -> Bool {
 }
 
 /// Appends the lower-case domain name, until a byte is not ASCII.
-private func foldDomain(_ domain: Substring.UTF8View, into folded: inout [UInt8]) -> Folded {
+private func foldDomain(_ domain: Substring.UTF8View, into folded: inout FoldedBytes) -> Folded {
     let hyphen = UInt8(ascii: "-")
     var labelCount = 1
     var labelLength = 0
@@ -150,6 +184,6 @@ private func foldDomain(_ domain: Substring.UTF8View, into folded: inout [UInt8]
         previous = byte
     }
     guard labelLength > 0, previous != hyphen, !labelIsNumber else { return .invalid }
-    if labelCount == 1, !folded[start...].elementsEqual("localhost".utf8) { return .invalid }
+    if labelCount == 1, !folded.isEqual(to: "localhost", from: start) { return .invalid }
     return .ascii
 }

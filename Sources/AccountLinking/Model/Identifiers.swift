@@ -17,11 +17,22 @@ package struct UserID: Sendable, Hashable {
 
     /// `nil` unless `rawValue` has 1 to 128 characters, none of them a control character.
     package init?(_ rawValue: String) {
-        guard !rawValue.isEmpty, rawValue.unicodeScalars.count <= 128,
-            !rawValue.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
-        else { return nil }
+        guard isName(rawValue, scalarsMax: 128) else { return nil }
         self.rawValue = rawValue
     }
+}
+
+/// Whether `text` has 1 to `scalarsMax` characters, none of them a control character.
+private func isName(_ text: String, scalarsMax: Int) -> Bool {
+    let bytes = text.utf8.span
+    var scalarCount = 0
+    for index in bytes.indices {
+        let byte = bytes[index]
+        if byte < 0x20 || byte == 0x7F { return false }
+        // All but the first byte of a character are 10xxxxxx.
+        if byte & 0xC0 != 0x80 { scalarCount += 1 }
+    }
+    return (1...scalarsMax).contains(scalarCount)
 }
 
 /// A provider as the wire names it: `google.com`, `apple.com`, `oidc.<name>`, `saml.<name>`; also `password` and
@@ -32,19 +43,19 @@ package struct ProviderID: Sendable, Hashable, Comparable {
 
     /// Folds to lower case; `nil` when a character is not allowed.
     package init?(_ rawValue: String) {
-        var folded: [UInt8] = []
-        folded.reserveCapacity(rawValue.utf8.count)
-        for byte in rawValue.utf8 {
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): folded.append(byte + 32)
+        let bytes = rawValue.utf8.span
+        guard (1...128).contains(bytes.count) else { return nil }
+        var isFolded = true
+        for index in bytes.indices {
+            switch bytes[index] {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): isFolded = false
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
                 UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                folded.append(byte)
+                break
             default: return nil
             }
         }
-        guard (1...128).contains(folded.count) else { return nil }
-        self.rawValue = String(decoding: folded, as: UTF8.self)
+        self.rawValue = isFolded ? rawValue : rawValue.lowercased()
     }
 
     private init(wellKnown rawValue: String) {
@@ -78,9 +89,7 @@ package struct ProviderIdentity: Sendable, Hashable {
 
     /// `nil` when `subject` is empty, longer than 255 characters or holds a control character.
     package init?(provider: ProviderID, subject: String) {
-        guard !subject.isEmpty, subject.unicodeScalars.count <= 255,
-            !subject.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
-        else { return nil }
+        guard isName(subject, scalarsMax: 255) else { return nil }
         self.provider = provider
         self.subject = subject
     }

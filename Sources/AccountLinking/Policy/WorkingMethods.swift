@@ -31,21 +31,46 @@ package func methodStandings(
 ) -> [MethodStanding] {
     let leftOver: [SignInMethod] = account.hasPassword && account.email == nil ? [.password] : []
     return (leftOver + account.signInMethods).map { method in
-        let obstacle: MethodObstacle?
-        if account.isDisabled {
-            obstacle = .accountDisabled
-        } else {
-            switch method {
-            case .password where account.email == nil: obstacle = .noAddress
-            case .password: obstacle = policy.allowsPasswordSignIn ? nil : .notEnabled
-            case .emailLink: obstacle = policy.allowsEmailLinkSignIn ? nil : .notEnabled
-            case .phone where account.hasSecondFactor: obstacle = .notAvailable
-            case .phone: obstacle = policy.allowsPhoneSignIn ? nil : .notEnabled
-            case .provider(let provider): obstacle = enabledProviders.contains(provider) ? nil : .notEnabled
-            }
-        }
-        return MethodStanding(method: method, obstacle: obstacle)
+        MethodStanding(
+            method: method,
+            obstacle: obstacle(to: method, of: account, policy: policy, isEnabled: enabledProviders.contains)
+        )
     }
+}
+
+/// What stands in the way of one method that the account has; `nil`: it lets the user in now.
+private func obstacle(
+    to method: SignInMethod,
+    of account: Account,
+    policy: LinkPolicy,
+    isEnabled: (ProviderID) -> Bool
+) -> MethodObstacle? {
+    if account.isDisabled { return .accountDisabled }
+    return switch method {
+    case .password where account.email == nil: .noAddress
+    case .password: policy.allowsPasswordSignIn ? nil : .notEnabled
+    case .emailLink: policy.allowsEmailLinkSignIn ? nil : .notEnabled
+    case .phone where account.hasSecondFactor: .notAvailable
+    case .phone: policy.allowsPhoneSignIn ? nil : .notEnabled
+    case .provider(let provider): isEnabled(provider) ? nil : .notEnabled
+    }
+}
+
+/// Whether any method would let the user in now: what `methodStandings` says, and asks no further than the first that does.
+///
+/// - `isEnabled`: whether credentials of a provider are accepted now.
+package func hasWorkingMethod(
+    _ account: Account,
+    policy: LinkPolicy,
+    isEnabled: (ProviderID) -> Bool
+) -> Bool {
+    func works(_ method: SignInMethod) -> Bool {
+        obstacle(to: method, of: account, policy: policy, isEnabled: isEnabled) == nil
+    }
+    return (account.hasPassword && works(.password))
+        || (account.hasEmailLink && account.email != nil && works(.emailLink))
+        || (account.phoneNumber != nil && works(.phone))
+        || account.linkedProviders.keys.contains { works(.provider($0)) }
 }
 
 /// The methods that would let the user in now.

@@ -79,6 +79,7 @@ package struct Audit: Sendable {
         let unanswered = Set(Self.unanswered(rules, by: selection).map(\.id))
         let rules = rules.filter { !unanswered.contains($0.id) }
         let isGrouping = rules.contains(where: \.isAboutSeveral)
+        let checks = AuditChecks(rules)
         let spill = Mutex<TraitSpill?>(try TraitSpill(in: snapshots.temporaryFolder))
         let progress = Mutex(Progress())
         try await snapshots.read(
@@ -93,7 +94,7 @@ package struct Audit: Sendable {
                 }
                 try report(now)
             },
-            work: { page in Judged(page, rules, terms, after: start, gathers: isGrouping, plans: plans) },
+            work: { page in Judged(page, rules, checks, terms, after: start, gathers: isGrouping, plans: plans) },
             take: { judged in
                 try spill.withLock { try $0?.append(judged.traits) }
                 for proposal in judged.proposals { try tell(proposal) }
@@ -142,6 +143,7 @@ private struct Judged: Sendable {
     init(
         _ page: AccountSnapshots.Page,
         _ rules: [AuditRule],
+        _ checks: AuditChecks,
         _ terms: AuditTerms,
         after start: AccountSnapshots.Place?,
         gathers: Bool,
@@ -155,16 +157,15 @@ private struct Judged: Sendable {
                 if isNew {
                     // What hangs off nobody is judged, and is no account.
                     if snapshot.account != nil { accounts += 1 }
-                    var found = rules.flatMap { $0.findings(in: snapshot, terms) }
+                    var found = checks.findings(in: snapshot, terms)
                     if !snapshot.strayClaims.isEmpty {
                         found += rules.flatMap { $0.findings(inClaimsOf: snapshot) }
                     }
-                    judge(snapshot, found, terms, plans)
+                    if !found.isEmpty { judge(snapshot, found, terms, plans) }
                 }
                 guard gathers else { continue }
-                for (index, rule) in rules.enumerated() {
-                    guard case .group(let traits, _) = rule.check else { continue }
-                    for trait in traits(snapshot, terms) { self.traits.append(trait, of: snapshot, rule: index) }
+                checks.forEachTrait(of: snapshot, terms) { rule, trait in
+                    traits.append(trait, of: snapshot, rule: rule)
                 }
             }
         case .strayClaims(let snapshots):

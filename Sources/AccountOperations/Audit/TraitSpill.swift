@@ -20,10 +20,11 @@ struct TraitBatch: Sendable {
     }
 
     private mutating func append(_ text: String) {
-        let bytes = text.utf8.prefix(Int(UInt16.max))
-        records.append(UInt8(truncatingIfNeeded: bytes.count))
-        records.append(UInt8(truncatingIfNeeded: bytes.count >> 8))
-        records += bytes
+        let count = min(text.utf8.count, Int(UInt16.max))
+        records.append(UInt8(truncatingIfNeeded: count))
+        records.append(UInt8(truncatingIfNeeded: count >> 8))
+        var text = text
+        text.withUTF8 { records.append(contentsOf: $0.prefix(count)) }
     }
 }
 

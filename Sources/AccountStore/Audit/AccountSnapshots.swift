@@ -308,7 +308,7 @@ private final class TableScans: Sendable {
 private struct Turn {
     enum Part {
         /// Accounts that were read.
-        case accounts([AuditedUserRow])
+        case accounts(RawRows)
         /// The claims that may be nobody's: of some, or of all.
         case strayClaims(of: [String]?)
     }
@@ -365,7 +365,7 @@ private final class Walk: Sendable {
             return Turn(index: index, tenant: tenant, part: .strayClaims(of: chosen), end: nil)
         }
         let (users, last) = try users(after: state.after, tenant: tenant, connection)
-        let end = users.last.map { AccountSnapshots.Place(tenant: TenantID(tenant), userID: $0.id) }
+        let end = users.texts(ofColumn: 0).last.map { AccountSnapshots.Place(tenant: TenantID(tenant), userID: $0) }
         state.after = last ?? ""
         if last == nil {
             if withStrayClaims { state.claimsAreDue = true } else { state.tenants?.removeFirst() }
@@ -384,20 +384,20 @@ private final class Walk: Sendable {
         after id: String,
         tenant: String,
         _ connection: PostgresConnection
-    ) throws(PostgresError) -> ([AuditedUserRow], last: String?) {
+    ) throws(PostgresError) -> (RawRows, last: String?) {
         switch selection {
         case .all: preconditionFailure("all accounts are read as they lie")
         case .changed(let since):
-            let users = try connection.query(
+            let users = try connection.rawRows(
                 AuditedUserRow.changed(since: since, after: id, limit: Int64(pageSize), tenant: tenant)
             )
-            return (users, users.count < pageSize ? nil : users.last?.id)
+            return (users, users.count < pageSize ? nil : users.texts(ofColumn: 0).last)
         case .users(let ids):
             // In the order of the database, which compares bytes.
             let left = Set(ids.map(\.rawValue)).filter { id.utf8.lexicographicallyPrecedes($0.utf8) }
                 .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
             let next = Array(left.prefix(pageSize))
-            let users = try connection.query(AuditedUserRow.withIDs(next, tenant: tenant))
+            let users = try connection.rawRows(AuditedUserRow.withIDs(next, tenant: tenant))
             return (users, left.count > next.count ? next.last : nil)
         }
     }
@@ -441,7 +441,7 @@ extension AccountStore {
     ) async throws(PostgresError) -> [EmailAddress: UserID] {
         guard !addresses.isEmpty else { return [:] }
         let claims = try await client.read(
-            AuditedClaimRow.on(addresses.map(\.canonical), kind: "email", tenant: tenant.rawValue)
+            OwnedClaimRow.on(addresses.map(\.canonical), kind: "email", tenant: tenant.rawValue)
         )
         let owners = Dictionary(claims.map { ($0.value, UserID($0.user)) }) { first, _ in first }
         return addresses.reduce(into: [:]) { found, address in

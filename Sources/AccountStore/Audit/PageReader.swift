@@ -13,21 +13,19 @@ struct PageReader {
         self.now = now
     }
 
-    /// The accounts of `users`, in their order.
+    /// The accounts of `users`, which are rows of `AuditedUserRow`, in the order of their ids.
     /// - Throws: `PostgresError`; what cannot be read is told in the account.
-    func accounts(_ users: [AuditedUserRow]) throws(PostgresError) -> [AccountSnapshot] {
-        var assembly = AccountAssembly(tenant: tenant, count: users.count)
-        let scope = AuditScope.ids(users.map(\.id))
-        for row in users { assembly.add(row) }
-        for row in try connection.query(AuditedPasswordRow.of(scope, tenant: tenant)) { assembly.add(row) }
-        for row in try connection.query(AuditedProviderRow.of(scope, tenant: tenant)) { assembly.add(row) }
-        for row in try connection.query(AuditedMethodRow.of(scope, tenant: tenant)) { assembly.add(row) }
-        for row in try connection.query(AuditedFactorRow.of(scope, tenant: tenant)) { assembly.add(row) }
-        for row in try connection.query(AuditedSessionsRow.of(scope, tenant: tenant)) { assembly.add(row) }
-        for row in try connection.query(AuditedCodesRow.of(scope, tenant: tenant)) { assembly.add(row) }
-        for row in try connection.query(AuditedConflictsRow.of(scope, tenant: tenant, at: now)) { assembly.add(row) }
+    func accounts(_ users: RawRows) throws -> [AccountSnapshot] {
+        var rows = AuditedRows()
+        rows.append(users, of: .users)
+        let ids = users.texts(ofColumn: 0)
+        for table in AuditedTable.allCases where table != .users && table != .claims {
+            rows.append(try connection.rawRows(table.rows(.ids(ids), tenant: tenant, at: now)), of: table)
+        }
+        var assembly = try AccountAssembly(rows, tenant: tenant)
+        // Claims cannot be found by their users.
         try noteOwners(of: assembly.shown(), in: &assembly)
-        return assembly.sorted()
+        return assembly.accounts
     }
 
     /// Asks who owns what is shown, by one question for each kind.
@@ -37,33 +35,36 @@ struct PageReader {
     ) throws(PostgresError) {
         for (kind, shown) in Dictionary(grouping: shown, by: \.identifier.kind).sorted(by: { $0.key < $1.key }) {
             let values = shown.map(\.identifier.value)
-            let claims = try connection.query(AuditedClaimRow.on(values, kind: kind, tenant: tenant))
+            let claims = try connection.query(OwnedClaimRow.on(values, kind: kind, tenant: tenant))
             let owners = Dictionary(claims.map { ($0.value, $0.user) }) { first, _ in first }
             for (value, shown) in zip(values, shown) { assembly.note(shown, ownedBy: owners[value]) }
         }
     }
 
-    /// The claims of some accounts, or of all, that may be nobody's, with what these accounts show.
+    /// The accounts that have claims on what they do not show, among some or all, with what they show and nothing else.
     ///
     /// All of them at once: there are few, unless something went badly wrong.
     /// - `countMax`: claims in one answer.
-    func strayClaims(of ids: [String]?, countMax: Int) throws(PostgresError) -> [AccountSnapshot] {
-        var assembly = AccountAssembly(tenant: tenant, count: 0)
+    func strayClaims(of ids: [String]?, countMax: Int) throws -> [AccountSnapshot] {
+        var rows = AuditedRows()
+        var owners: [String] = []
         try connection.execute(AuditTransaction.goByStatistics)
         var place = (user: "", kind: "", value: "")
         while true {
-            let claims = try connection.query(
+            let claims = try connection.rawRows(
                 AuditedClaimRow.stray(tenant: tenant, of: ids, after: place, limit: Int64(countMax))
             )
-            for claim in claims { assembly.addStray(claim) }
-            guard let last = claims.last, claims.count == countMax else { break }
-            place = (last.user, last.kind, last.value)
+            rows.append(claims, of: .claims)
+            owners += claims.texts(ofColumn: 0)
+            guard claims.count == countMax else { break }
+            let last = (0..<3).map { claims.text(row: countMax - 1, column: $0) }
+            place = (last[0], last[1], last[2])
         }
         try connection.execute(AuditTransaction.goByIndexes)
-        let owners = assembly.accounts.map(\.id.rawValue)
         guard !owners.isEmpty else { return [] }
-        for row in try connection.query(AuditedUserRow.withIDs(owners, tenant: tenant)) { assembly.add(row) }
-        for row in try connection.query(AuditedProviderRow.of(.ids(owners), tenant: tenant)) { assembly.add(row) }
-        return assembly.sorted()
+        for table in [AuditedTable.users, .providers] {
+            rows.append(try connection.rawRows(table.rows(.ids(owners), tenant: tenant, at: now)), of: table)
+        }
+        return try AccountAssembly(rows, tenant: tenant).accounts
     }
 }

@@ -3,81 +3,6 @@ import Glibc
 import Postgres
 import Synchronization
 
-/// A table that audits read.
-private enum AuditedTable: UInt8, CaseIterable {
-    /// First: accounts are put together beginning with their own rows.
-    case users, passwords, providers, methods, factors, sessions, codes, conflicts, claims
-
-    var name: String {
-        switch self {
-        case .users: "users"
-        case .passwords: "password_credentials"
-        case .providers: "linked_providers"
-        case .methods: "sign_in_methods"
-        case .factors: "second_factors"
-        case .sessions: "sessions"
-        case .codes: "one_time_codes"
-        case .conflicts: "conflicts"
-        case .claims: "identifiers"
-        }
-    }
-
-    static func read(for extent: AccountSnapshots.Extent) -> [AuditedTable] {
-        switch extent {
-        case .everything: allCases
-        case .judged: [.users, .passwords, .providers, .methods, .factors, .conflicts]
-        }
-    }
-
-    /// The column of its rows that holds the user.
-    var userColumn: Int {
-        switch self {
-        case .users, .passwords, .providers, .methods, .factors, .sessions, .codes, .conflicts: 0
-        case .claims: 2
-        }
-    }
-
-    /// The rows in some blocks, not yet decoded.
-    func rows(
-        _ scope: AuditScope,
-        tenant: String,
-        at now: Timestamp,
-        _ connection: PostgresConnection
-    ) throws(PostgresError) -> RawRows {
-        switch self {
-        case .users: try connection.rawRows(AuditedUserRow.of(scope, tenant: tenant))
-        case .passwords: try connection.rawRows(AuditedPasswordRow.of(scope, tenant: tenant))
-        case .providers: try connection.rawRows(AuditedProviderRow.of(scope, tenant: tenant))
-        case .methods: try connection.rawRows(AuditedMethodRow.of(scope, tenant: tenant))
-        case .factors: try connection.rawRows(AuditedFactorRow.of(scope, tenant: tenant))
-        case .sessions: try connection.rawRows(AuditedSessionsRow.of(scope, tenant: tenant))
-        case .codes: try connection.rawRows(AuditedCodesRow.of(scope, tenant: tenant))
-        case .conflicts: try connection.rawRows(AuditedConflictsRow.of(scope, tenant: tenant, at: now))
-        case .claims: try connection.rawRows(AuditedClaimRow.of(scope, tenant: tenant))
-        }
-    }
-
-    /// Adds the row that was packed at `offset`.
-    func add(
-        _ bytes: [UInt8],
-        at offset: Int,
-        _ shape: RowShape,
-        to assembly: inout AccountAssembly
-    ) throws(PostgresError) {
-        switch self {
-        case .users: assembly.add(try shape.decode(AuditedUserRow.self, from: bytes, at: offset))
-        case .passwords: assembly.add(try shape.decode(AuditedPasswordRow.self, from: bytes, at: offset))
-        case .providers: assembly.add(try shape.decode(AuditedProviderRow.self, from: bytes, at: offset))
-        case .methods: assembly.add(try shape.decode(AuditedMethodRow.self, from: bytes, at: offset))
-        case .factors: assembly.add(try shape.decode(AuditedFactorRow.self, from: bytes, at: offset))
-        case .sessions: assembly.add(try shape.decode(AuditedSessionsRow.self, from: bytes, at: offset))
-        case .codes: assembly.add(try shape.decode(AuditedCodesRow.self, from: bytes, at: offset))
-        case .conflicts: assembly.add(try shape.decode(AuditedConflictsRow.self, from: bytes, at: offset))
-        case .claims: assembly.add(try shape.decode(AuditedClaimRow.self, from: bytes, at: offset))
-        }
-    }
-}
-
 /// All accounts of a tenant, read the way their tables lie: every block of every table once, each row put into the range
 /// of ids that its user is in; then the accounts are put together range by range, in order.
 ///
@@ -114,7 +39,6 @@ final class TableScan: Sendable {
     private let ranges: IDRanges
     private let file: BucketFile
     private let state: Mutex<State>
-    private let readsClaims: Bool
 
     var rangeCount: Int { ranges.count }
 
@@ -142,7 +66,6 @@ final class TableScan: Sendable {
         self.start = start
         self.now = now
         let tables = AuditedTable.read(for: extent)
-        readsClaims = tables.contains(.claims)
         let counts = try connection.query(AuditTransaction.blockCounts(tables.map(\.name))).map { $0 ?? 0 }
         var pieces: [Piece] = []
         for (table, count) in zip(tables, counts) {
@@ -179,7 +102,7 @@ final class TableScan: Sendable {
     ) throws {
         var writer = BucketWriter(file)
         while let piece = state.withLock({ $0.pieces.popFirst() }) {
-            let rows = try piece.table.rows(piece.scope, tenant: tenant, at: now, connection)
+            let rows = try connection.rawRows(piece.table.rows(piece.scope, tenant: tenant, at: now))
             state.withLock { $0.shapes[piece.table] = rows.shape }
             try put(rows, of: piece.table, into: &writer)
             try state.withLock { state in
@@ -195,17 +118,12 @@ final class TableScan: Sendable {
     private func put(_ rows: RawRows, of table: AuditedTable, into writer: inout BucketWriter) throws(SpillFailure) {
         let start = Array(start.utf8)
         for row in 0..<rows.count {
-            let range: Int? = rows.withBytes(row: row, column: table.userColumn) { user in
+            let range: Int? = rows.withBytes(row: row, column: 0) { user in
                 !start.isEmpty && !start.lexicographicallyPrecedes(user) ? nil : ranges.index(of: user)
             }
             guard let range else { continue }
             try writer.append(to: range) { bytes in
-                let head = bytes.count
-                bytes.append(table.rawValue)
-                for _ in 0..<4 { bytes.append(0) }
-                rows.append(row: row, to: &bytes)
-                let count = UInt32(bytes.count - head - 5)
-                for place in 0..<4 { bytes[head + 1 + place] = UInt8(truncatingIfNeeded: count >> (8 * UInt32(place))) }
+                AuditedRows.append(row, of: rows, table, to: &bytes)
             }
         }
     }
@@ -221,25 +139,11 @@ final class TableScan: Sendable {
 
     /// The accounts of a range, in the order of their ids.
     func accounts(ofRange range: Int, _ connection: PostgresConnection) throws -> [AccountSnapshot] {
-        let bytes = try file.contents(of: range)
-        let shapes = state.withLock(\.shapes)
-        var offsets = [[Int]](repeating: [], count: AuditedTable.allCases.count)
-        var offset = 0
-        while offset < bytes.count {
-            let count = (0..<4).reduce(0) { $0 | Int(bytes[offset + 1 + $1]) << (8 * $1) }
-            offsets[Int(bytes[offset])].append(offset + 5)
-            offset += 5 + count
+        let rows = AuditedRows(try file.contents(of: range), shapes: state.withLock(\.shapes))
+        var assembly = try AccountAssembly(rows, tenant: tenant)
+        if !assembly.unclaimed.isEmpty {
+            try PageReader(connection, tenant: tenant, at: now).noteOwners(of: assembly.unclaimed, in: &assembly)
         }
-        var assembly = AccountAssembly(tenant: tenant, count: offsets[0].count)
-        for table in AuditedTable.allCases {
-            guard let shape = shapes[table] else { continue }
-            for offset in offsets[Int(table.rawValue)] { try table.add(bytes, at: offset, shape, to: &assembly) }
-        }
-        guard readsClaims else { return assembly.sorted() }
-        let missing = assembly.compareClaims()
-        if !missing.isEmpty {
-            try PageReader(connection, tenant: tenant, at: now).noteOwners(of: missing, in: &assembly)
-        }
-        return assembly.sorted()
+        return assembly.accounts
     }
 }

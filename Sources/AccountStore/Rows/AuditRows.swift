@@ -1,8 +1,8 @@
 import AccountLinking
 import Postgres
 
-// What an audit reads: the same columns of many accounts at once, table by table. Values come as they are stored, because
-// one that cannot be read is a finding and not an error.
+// What an audit reads: the same columns of many accounts at once, table by table; the user's id first. Values come as they are
+// stored, because one that cannot be read is a finding and not an error, and texts stay where they came.
 
 /// Which rows of a table a statement is about, within a tenant.
 enum AuditScope: Sendable {
@@ -25,37 +25,36 @@ enum AuditScope: Sendable {
 }
 
 /// One row of `users`, as far as audits look at it.
-struct AuditedUserRow: RowDecodable {
-    let id: String
+struct AuditedUserRow {
     let version: Int64
     let sessionEpoch: Int64
-    let email: String?
-    let emailProof: String?
+    let email: PackedText?
+    let emailProof: PackedText?
     let emailProvenAt: Timestamp?
     let hasInitialEmail: Bool
-    let phoneNumber: String?
-    let unprovenPhoneNumber: String?
+    let phoneNumber: PackedText?
+    let unprovenPhoneNumber: PackedText?
     let isDisabled: Bool
     let usesCustomTokens: Bool
     let validSince: Timestamp
     let createdAt: Timestamp
     let lastLoginAt: Timestamp?
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        id = try row.next()
-        version = try row.next()
-        sessionEpoch = try row.next()
-        email = try row.next()
-        emailProof = try row.next()
-        emailProvenAt = try row.optionalTimestamp()
-        hasInitialEmail = try row.next()
-        phoneNumber = try row.next()
-        unprovenPhoneNumber = try row.next()
-        isDisabled = try row.next()
-        usesCustomTokens = try row.next()
-        validSince = try row.timestamp()
-        createdAt = try row.timestamp()
-        lastLoginAt = try row.optionalTimestamp()
+    init(_ row: inout PackedRowReader) throws(PostgresError) {
+        try row.skip()
+        version = try row.integer()
+        sessionEpoch = try row.integer()
+        email = try row.optionalText()
+        emailProof = try row.optionalText()
+        emailProvenAt = try row.optionalTimestamp().map { Timestamp($0) }
+        hasInitialEmail = try row.bool()
+        phoneNumber = try row.optionalText()
+        unprovenPhoneNumber = try row.optionalText()
+        isDisabled = try row.bool()
+        usesCustomTokens = try row.bool()
+        validSince = Timestamp(try row.timestamp())
+        createdAt = Timestamp(try row.timestamp())
+        lastLoginAt = try row.optionalTimestamp().map { Timestamp($0) }
     }
 
     private static let select: SQL = """
@@ -64,7 +63,7 @@ struct AuditedUserRow: RowDecodable {
         FROM users
         """
 
-    static func of(_ scope: AuditScope, tenant: String) -> Query<AuditedUserRow> {
+    static func of(_ scope: AuditScope, tenant: String) -> SQL {
         "\(select) WHERE tenant_id = \(tenant) AND \(scope.condition)"
     }
 
@@ -80,7 +79,7 @@ struct AuditedUserRow: RowDecodable {
         after id: String,
         limit: Int64,
         tenant: String
-    ) -> Query<AuditedUserRow> {
+    ) -> SQL {
         """
         \(select) WHERE tenant_id = \(tenant) AND user_id > \(id)
             AND (last_login_at >= \(since.stored) OR created_at >= \(since.stored) OR EXISTS (
@@ -91,8 +90,8 @@ struct AuditedUserRow: RowDecodable {
         """
     }
 
-    static func withIDs(_ ids: [String], tenant: String) -> Query<AuditedUserRow> {
-        "\(of(.ids(ids), tenant: tenant).sql) ORDER BY user_id"
+    static func withIDs(_ ids: [String], tenant: String) -> SQL {
+        "\(of(.ids(ids), tenant: tenant)) ORDER BY user_id"
     }
 
     /// The tenants that have users or claims, in order.
@@ -101,19 +100,18 @@ struct AuditedUserRow: RowDecodable {
         """
 }
 
-struct AuditedPasswordRow: RowDecodable {
-    let user: String
+struct AuditedPasswordRow {
     let updatedAt: Timestamp
     /// As far as it says how the hash was made.
-    let scheme: String
+    let scheme: PackedText
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        user = try row.next()
-        updatedAt = try row.timestamp()
-        scheme = try row.next()
+    init(_ row: inout PackedRowReader) throws(PostgresError) {
+        try row.skip()
+        updatedAt = Timestamp(try row.timestamp())
+        scheme = try row.text()
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> Query<AuditedPasswordRow> {
+    static func of(_ scope: AuditScope, tenant: String) -> SQL {
         """
         SELECT user_id, updated_at, left(hash, 48) FROM password_credentials
         WHERE tenant_id = \(tenant) AND \(scope.condition)
@@ -121,24 +119,23 @@ struct AuditedPasswordRow: RowDecodable {
     }
 }
 
-struct AuditedProviderRow: RowDecodable {
-    let user: String
-    let provider: String
-    let subject: String
-    let issuer: String?
-    let email: String?
+struct AuditedProviderRow {
+    let provider: PackedText
+    let subject: PackedText
+    let issuer: PackedText?
+    let email: PackedText?
     let linkedAt: Timestamp
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        user = try row.next()
-        provider = try row.next()
-        subject = try row.next()
-        issuer = try row.next()
-        email = try row.next()
-        linkedAt = try row.timestamp()
+    init(_ row: inout PackedRowReader) throws(PostgresError) {
+        try row.skip()
+        provider = try row.text()
+        subject = try row.text()
+        issuer = try row.optionalText()
+        email = try row.optionalText()
+        linkedAt = Timestamp(try row.timestamp())
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> Query<AuditedProviderRow> {
+    static func of(_ scope: AuditScope, tenant: String) -> SQL {
         """
         SELECT user_id, provider_id, subject, issuer, email, linked_at FROM linked_providers
         WHERE tenant_id = \(tenant) AND \(scope.condition)
@@ -146,20 +143,19 @@ struct AuditedProviderRow: RowDecodable {
     }
 }
 
-struct AuditedMethodRow: RowDecodable {
-    let user: String
-    let method: String
-    let proof: String
+struct AuditedMethodRow {
+    let method: PackedText
+    let proof: PackedText
     let provenAt: Timestamp
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        user = try row.next()
-        method = try row.next()
-        proof = try row.next()
-        provenAt = try row.timestamp()
+    init(_ row: inout PackedRowReader) throws(PostgresError) {
+        try row.skip()
+        method = try row.text()
+        proof = try row.text()
+        provenAt = Timestamp(try row.timestamp())
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> Query<AuditedMethodRow> {
+    static func of(_ scope: AuditScope, tenant: String) -> SQL {
         """
         SELECT user_id, method, proof, proven_at FROM sign_in_methods
         WHERE tenant_id = \(tenant) AND \(scope.condition)
@@ -167,121 +163,100 @@ struct AuditedMethodRow: RowDecodable {
     }
 }
 
-struct AuditedFactorRow: RowDecodable {
-    let user: String
-    let number: String?
+struct AuditedFactorRow {
+    let number: PackedText?
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        user = try row.next()
-        number = try row.next()
+    init(_ row: inout PackedRowReader) throws(PostgresError) {
+        try row.skip()
+        number = try row.optionalText()
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> Query<AuditedFactorRow> {
+    static func of(_ scope: AuditScope, tenant: String) -> SQL {
         "SELECT user_id, number FROM second_factors WHERE tenant_id = \(tenant) AND \(scope.condition)"
     }
 }
 
-/// One session, as those of one epoch that were begun in one way.
-struct AuditedSessionsRow: RowDecodable {
-    let user: String
-    let sessions: AccountSnapshot.Sessions
+struct AuditedSessionRow {
+    let epoch: Int64
+    let signInProvider: PackedText
+    let lastAuthTime: Timestamp
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        user = try row.next()
-        sessions = AccountSnapshot.Sessions(
-            epoch: try row.next(),
-            signInProvider: try row.next(),
-            count: try row.next(),
-            lastAuthTime: try row.timestamp()
-        )
+    init(_ row: inout PackedRowReader) throws(PostgresError) {
+        try row.skip()
+        epoch = try row.integer()
+        signInProvider = try row.text()
+        lastAuthTime = Timestamp(try row.timestamp())
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> Query<AuditedSessionsRow> {
+    static func of(_ scope: AuditScope, tenant: String) -> SQL {
         """
-        SELECT user_id, session_epoch, sign_in_provider, 1::bigint, auth_time FROM sessions
+        SELECT user_id, session_epoch, sign_in_provider, auth_time FROM sessions
         WHERE tenant_id = \(tenant) AND \(scope.condition)
         """
     }
 }
 
-/// One code, as those of its kind.
-struct AuditedCodesRow: RowDecodable {
-    let user: String
-    let kind: String
-    let count: Int64
+struct AuditedCodeRow {
+    let kind: PackedText
+    /// When it was made, unless it was used.
     let waitingSince: Timestamp?
-    let firstExpiry: Timestamp
+    let expiresAt: Timestamp
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        user = try row.next()
-        kind = try row.next()
-        count = try row.next()
-        waitingSince = try row.optionalTimestamp()
-        firstExpiry = try row.timestamp()
+    init(_ row: inout PackedRowReader) throws(PostgresError) {
+        try row.skip()
+        kind = try row.text()
+        waitingSince = try row.optionalTimestamp().map { Timestamp($0) }
+        expiresAt = Timestamp(try row.timestamp())
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> Query<AuditedCodesRow> {
+    static func of(_ scope: AuditScope, tenant: String) -> SQL {
         """
-        SELECT user_id, kind, 1::bigint, CASE WHEN consumed_at IS NULL THEN created_at END, expires_at
+        SELECT user_id, kind, CASE WHEN consumed_at IS NULL THEN created_at END, expires_at
         FROM one_time_codes WHERE tenant_id = \(tenant) AND user_id IS NOT NULL AND \(scope.condition)
         """
     }
 }
 
-/// One conflict, as those of its kind about its provider.
-struct AuditedConflictsRow: RowDecodable {
-    let user: String
-    let kind: String
-    let provider: String
-    let count: Int64
-    let liveCount: Int64
-    let lastOpenedAt: Timestamp
-    let firstExpiry: Timestamp
+struct AuditedConflictRow {
+    let kind: PackedText
+    let provider: PackedText
+    /// Whether it can still be settled.
+    let isLive: Bool
+    let openedAt: Timestamp
+    let expiresAt: Timestamp
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        user = try row.next()
-        kind = try row.next()
-        provider = try row.next()
-        count = try row.next()
-        liveCount = try row.next()
-        lastOpenedAt = try row.timestamp()
-        firstExpiry = try row.timestamp()
+    init(_ row: inout PackedRowReader) throws(PostgresError) {
+        try row.skip()
+        kind = try row.text()
+        provider = try row.text()
+        isLive = try row.bool()
+        openedAt = Timestamp(try row.timestamp())
+        expiresAt = Timestamp(try row.timestamp())
     }
 
-    static func of(_ scope: AuditScope, tenant: String, at now: Timestamp) -> Query<AuditedConflictsRow> {
+    static func of(_ scope: AuditScope, tenant: String, at now: Timestamp) -> SQL {
         """
-        SELECT user_id, kind, provider_id, 1::bigint,
-            (state IN ('open', 'proven') AND expires_at > \(now.stored))::integer::bigint, opened_at, expires_at
+        SELECT user_id, kind, provider_id, state IN ('open', 'proven') AND expires_at > \(now.stored), opened_at,
+            expires_at
         FROM conflicts WHERE tenant_id = \(tenant) AND \(scope.condition)
         """
     }
 }
 
-/// A row of `identifiers`.
-struct AuditedClaimRow: RowDecodable {
-    let kind: String
-    let value: String
-    let user: String
+/// A row of `identifiers`, as those of accounts are read.
+struct AuditedClaimRow {
+    let kind: PackedText
+    let value: PackedText
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        kind = try row.next()
-        value = try row.next()
-        user = try row.next()
+    init(_ row: inout PackedRowReader) throws(PostgresError) {
+        try row.skip()
+        kind = try row.text()
+        value = try row.text()
     }
 
     /// The claims in some blocks of their table; those of some accounts cannot be found so.
-    static func of(_ scope: AuditScope, tenant: String) -> Query<AuditedClaimRow> {
-        "SELECT kind, value, user_id FROM identifiers WHERE tenant_id = \(tenant) AND \(scope.condition)"
-    }
-
-    /// The claims on `values` of a kind, whoever has them; one by one, as `IdentifierRow.owned`.
-    static func on(_ values: [String], kind: String, tenant: String) -> Query<AuditedClaimRow> {
-        """
-        SELECT owned.kind, owned.value, owned.user_id FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
-            SELECT identifiers.kind, identifiers.value, identifiers.user_id FROM identifiers
-            WHERE tenant_id = \(tenant) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
-        ) AS owned ON true
-        """
+    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+        "SELECT user_id, kind, value FROM identifiers WHERE tenant_id = \(tenant) AND \(scope.condition)"
     }
 
     /// The claims whose account is not there, or does not plainly show what they are on: addresses in another spelling
@@ -292,9 +267,9 @@ struct AuditedClaimRow: RowDecodable {
         of ids: [String]?,
         after place: (user: String, kind: String, value: String),
         limit: Int64
-    ) -> Query<AuditedClaimRow> {
+    ) -> SQL {
         """
-        SELECT i.kind, i.value, i.user_id FROM identifiers AS i
+        SELECT i.user_id, i.kind, i.value FROM identifiers AS i
         LEFT JOIN users AS u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
         LEFT JOIN linked_providers AS l ON i.kind = 'federated' AND l.tenant_id = i.tenant_id
             AND l.user_id = i.user_id AND l.provider_id = split_part(i.value, E'\\x1F', 1)
@@ -304,6 +279,27 @@ struct AuditedClaimRow: RowDecodable {
             WHEN 'phone' THEN u.phone_number IS DISTINCT FROM i.value
             ELSE l.provider_id || E'\\x1F' || l.subject IS DISTINCT FROM i.value END
         ORDER BY i.user_id, i.kind, i.value LIMIT \(limit)
+        """
+    }
+}
+
+/// Who has a claim.
+struct OwnedClaimRow: RowDecodable {
+    let value: String
+    let user: String
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        value = try row.next()
+        user = try row.next()
+    }
+
+    /// The claims on `values` of a kind, whoever has them; one by one, as `IdentifierRow.owned`.
+    static func on(_ values: [String], kind: String, tenant: String) -> Query<OwnedClaimRow> {
+        """
+        SELECT owned.value, owned.user_id FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
+            SELECT identifiers.value, identifiers.user_id FROM identifiers
+            WHERE tenant_id = \(tenant) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
+        ) AS owned ON true
         """
     }
 }

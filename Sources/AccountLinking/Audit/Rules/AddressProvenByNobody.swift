@@ -8,7 +8,9 @@ extension AuditRule {
         repair: "Clear emailVerified and let the user verify the address, unless the source is known to have done so.",
         remedy: .account { _, _, _ in .repair(.unproveAddress) },
         check: .account { snapshot, _ in
-            guard let email = snapshot.account?.email, email.proof == .administrator else { return [] }
+            guard case .administrator? = snapshot.account?.email?.proof, let email = snapshot.account?.email else {
+                return []
+            }
             return [Evidence(["address": .address(email.address.canonical)])]
         }
     )

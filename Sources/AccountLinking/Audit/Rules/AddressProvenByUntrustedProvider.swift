@@ -8,7 +8,7 @@ extension AuditRule {
         repair: "Clear emailVerified and let the user verify the address.",
         remedy: .account { _, _, _ in .repair(.unproveAddress) },
         check: .account { snapshot, terms in
-            guard let email = snapshot.account?.email, case .provider(let provider) = email.proof,
+            guard case .provider(let provider)? = snapshot.account?.email?.proof, let email = snapshot.account?.email,
                 let trust = terms.policy.trust(inProofOf: snapshot), trust < .verifying
             else { return [] }
             return [

@@ -7,7 +7,7 @@ extension AuditRule {
         repair: "Revoke the account's refresh tokens.",
         remedy: .account { _, _, _ in .repair(.endSessions) },
         check: .account { snapshot, _ in
-            guard let account = snapshot.account, account.isDisabled else { return [] }
+            guard snapshot.account?.isDisabled == true, let account = snapshot.account else { return [] }
             let live = snapshot.sessions.filter { $0.epoch == account.sessionEpoch }.reduce(0) { $0 + $1.count }
             return live > 0 ? [Evidence(["sessions": .count(live)])] : []
         }

@@ -12,14 +12,14 @@ extension AuditRule {
             return .repair(.suspend(method, endsSessions: true))
         },
         check: .account { snapshot, _ in
-            guard let email = snapshot.account?.email, let provenAt = snapshot.emailProvenAt else { return [] }
+            guard let provenAt = snapshot.emailProvenAt else { return [] }
             let prover: SignInMethod?
-            switch email.proof {
-            case .emailLink: prover = .emailLink
-            case .passwordReset: prover = .password
-            case .provider(let provider): prover = .provider(provider)
+            switch snapshot.account?.email?.proof {
+            case .emailLink?: prover = .emailLink
+            case .passwordReset?: prover = .password
+            case .provider(let provider)?: prover = .provider(provider)
             // Asked for from within the account, or nobody's proof.
-            case .emailCode, .administrator, nil: return []
+            case .emailCode?, .administrator?, nil: return []
             }
             return snapshot.methodProofs.filter { $0.key != prover && $0.value.provenAt < provenAt }
                 .sorted { $0.key.name < $1.key.name }

@@ -16,7 +16,7 @@ extension AuditRule {
             let recordedCount = snapshot.methodProofs.count - (snapshot.methodProofs[.emailLink] == nil ? 0 : 1)
             let thereCount =
                 account.linkedProviders.count + (account.hasPassword ? 1 : 0) + (account.phoneNumber == nil ? 0 : 1)
-            // Sets are dear, and nearly every account is well.
+            // Nearly every account is well: no set is made for those.
             let allRecorded =
                 account.linkedProviders.keys.allSatisfy { snapshot.methodProofs[.provider($0)] != nil }
                 && (!account.hasPassword || snapshot.methodProofs[.password] != nil)
@@ -26,7 +26,7 @@ extension AuditRule {
             if account.hasPassword { there.insert(.password) }
             if account.phoneNumber != nil { there.insert(.phone) }
             // A link needs nothing but the address, and stays recorded while that changes.
-            let recorded = Set(snapshot.methodProofs.keys).subtracting([.emailLink])
+            let recorded = Set(snapshot.methodProofs.methods).subtracting([.emailLink])
             return there.symmetricDifference(recorded).map(\.name).sorted().map { Evidence(["method": .text($0)]) }
         }
     )

@@ -27,8 +27,8 @@ extension AuditRule {
                 found.append(Evidence(["record": .text("conflict"), "expired": .instant(conflict.firstExpiry)]))
             }
             // What ends sessions says when, in the same write.
-            if let account = snapshot.account, snapshot.validSince < cutoff {
-                let ended = snapshot.sessions.filter { $0.epoch != account.sessionEpoch }.reduce(0) { $0 + $1.count }
+            if let epoch = snapshot.account?.sessionEpoch, snapshot.validSince < cutoff {
+                let ended = snapshot.sessions.reduce(0) { $1.epoch == epoch ? $0 : $0 + $1.count }
                 if ended > 0 {
                     found.append(
                         Evidence([

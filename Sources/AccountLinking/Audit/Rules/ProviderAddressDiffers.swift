@@ -8,7 +8,7 @@ extension AuditRule {
         repair: "None needed: Concord knows people by the provider's subject. Tell the user if it surprises them.",
         remedy: .person("nothing is broken: tell the user if it surprises them"),
         check: .account { snapshot, _ in
-            guard let email = snapshot.account?.email else { return [] }
+            guard !snapshot.linkedProviders.isEmpty, let email = snapshot.account?.email else { return [] }
             return snapshot.linkedProviders.compactMap { provider in
                 guard let other = provider.email, other != email.address else { return nil }
                 return Evidence([

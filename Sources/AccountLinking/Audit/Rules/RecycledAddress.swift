@@ -10,6 +10,7 @@ extension AuditRule {
         repair: "Ask the account's owner for another address; do not link the new identity on the address alone.",
         remedy: .person("ask the owner for another address; only they know which mailbox is still theirs"),
         check: .account { snapshot, _ in
+            guard !snapshot.conflicts.isEmpty else { return [] }
             let linked = Set(snapshot.linkedProviders.map(\.identity.provider))
             return snapshot.conflicts
                 .filter { $0.kind == .accountExistsWithDifferentCredential && linked.contains($0.provider) }

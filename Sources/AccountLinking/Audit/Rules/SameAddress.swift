@@ -21,13 +21,16 @@ extension AuditRule {
     static let ownAddress = "account"
 
     /// What an account contributes: every address it names, its own or that of a linked provider.
+    /// Of providers that name one address the last is told.
     package static func addresses(of snapshot: AccountSnapshot) -> [Trait] {
-        var addresses: [String: String] = [:]
-        for provider in snapshot.linkedProviders {
-            guard let email = provider.email else { continue }
-            addresses[email.canonical] = provider.identity.provider.rawValue
+        var traits: [Trait] = []
+        if let own = snapshot.account?.email {
+            traits.append(Trait(key: own.address.canonical, detail: ownAddress))
         }
-        if let email = snapshot.account?.email { addresses[email.address.canonical] = ownAddress }
-        return addresses.map { Trait(key: $0.key, detail: $0.value) }
+        for provider in snapshot.linkedProviders.reversed() {
+            guard let key = provider.email?.canonical, !traits.contains(where: { $0.key == key }) else { continue }
+            traits.append(Trait(key: key, detail: provider.identity.provider.rawValue))
+        }
+        return traits
     }
 }

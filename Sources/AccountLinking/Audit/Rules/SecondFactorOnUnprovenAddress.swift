@@ -7,7 +7,8 @@ extension AuditRule {
         repair: "Let the user verify the address, or take the factor off.",
         remedy: .person("let the user verify the address; taking the factor off would make the account weaker"),
         check: .account { snapshot, _ in
-            guard let account = snapshot.account, account.hasSecondFactor, !account.isEmailVerified else { return [] }
+            guard snapshot.account?.hasSecondFactor == true, let account = snapshot.account, !account.isEmailVerified
+            else { return [] }
             return [Evidence(["address": account.email.map { .address($0.address.canonical) } ?? .text("none")])]
         }
     )

@@ -17,6 +17,10 @@ extension AuditRule {
         },
         check: .group(
             traits: { snapshot, _ in
+                guard
+                    snapshot.unprovenPhoneNumber != nil || !snapshot.secondFactorNumbers.isEmpty
+                        || snapshot.account?.phoneNumber != nil
+                else { return [] }
                 var uses: [PhoneNumber: String] = [:]
                 if let number = snapshot.unprovenPhoneNumber { uses[number] = leftOverUse }
                 for number in snapshot.secondFactorNumbers { uses[number] = "second factor" }

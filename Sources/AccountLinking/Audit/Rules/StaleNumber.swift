@@ -7,7 +7,7 @@ extension AuditRule {
         repair: "Take the number off, or ask for it again when the user comes back by another method.",
         remedy: .account { _, _, _ in .repair(.suspend(.phone, endsSessions: false)) },
         check: .account { snapshot, terms in
-            guard let account = snapshot.account, !account.isDisabled, let number = account.phoneNumber,
+            guard let number = snapshot.account?.phoneNumber, snapshot.account?.isDisabled == false,
                 let provenAt = snapshot.methodProofs[.phone]?.provenAt
             else { return [] }
             let seenAt = max(provenAt, snapshot.lastUsedAt)

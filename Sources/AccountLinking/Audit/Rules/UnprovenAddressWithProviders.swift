@@ -10,7 +10,7 @@ extension AuditRule {
         repair: "Let the user verify the address; what the owner has not linked is suspended when they come by a link.",
         remedy: .person("only the owner can show to have the address: send them a link to verify it"),
         check: .account { snapshot, _ in
-            guard let account = snapshot.account, let email = account.email, !email.isVerified,
+            guard snapshot.account?.isEmailVerified == false, let account = snapshot.account, let email = account.email,
                 !account.linkedProviders.isEmpty
             else { return [] }
             let providers = account.linkedProviders.keys.sorted().map(\.rawValue).joined(separator: ", ")

@@ -7,8 +7,8 @@ extension AuditRule {
         repair: "Offer the user to take it off.",
         remedy: .account { _, _, _ in .repair(.suspend(.password, endsSessions: false)) },
         check: .account { snapshot, _ in
-            guard let account = snapshot.account, account.hasPassword, let setAt = snapshot.passwordUpdatedAt,
-                let linkedAt = snapshot.linkedProviders.map(\.linkedAt).filter({ $0 > setAt }).min(),
+            guard snapshot.account?.hasPassword == true, let setAt = snapshot.passwordUpdatedAt,
+                let linkedAt = snapshot.linkedProviders.lazy.map(\.linkedAt).filter({ $0 > setAt }).min(),
                 // Somebody has signed in since, and not with the password.
                 let lastLoginAt = snapshot.lastLoginAt, lastLoginAt > linkedAt,
                 !snapshot.sessions.contains(where: { $0.signInProvider == "password" && $0.lastAuthTime > linkedAt })

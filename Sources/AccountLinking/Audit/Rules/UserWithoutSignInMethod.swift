@@ -10,9 +10,9 @@ extension AuditRule {
             // Who is anonymous, or comes by custom tokens, has no method by design; who is disabled is kept out on purpose.
             guard let account = snapshot.account, !account.isDisabled, !account.isAnonymous, !account.usesCustomTokens
             else { return [] }
+            if hasWorkingMethod(account, policy: terms.policy, isEnabled: terms.isEnabled) { return [] }
             let enabled = Set(account.linkedProviders.keys.filter(terms.isEnabled))
             let standings = methodStandings(of: account, policy: terms.policy, enabledProviders: enabled)
-            guard standings.allSatisfy({ $0.obstacle != nil }) else { return [] }
             let obstacles = standings.map { "\($0.method.name): \($0.obstacle?.rawValue ?? "")" }
             return [Evidence(["methods": .text(obstacles.isEmpty ? "none" : obstacles.joined(separator: ", "))])]
         }
