@@ -14,7 +14,15 @@ package struct RawRows: Sendable {
 
     /// Appends a row to `bytes`, for `RowShape.decode`.
     package func append(row: Int, to bytes: inout [UInt8]) {
-        result.append(row: row, to: &bytes)
+        result.append(row: row, to: &bytes) { _, _ in }
+    }
+
+    /// As above, after `tag` and the row's length in four bytes, the lowest first.
+    package func append(row: Int, tag: UInt8, to bytes: inout [UInt8]) {
+        result.append(row: row, to: &bytes) { count, bytes in
+            bytes.append(tag)
+            withUnsafeBytes(of: UInt32(count).littleEndian) { bytes.append(contentsOf: $0) }
+        }
     }
 
     /// One value that is a text; empty for NULL.

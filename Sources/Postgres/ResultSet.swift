@@ -147,16 +147,39 @@ final class ResultSet: @unchecked Sendable {
         )
     }
 
-    /// Appends a row: of each column the length of its value, -1 for NULL, and its bytes. Only of an answer that shows all.
-    func append(row: Int, to bytes: inout [UInt8]) {
+    /// Appends a row: of each column its length, as `PackedLength` has it, and its bytes; `head`, given the number of all those
+    /// bytes, may append something before. Only of an answer that shows all.
+    func append(row: Int, to bytes: inout [UInt8], head: (Int, inout [UInt8]) -> Void) {
         precondition(row < rowCount, "row outside the result")
-        for column in 0..<Int32(columnCount) {
-            let isNull = PQgetisnull(pointer, Int32(row), column) == 1
-            let count = isNull ? 0 : PQgetlength(pointer, Int32(row), column)
-            withUnsafeBytes(of: (isNull ? -1 : count).bigEndian) { bytes.append(contentsOf: $0) }
-            bytes.append(
-                contentsOf: UnsafeRawBufferPointer(start: PQgetvalue(pointer, Int32(row), column), count: Int(count))
-            )
+        // What the closures below capture: with `self` each row would wait for its bytes to be written, to release that.
+        let pointer = pointer
+        let row = Int32(row)
+        let columns = 0..<Int32(columnCount)
+        let countMax = columns.reduce(0) { $0 + PackedLength.bytesMax + Int(PQgetlength(pointer, row, $1)) }
+        withUnsafeTemporaryAllocation(byteCount: countMax, alignment: 1) { packed in
+            var count = 0
+            for column in columns {
+                let length = Int(PQgetlength(pointer, row, column))
+                if length == 0, PQgetisnull(pointer, row, column) == 1 {
+                    packed[count] = PackedLength.null
+                    count += 1
+                    continue
+                }
+                if length < PackedLength.long {
+                    packed[count] = UInt8(length)
+                    count += 1
+                } else {
+                    packed[count] = PackedLength.long
+                    packed.storeBytes(of: UInt32(length).bigEndian, toByteOffset: count + 1, as: UInt32.self)
+                    count += PackedLength.bytesMax
+                }
+                UnsafeMutableRawBufferPointer(rebasing: packed[count...]).copyMemory(
+                    from: UnsafeRawBufferPointer(start: PQgetvalue(pointer, row, column), count: length)
+                )
+                count += length
+            }
+            head(count, &bytes)
+            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: packed[..<count]))
         }
     }
 

@@ -61,13 +61,13 @@ package struct RowDecoder: ~Copyable {
             return try result.value(row: row, column: current, as: Value.self)
         }
         try check(Value.self, shape.types[current])
-        let length = Int(try packed.span.bytes.integer(Int32.self, at: offset))
-        let start = offset + 4
-        offset = start + max(0, length)
-        guard length >= 0 else { return nil }
-        let end = offset
-        guard end <= packed.count else { throw PostgresError(.decoding, "row is cut short") }
-        return try Value(decoding: packed.span.bytes.extracting(start..<end))
+        return try packed.withUnsafeBufferPointer { packed throws(PostgresError) in
+            let bytes = UnsafeRawBufferPointer(packed)
+            var columns = PackedColumns(bytes, at: offset)
+            defer { offset = columns.offset(in: bytes) }
+            guard let value = try columns.next() else { return nil }
+            return try Value(decoding: value.bytes)
+        }
     }
 
     private func check<Value: PostgresValue>(_ type: Value.Type, _ oid: UInt32) throws(PostgresError) {

@@ -69,6 +69,30 @@ struct TableScanTests {
         #expect(try file.contents(of: 4) == [])
     }
 
+    @Test func `what is longer than a chunk stays whole, whoever writes beside it`() async throws {
+        let file = try BucketFile(in: "/tmp", buckets: 1)
+        let lengths = [0, 1, 4095, 4096, 4097, 8191, 100_000, 3, 12_288]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in UInt8(1)...3 {
+                group.addTask {
+                    var out = BucketWriter(file)
+                    for _ in 0..<20 {
+                        for length in lengths {
+                            try out.append(to: 0) { $0 += Array(repeating: writer, count: length) + [0] }
+                        }
+                    }
+                    try out.finish()
+                }
+            }
+            try await group.waitForAll()
+        }
+        let pieces = try file.contents(of: 0).split(separator: 0, omittingEmptySubsequences: false).dropLast()
+        #expect(pieces.count == 3 * 20 * lengths.count)
+        for (place, piece) in pieces.enumerated() {
+            #expect(piece.count == lengths[place % lengths.count] && Set(piece).count == min(1, piece.count))
+        }
+    }
+
     @Test func `a folder that cannot be written is told`() async throws {
         let failure = #expect(throws: SpillFailure.self) { _ = try BucketFile(in: "/nonexistent", buckets: 1) }
         #expect(failure?.description.contains("made in /nonexistent") == true)
@@ -124,8 +148,9 @@ struct RawRowTests {
         var isTrue: Bool
         var time: PostgresTimestamp?
 
-        init(_ row: inout PackedRowReader) throws(PostgresError) {
-            number = try row.integer()
+        init(_ columns: PackedColumns) throws(PostgresError) {
+            var row = columns
+            number = try row.int64()
             text = try row.optionalText()?.string
             try row.skip()
             isTrue = try row.bool()
@@ -149,43 +174,50 @@ struct RawRowTests {
                 rows.append(row: row, to: &bytes)
             }
             try bytes.withUnsafeBytes { bytes in
-                var reader = PackedRowReader(bytes, rows.shape)
                 for (offset, length) in zip(offsets, lengths + [-1]) {
-                    reader.begin(at: offset)
-                    let row = try Texts(&reader)
-                    try reader.finish()
+                    let row = try Texts(PackedColumns(bytes, at: offset))
                     #expect(row.number == Int64(length) && row.isTrue == (length % 2 == 1))
                     #expect(row.text?.utf8.count == (length < 0 ? nil : length))
                     #expect(row.time?.microsecondsSinceEpoch == (length > 9 ? Int64(length) * 1_000_000 : nil))
-                    // Every column, and none behind the last.
-                    #expect(throws: PostgresError.self) { try reader.skip() }
-                    reader.begin(at: offset)
-                    #expect(throws: PostgresError.self) { try reader.finish() }
-                    // Another type than the column's, and NULL where something has to be.
-                    #expect(throws: PostgresError.self) { _ = try reader.text() }
-                    #expect(throws: PostgresError.self) { _ = try reader.timestamp() }
-                }
-                reader.begin(at: offsets[lengths.count])
-                try reader.skip()
-                #expect(throws: PostgresError.self) { _ = try reader.text() }
-            }
-            for count in [offsets[14] - 1, bytes.count - 1] {
-                let cut = Array(bytes.prefix(count))
-                cut.withUnsafeBytes { cut in
-                    var reader = PackedRowReader(cut, rows.shape)
-                    let last = offsets.last { $0 < count } ?? 0
+                    // A value of another length than its type has.
                     #expect(throws: PostgresError.self) {
-                        reader.begin(at: last)
-                        _ = try Texts(&reader)
+                        var columns = PackedColumns(bytes, at: offset)
+                        _ = try columns.bool()
                     }
                 }
+                #expect(throws: PostgresError.self, "NULL where something has to be") {
+                    var columns = PackedColumns(bytes, at: offsets[lengths.count])
+                    try columns.skip()
+                    _ = try columns.text()
+                }
+                #expect(throws: PostgresError.self, "behind the last column of all") {
+                    var columns = PackedColumns(bytes, at: offsets[lengths.count])
+                    for _ in 0..<6 { try columns.skip() }
+                }
+            }
+            for count in [offsets[4] - 1, offsets[14] - 1, offsets[14] + 12, bytes.count - 2] {
+                let cut = Array(bytes.prefix(count))
+                let last = offsets.last { $0 < count } ?? 0
+                _ = cut.withUnsafeBytes { cut in
+                    #expect(throws: PostgresError.self) { _ = try Texts(PackedColumns(cut, at: last)) }
+                }
+            }
+            try rows.shape.check([Int64.self, String.self, String.self, Bool.self, PostgresTimestamp.self])
+            for types: [any PostgresValue.Type] in [
+                [Int64.self, String.self, String.self, Bool.self],
+                [Int64.self, String.self, String.self, Bool.self, PostgresTimestamp.self, Bool.self],
+                [Int64.self, String.self, String.self, Bool.self, Int64.self],
+            ] {
+                #expect(throws: PostgresError.self) { try rows.shape.check(types) }
             }
         }
     }
 
     @Test func `texts in place compare as their bytes`() async throws {
         try await PostgresConnection.withConnection(try StoreScene.shared.database.configuration) { connection in
-            let texts = ["", "a", "ab", "abc", "abd", "b", "é", "e\u{301}", "\u{10FFFF}", String(repeating: "x", count: 300)]
+            let texts = [
+                "", "a", "ab", "abc", "abd", "b", "é", "e\u{301}", "\u{10FFFF}", String(repeating: "x", count: 300),
+            ]
             let rows = try connection.rawRows("SELECT t FROM unnest(\(texts)) AS t")
             var (bytes, offsets): ([UInt8], [Int]) = ([], [])
             for row in 0..<rows.count {
@@ -193,10 +225,9 @@ struct RawRowTests {
                 rows.append(row: row, to: &bytes)
             }
             try bytes.withUnsafeBytes { bytes in
-                var reader = PackedRowReader(bytes, rows.shape)
                 let packed = try offsets.map { offset in
-                    reader.begin(at: offset)
-                    return try reader.text()
+                    var columns = PackedColumns(bytes, at: offset)
+                    return try columns.text()
                 }
                 for (text, first) in zip(texts, packed) {
                     #expect(first.string == text && first == text && first.first == text.utf8.first)
@@ -234,6 +265,11 @@ struct AccountAssemblyTests {
             ('c', 'no provider', 's', NULL, NULL), ('c', 'google.com', '', NULL, NULL), ('nobody', 'google.com', 'n', NULL, '')
         ) AS l (user_id, provider, subject, issuer, email)
         """
+    private static let passwords: SQL = """
+        SELECT * FROM (VALUES
+            ('b', to_timestamp(4), NULL), ('c', to_timestamp(4), '$2b$10$abc'), ('ghost', to_timestamp(4), '')
+        ) AS p (user_id, at, scheme)
+        """
     private static let claims: SQL = """
         SELECT * FROM (VALUES
             ('b', 'email', 'ann@example.com'), ('b', 'federated', 'google.com' || E'\\x1F' || 'g'),
@@ -259,12 +295,17 @@ struct AccountAssemblyTests {
 
     @Test func `accounts are the same in whatever order their tables come`() async throws {
         let tables: [(AuditedTable, SQL)] = [
-            (.claims, Self.claims), (.sessions, Self.sessions), (.providers, Self.providers), (.users, Self.users),
+            (.claims, Self.claims), (.sessions, Self.sessions), (.providers, Self.providers),
+            (.passwords, Self.passwords), (.users, Self.users),
         ]
         for tables in [tables, tables.reversed()] {
             let accounts = try await accounts(tables)
-            #expect(accounts.map(\.id.rawValue) == ["a", "b", "c", "nobody", "é"])
-            let (bare, ann, ill, nobody, other) = (accounts[0], accounts[1], accounts[2], accounts[3], accounts[4])
+            #expect(accounts.map(\.id.rawValue) == ["a", "b", "c", "ghost", "nobody", "é"])
+            let (bare, ann, ill, nobody, other) = (accounts[0], accounts[1], accounts[2], accounts[4], accounts[5])
+            #expect(
+                accounts.map(\.passwordScheme) == [nil, AuditRule.currentPasswordScheme, "$2b$10$abc", "", nil, nil]
+            )
+            #expect(ann.account?.hasPassword == true && accounts[3].account == nil)
             #expect(ann.account?.email?.address.canonical == "ann@example.com")
             #expect(ann.account?.linkedProviders == [.google: "g", .facebook: "f"])
             #expect(ann.linkedProviders.map(\.identity.provider) == [.facebook, .google])
@@ -275,9 +316,12 @@ struct AccountAssemblyTests {
             #expect(ann.strayClaims == [.init(kind: "federated", value: "facebook.com\u{1F}other")])
             #expect(ann.unreadable == [])
             #expect(bare.account?.email == nil && bare.strayClaims.map(\.value) == ["old@example.com"])
-            #expect(ill.unreadable == [
-                "linked_providers.provider_id", "linked_providers.subject", "users.email_proof", "users.phone_number",
-            ])
+            #expect(
+                ill.unreadable == [
+                    "linked_providers.provider_id", "linked_providers.subject", "users.email_proof",
+                    "users.phone_number",
+                ]
+            )
             #expect(ill.account?.email?.address.raw == "c@example.com" && ill.strayClaims.isEmpty)
             #expect(nobody.account == nil && nobody.linkedProviders.count == 1)
             #expect(other.unreadable == ["users.email"] && other.account?.version == 3)

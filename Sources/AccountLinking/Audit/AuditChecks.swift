@@ -1,19 +1,27 @@
 /// Rules as an audit asks them of every account: the checks by themselves, without the words about them.
 package struct AuditChecks: Sendable {
-    private typealias AccountCheck = @Sendable (AccountSnapshot, AuditTerms) -> [Evidence]
-    private typealias Traits = @Sendable (AccountSnapshot, AuditTerms) -> [AuditRule.Trait]
+    // Not tuples: a function in one is called through another.
+    private struct AccountCheck {
+        /// The place of its rule.
+        var rule: Int
+        var evidence: @Sendable (AccountSnapshot, AuditTerms) -> [Evidence]
+    }
+
+    private struct GroupCheck {
+        var rule: Int
+        var traits: @Sendable (AccountSnapshot, AuditTerms) -> [AuditRule.Trait]
+    }
 
     private let rules: [AuditRule]
-    // Each with the place of its rule.
-    private var accountChecks: [(rule: Int, check: AccountCheck)] = []
-    private var traits: [(rule: Int, traits: Traits)] = []
+    private var accountChecks: [AccountCheck] = []
+    private var groupChecks: [GroupCheck] = []
 
     package init(_ rules: [AuditRule]) {
         self.rules = rules
         for (index, rule) in rules.enumerated() {
             switch rule.check {
-            case .account(let check): accountChecks.append((index, check))
-            case .group(let traits, _): self.traits.append((index, traits))
+            case .account(let check): accountChecks.append(AccountCheck(rule: index, evidence: check))
+            case .group(let traits, _): groupChecks.append(GroupCheck(rule: index, traits: traits))
             case .claims: break
             }
         }
@@ -24,10 +32,12 @@ package struct AuditChecks: Sendable {
     package func findings(in snapshot: AccountSnapshot, _ terms: AuditTerms) -> [Finding] {
         var found: [Finding] = []
         let isReadable = snapshot.unreadable.isEmpty
-        for (rule, check) in accountChecks where isReadable || rules[rule].id == AuditRule.unreadableValue.id {
-            let evidence = check(snapshot, terms)
+        for check in accountChecks where isReadable || rules[check.rule].id == AuditRule.unreadableValue.id {
+            let evidence = check.evidence(snapshot, terms)
             if evidence.isEmpty { continue }
-            found += evidence.map { Finding(rules[rule], tenant: snapshot.tenant, user: snapshot.id, evidence: $0) }
+            found += evidence.map {
+                Finding(rules[check.rule], tenant: snapshot.tenant, user: snapshot.id, evidence: $0)
+            }
         }
         return found
     }
@@ -38,8 +48,8 @@ package struct AuditChecks: Sendable {
         _ terms: AuditTerms,
         _ body: (_ rule: Int, AuditRule.Trait) -> Void
     ) {
-        for (rule, traits) in traits {
-            for trait in traits(snapshot, terms) { body(rule, trait) }
+        for check in groupChecks {
+            for trait in check.traits(snapshot, terms) { body(check.rule, trait) }
         }
     }
 }

@@ -7,8 +7,10 @@ package struct EmailAddress: Sendable {
     package let raw: String
     /// The key: local part in NFC and lower case of no locale, domain in A-labels and lower case. Under 256 bytes.
     package let canonical: String
+    private let isASCII: Bool
+
     /// The form clients see: `raw` in lower case of no locale (`spec/01` §1.2).
-    package let lowercased: String
+    package var lowercased: String { isASCII ? canonical : raw.lowercased() }
 
     /// Parses `raw` as it stands: nothing is trimmed.
     ///
@@ -53,9 +55,9 @@ package struct EmailAddress: Sendable {
         guard folded.count < Self.bytesEnd else { return nil }
 
         self.raw = raw
-        // Most addresses are written as they are folded: one string does for all three.
+        // Most addresses are written as they are folded: one string does for both.
         self.canonical = folded.isEqual(to: raw) ? raw : String(decoding: folded.array, as: UTF8.self)
-        self.lowercased = isASCII ? canonical : raw.lowercased()
+        self.isASCII = isASCII
     }
 
     /// So many bytes no address has.

@@ -153,29 +153,42 @@ private struct Judged: Sendable {
         switch page.content {
         case .accounts(let snapshots):
             for snapshot in snapshots {
-                let isNew = start.map { $0.precedes(snapshot) } ?? true
-                if isNew {
-                    // What hangs off nobody is judged, and is no account.
-                    if snapshot.account != nil { accounts += 1 }
-                    var found = checks.findings(in: snapshot, terms)
-                    if !snapshot.strayClaims.isEmpty {
-                        found += rules.flatMap { $0.findings(inClaimsOf: snapshot) }
-                    }
-                    if !found.isEmpty { judge(snapshot, found, terms, plans) }
-                }
-                guard gathers else { continue }
-                checks.forEachTrait(of: snapshot, terms) { rule, trait in
-                    traits.append(trait, of: snapshot, rule: rule)
-                }
+                judge(snapshot, rules, checks, terms, after: start, plans: plans)
+                if gathers { gather(from: snapshot, checks, terms) }
             }
         case .strayClaims(let snapshots):
             for snapshot in snapshots {
-                judge(snapshot, rules.flatMap { $0.findings(inClaimsOf: snapshot) }, terms, plans)
+                tell(rules.flatMap { $0.findings(inClaimsOf: snapshot) }, of: snapshot, terms, plans)
             }
         }
     }
 
-    private mutating func judge(_ snapshot: AccountSnapshot, _ found: [Finding], _ terms: AuditTerms, _ plans: Bool) {
+    private mutating func judge(
+        _ snapshot: AccountSnapshot,
+        _ rules: [AuditRule],
+        _ checks: AuditChecks,
+        _ terms: AuditTerms,
+        after start: AccountSnapshots.Place?,
+        plans: Bool
+    ) {
+        if let start, !start.precedes(snapshot) { return }
+        // What hangs off nobody is judged, and is no account.
+        if snapshot.account != nil { accounts += 1 }
+        var found = checks.findings(in: snapshot, terms)
+        if !snapshot.strayClaims.isEmpty { found += rules.flatMap { $0.findings(inClaimsOf: snapshot) } }
+        if !found.isEmpty { tell(found, of: snapshot, terms, plans) }
+    }
+
+    private mutating func gather(from snapshot: AccountSnapshot, _ checks: AuditChecks, _ terms: AuditTerms) {
+        checks.forEachTrait(of: snapshot, terms) { rule, trait in traits.append(trait, of: snapshot, rule: rule) }
+    }
+
+    private mutating func tell(
+        _ found: [Finding],
+        of snapshot: AccountSnapshot,
+        _ terms: AuditTerms,
+        _ plans: Bool
+    ) {
         findings += found
         proposals += plans ? snapshot.proposals(about: found, terms) : found.map(\.unplanned)
     }

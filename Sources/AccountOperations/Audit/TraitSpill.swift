@@ -62,8 +62,8 @@ struct TraitSpill: ~Copyable {
         var start = 0
         for (hash, end) in batch.ends {
             try writer.append(to: Int(hash % UInt64(Self.bucketCount))) { bytes in
-                withUnsafeBytes(of: (hash, UInt32(end - start))) { header in bytes += header.prefix(12) }
-                bytes += batch.records[start..<end]
+                withUnsafeBytes(of: (hash, UInt32(end - start))) { bytes.append(contentsOf: $0.prefix(12)) }
+                batch.records.withUnsafeBytes { bytes.append(contentsOf: $0[start..<end]) }
             }
             start = end
         }

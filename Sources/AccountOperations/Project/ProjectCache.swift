@@ -50,6 +50,8 @@ package final class ProjectCache: Sendable {
 
     package func holds(apiKey: String) -> Bool { state.withLock { $0.apiKeys.contains(apiKey) } }
 
+    package var registeredProviders: [ProviderID] { state.withLock { $0.providers.map(\.provider) } }
+
     /// What the project registered about a provider, without its secrets; `nil` when nothing.
     package func configuration(of provider: ProviderID) -> ProviderConfiguration? {
         registration(of: provider)?.configuration

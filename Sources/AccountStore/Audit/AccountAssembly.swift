@@ -18,6 +18,8 @@ struct AccountAssembly {
     private(set) var unclaimed: [Shown] = []
 
     private let tenant: TenantID
+    /// Of the account that is put together.
+    private var claims: [AuditedClaimRow] = []
     // What few texts stand for.
     private var emailProofs = RecentValues(EmailProof.init(name:))
     private var providers = RecentValues(ProviderID.init(_:))
@@ -36,53 +38,45 @@ struct AccountAssembly {
         self.tenant = TenantID(tenant)
         try rows.withAccounts { rows in
             accounts.reserveCapacity(rows.ids.count)
-            for place in rows.ids.indices { try add(place, rows) }
+            let readsClaims = rows.hasRead(.claims)
+            for account in rows.ids.indices { try add(account, rows, readsClaims) }
+            claims = []
         }
     }
 
-    private mutating func add(_ place: Int, _ rows: borrowing RowsByAccount) throws(PostgresError) {
+    private mutating func add(
+        _ account: Int,
+        _ rows: borrowing RowsByAccount,
+        _ readsClaims: Bool
+    ) throws(PostgresError) {
         // What stands under an id that no account can have is nobody's.
-        guard let id = UserID(rows.ids[place].string) else { return }
+        guard let id = UserID(rows.ids[account].string) else { return }
         var snapshot = AccountSnapshot(tenant: tenant, id: id)
-        try rows.forEach(place, .users) { row throws(PostgresError) in
-            read(try AuditedUserRow(&row), into: &snapshot)
-        }
-        try rows.forEach(place, .passwords) { row throws(PostgresError) in
-            read(try AuditedPasswordRow(&row), into: &snapshot)
-        }
-        snapshot.linkedProviders.reserveCapacity(rows.count(place, .providers))
-        try rows.forEach(place, .providers) { row throws(PostgresError) in
-            read(try AuditedProviderRow(&row), into: &snapshot)
-        }
-        snapshot.methodProofs.reserveCapacity(rows.count(place, .methods))
-        try rows.forEach(place, .methods) { row throws(PostgresError) in
-            read(try AuditedMethodRow(&row), into: &snapshot)
-        }
-        try rows.forEach(place, .factors) { row throws(PostgresError) in
-            read(try AuditedFactorRow(&row), into: &snapshot)
-        }
-        try rows.forEach(place, .sessions) { row throws(PostgresError) in
-            read(try AuditedSessionRow(&row), into: &snapshot)
-        }
-        try rows.forEach(place, .codes) { row throws(PostgresError) in
-            read(try AuditedCodeRow(&row), into: &snapshot)
-        }
-        try rows.forEach(place, .conflicts) { row throws(PostgresError) in
-            read(try AuditedConflictRow(&row), into: &snapshot)
-        }
+        for place in rows.places(account, .users) { try readUser(rows[place], &snapshot) }
+        for place in rows.places(account, .passwords) { try readPassword(rows[place], &snapshot) }
+        let providers = rows.places(account, .providers)
+        snapshot.linkedProviders.reserveCapacity(providers.count)
+        for place in providers { try readProvider(rows[place], &snapshot) }
+        let methods = rows.places(account, .methods)
+        snapshot.methodProofs.reserveCapacity(methods.count)
+        for place in methods { try readMethod(rows[place], &snapshot) }
+        for place in rows.places(account, .factors) { try readFactor(rows[place], &snapshot) }
+        for place in rows.places(account, .sessions) { try readSession(rows[place], &snapshot) }
+        for place in rows.places(account, .codes) { try readCode(rows[place], &snapshot) }
+        for place in rows.places(account, .conflicts) { try readConflict(rows[place], &snapshot) }
         let subjects = snapshot.subjects
         snapshot.account?.linkedProviders = subjects
         snapshot.sort()
-        if rows.hasRead(.claims) {
-            var claims: [AuditedClaimRow] = []
-            claims.reserveCapacity(rows.count(place, .claims))
-            try rows.forEach(place, .claims) { row throws(PostgresError) in claims.append(try AuditedClaimRow(&row)) }
-            if !snapshot.owns(exactly: claims) { compare(claims, &snapshot) }
+        if readsClaims {
+            claims.removeAll(keepingCapacity: true)
+            for place in rows.places(account, .claims) { claims.append(try AuditedClaimRow(rows[place])) }
+            if !snapshot.owns(exactly: claims) { compareClaims(&snapshot) }
         }
         accounts.append(snapshot)
     }
 
-    private mutating func read(_ row: AuditedUserRow, into snapshot: inout AccountSnapshot) {
+    private mutating func readUser(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError) {
+        let row = try AuditedUserRow(columns)
         var account = Account(id: snapshot.id, version: row.version, sessionEpoch: row.sessionEpoch)
         account.isDisabled = row.isDisabled
         account.hasInitialEmail = row.hasInitialEmail
@@ -102,15 +96,18 @@ struct AccountAssembly {
         snapshot.account = account
     }
 
-    private func read(_ row: AuditedPasswordRow, into snapshot: inout AccountSnapshot) {
+    private func readPassword(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError) {
+        let row = try AuditedPasswordRow(columns)
         snapshot.passwordUpdatedAt = row.updatedAt
-        // Most are of today's kind, and what follows is the salt.
-        let current = AuditRule.currentPasswordScheme
-        snapshot.passwordScheme = row.scheme.prefix(current.utf8.count) == current ? current : row.scheme.string
+        snapshot.passwordScheme = row.otherScheme?.string ?? AuditRule.currentPasswordScheme
         snapshot.account?.hasPassword = true
     }
 
-    private mutating func read(_ row: AuditedProviderRow, into snapshot: inout AccountSnapshot) {
+    private mutating func readProvider(
+        _ columns: PackedColumns,
+        _ snapshot: inout AccountSnapshot
+    ) throws(PostgresError) {
+        let row = try AuditedProviderRow(columns)
         let provider = snapshot.noting("linked_providers.provider_id", row.provider) { providers.value(of: $0) }
         guard let provider else { return }
         let identity = snapshot.noting("linked_providers.subject", row.subject) {
@@ -133,7 +130,9 @@ struct AccountAssembly {
         )
     }
 
-    private mutating func read(_ row: AuditedMethodRow, into snapshot: inout AccountSnapshot) {
+    private mutating func readMethod(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError)
+    {
+        let row = try AuditedMethodRow(columns)
         let method = snapshot.noting("sign_in_methods.method", row.method) { methods.value(of: $0) }
         guard let method else { return }
         let proof = snapshot.noting("sign_in_methods.proof", row.proof) { proofs.value(of: $0) }
@@ -142,14 +141,17 @@ struct AccountAssembly {
         if method == .emailLink { snapshot.account?.hasEmailLink = true }
     }
 
-    private func read(_ row: AuditedFactorRow, into snapshot: inout AccountSnapshot) {
+    private func readFactor(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError) {
+        let row = try AuditedFactorRow(columns)
         snapshot.account?.hasSecondFactor = true
         if let number = snapshot.noting("second_factors.number", row.number, { PhoneNumber($0.string) }) {
             snapshot.secondFactorNumbers.append(number)
         }
     }
 
-    private mutating func read(_ row: AuditedSessionRow, into snapshot: inout AccountSnapshot) {
+    private mutating func readSession(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError)
+    {
+        let row = try AuditedSessionRow(columns)
         guard let signInProvider = signInProviders.value(of: row.signInProvider) else { return }
         let alike = snapshot.sessions.firstIndex { $0.epoch == row.epoch && $0.signInProvider == signInProvider }
         guard let alike else {
@@ -167,7 +169,8 @@ struct AccountAssembly {
         snapshot.sessions[alike].lastAuthTime = max(snapshot.sessions[alike].lastAuthTime, row.lastAuthTime)
     }
 
-    private mutating func read(_ row: AuditedCodeRow, into snapshot: inout AccountSnapshot) {
+    private mutating func readCode(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError) {
+        let row = try AuditedCodeRow(columns)
         let kind = snapshot.noting("one_time_codes.kind", row.kind) { codeKinds.value(of: $0) }
         guard let kind else { return }
         guard let alike = snapshot.codes.firstIndex(where: { $0.kind == kind }) else {
@@ -188,7 +191,11 @@ struct AccountAssembly {
         }
     }
 
-    private mutating func read(_ row: AuditedConflictRow, into snapshot: inout AccountSnapshot) {
+    private mutating func readConflict(
+        _ columns: PackedColumns,
+        _ snapshot: inout AccountSnapshot
+    ) throws(PostgresError) {
+        let row = try AuditedConflictRow(columns)
         let kind = snapshot.noting("conflicts.kind", row.kind) { conflictKinds.value(of: $0) }
         guard let kind else { return }
         let provider = snapshot.noting("conflicts.provider_id", row.provider) { providers.value(of: $0) }
@@ -214,7 +221,7 @@ struct AccountAssembly {
     }
 
     /// Notes what may be nobody's among the claims of an account, and what it shows without a claim.
-    private mutating func compare(_ claims: [AuditedClaimRow], _ snapshot: inout AccountSnapshot) {
+    private mutating func compareClaims(_ snapshot: inout AccountSnapshot) {
         var unmatched = claims.map { AccountSnapshot.StrayClaim(kind: $0.kind.string, value: $0.value.string) }
         for identifier in snapshot.account?.identifiers ?? [] {
             let (kind, value) = (identifier.kind, identifier.value)
@@ -258,25 +265,18 @@ extension AccountSnapshot {
 
     /// The subject of each linked provider.
     fileprivate var subjects: [ProviderID: String] {
-        Dictionary(linkedProviders.map { ($0.identity.provider, $0.identity.subject) }) { _, last in last }
+        var subjects: [ProviderID: String] = [:]
+        subjects.reserveCapacity(linkedProviders.count)
+        for index in linkedProviders.indices {
+            let identity = linkedProviders[index].identity
+            subjects[identity.provider] = identity.subject
+        }
+        return subjects
     }
 
-    /// Whether the account's claims are on exactly what it shows. Looked at as bytes, because nearly every account's are.
+    /// Whether the account's claims are on exactly what it shows.
     fileprivate func owns(exactly claims: [AuditedClaimRow]) -> Bool {
-        guard let account else { return claims.isEmpty }
-        let shownCount =
-            (account.email == nil ? 0 : 1) + (account.phoneNumber == nil ? 0 : 1) + account.linkedProviders.count
-        guard claims.count == shownCount else { return false }
-        if let email = account.email {
-            let key = email.address.canonical
-            guard claims.contains(where: { $0.kind == "email" && $0.value == key }) else { return false }
-        }
-        if let number = account.phoneNumber {
-            guard claims.contains(where: { $0.kind == "phone" && $0.value == number.rawValue }) else { return false }
-        }
-        return account.linkedProviders.allSatisfy { provider, subject in
-            claims.contains { $0.kind == "federated" && $0.isOn(provider, subject) }
-        }
+        account?.owns(exactly: claims) ?? claims.isEmpty
     }
 
     fileprivate mutating func sort() {
@@ -290,6 +290,23 @@ extension AccountSnapshot {
         }
         if secondFactorNumbers.count > 1 { secondFactorNumbers.sort { $0.rawValue < $1.rawValue } }
         if unreadable.count > 1 { unreadable.sort() }
+    }
+}
+
+extension Account {
+    /// Looked at as bytes, because nearly every account's are.
+    fileprivate func owns(exactly claims: [AuditedClaimRow]) -> Bool {
+        let shownCount = (email == nil ? 0 : 1) + (phoneNumber == nil ? 0 : 1) + linkedProviders.count
+        guard claims.count == shownCount else { return false }
+        if let key = email?.address.canonical {
+            guard claims.contains(where: { $0.value == key && $0.kind == "email" }) else { return false }
+        }
+        if let key = phoneNumber?.rawValue {
+            guard claims.contains(where: { $0.value == key && $0.kind == "phone" }) else { return false }
+        }
+        return linkedProviders.allSatisfy { provider, subject in
+            claims.contains { $0.isOn(provider, subject) && $0.kind == "federated" }
+        }
     }
 }
 

@@ -27,6 +27,31 @@ enum AuditedTable: UInt8, CaseIterable {
         }
     }
 
+    /// The types of the columns that are read of it: of the user's id, then those that its row reads.
+    private var types: [any PostgresValue.Type] {
+        typealias Time = PostgresTimestamp
+        let columns: [any PostgresValue.Type] =
+            switch self {
+            case .users:
+                [
+                    Int64.self, Int64.self, String.self, String.self, Time.self, Bool.self, String.self, String.self,
+                    Bool.self, Bool.self, Time.self, Time.self, Time.self,
+                ]
+            case .passwords: [Time.self, String.self]
+            case .providers: [String.self, String.self, String.self, String.self, Time.self]
+            case .methods: [String.self, String.self, Time.self]
+            case .factors: [String.self]
+            case .sessions: [Int64.self, String.self, Time.self]
+            case .codes: [String.self, Time.self, Time.self]
+            case .conflicts: [String.self, String.self, Bool.self, Time.self, Time.self]
+            case .claims: [String.self, String.self]
+            }
+        return [String.self] + columns
+    }
+
+    /// - Throws: `.decoding` where rows of such columns are none of the table's.
+    func check(_ shape: RowShape) throws(PostgresError) { try shape.check(types) }
+
     /// Asks for its rows. Whose each is stands in the first column.
     func rows(_ scope: AuditScope, tenant: String, at now: Timestamp) -> SQL {
         switch self {
@@ -46,129 +71,124 @@ enum AuditedTable: UInt8, CaseIterable {
 /// Rows of tables that audits read, of some accounts, in any order: what accounts are put together from.
 struct AuditedRows {
     /// Of each row its table, its length in four bytes, and the row as `RawRows` packs it.
-    private(set) var bytes: [UInt8] = []
-    /// Of the tables that were read, by their numbers.
-    private var shapes: [RowShape?] = Array(repeating: nil, count: AuditedTable.allCases.count)
+    private var bytes: [UInt8] = []
+    private var shapes: [AuditedTable: RowShape] = [:]
 
     init() {}
 
     /// - `bytes`: what `append` wrote.
     init(_ bytes: [UInt8], shapes: [AuditedTable: RowShape]) {
         self.bytes = bytes
-        for (table, shape) in shapes { self.shapes[Int(table.rawValue)] = shape }
+        self.shapes = shapes
     }
 
     mutating func append(_ rows: RawRows, of table: AuditedTable) {
-        shapes[Int(table.rawValue)] = rows.shape
-        for row in 0..<rows.count { Self.append(row, of: rows, table, to: &bytes) }
-    }
-
-    static func append(_ row: Int, of rows: RawRows, _ table: AuditedTable, to bytes: inout [UInt8]) {
-        let head = bytes.count
-        bytes.append(table.rawValue)
-        for _ in 0..<4 { bytes.append(0) }
-        rows.append(row: row, to: &bytes)
-        let count = UInt32(bytes.count - head - 5)
-        for place in 0..<4 { bytes[head + 1 + place] = UInt8(truncatingIfNeeded: count >> (8 * UInt32(place))) }
+        shapes[table] = rows.shape
+        for row in 0..<rows.count { rows.append(row: row, tag: table.rawValue, to: &bytes) }
     }
 
     /// Calls `body` with the rows account by account.
     ///
-    /// - Throws: `.decoding` where the bytes are no rows; what `body` throws.
+    /// - Throws: `.decoding` where the bytes are no such rows; what `body` throws.
     func withAccounts<Output>(_ body: (borrowing RowsByAccount) throws -> Output) throws -> Output {
-        try bytes.withUnsafeBytes { bytes in
-            try body(try RowsByAccount(bytes, shapes))
+        for (table, shape) in shapes { try table.check(shape) }
+        return try bytes.withUnsafeBytes { bytes in
+            try body(try RowsByAccount(bytes, tables: Set(shapes.keys)))
         }
     }
 }
 
 /// Rows, account by account in the order of their ids, and those of an account table by table.
 ///
-/// SAFETY: as `PackedRowReader`.
+/// SAFETY: as `PackedColumns`.
 struct RowsByAccount {
     private static let tableCount = AuditedTable.allCases.count
     private static let headBytes = 5
 
-    let ids: [PackedText]
-    /// Where rows begin, those of the first account first.
-    private let offsets: [Int]
-    /// Where in `offsets` the rows of the first account in the first table begin, those in the second, and so on.
-    private let starts: [Int]
-    private let readers: [PackedRowReader?]
+    /// Where a row's columns begin, that of the user left out, and whose it is in which table: accounts are numbered as they
+    /// come, and each has a number for each table.
+    private struct Row {
+        var columns: PackedColumns
+        var group: Int
+    }
 
-    fileprivate init(_ bytes: UnsafeRawBufferPointer, _ shapes: [RowShape?]) throws(PostgresError) {
-        var readers = shapes.map { shape in shape.map { PackedRowReader(bytes, $0) } }
-        // Which account and table each row is of: its numbers as one, accounts in the order in which they come.
-        var rows: [(offset: Int, group: Int)] = []
+    let ids: [PackedText]
+    private let tables: Set<AuditedTable>
+    /// Those of the first account first.
+    private let rows: [PackedColumns]
+    /// Where in `rows` those of the first account in the first table begin, those in the second, and so on.
+    private let starts: [Int]
+
+    /// - `tables`: those that were read.
+    fileprivate init(_ bytes: UnsafeRawBufferPointer, tables: Set<AuditedTable>) throws(PostgresError) {
+        self.tables = tables
         var found: [PackedText] = []
-        var numbers: [PackedText: Int] = [:]
-        var last = -1
-        var offset = 0
-        while offset < bytes.count {
-            let table = Int(bytes[offset])
-            guard table < Self.tableCount, readers[table] != nil else {
-                throw PostgresError(.decoding, "row of a table that was not read")
-            }
-            readers[table]?.begin(at: offset + Self.headBytes)
-            guard let id = try readers[table]?.text() else { break }
-            // Rows of one account often lie together.
-            if last < 0 || found[last] != id {
-                if let number = numbers[id] {
-                    last = number
-                } else {
-                    last = found.count
-                    numbers[id] = last
-                    found.append(id)
-                }
-            }
-            rows.append((offset + Self.headBytes, last * Self.tableCount + table))
-            let count = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 1, as: UInt32.self))
-            offset += Self.headBytes + Int(count)
-        }
-        self.readers = readers
+        let read = try Self.rows(bytes, &found)
         let order = found.indices.sorted { found[$0] < found[$1] }
         ids = order.map { found[$0] }
-        var places = [Int](repeating: 0, count: found.count)
-        for (place, number) in order.enumerated() { places[number] = place }
-        // Each row goes behind those of the groups before its own, and of its own that came before it.
-        func group(of row: (offset: Int, group: Int)) -> Int {
+        var firstGroups = [Int](repeating: 0, count: found.count)
+        for (place, number) in order.enumerated() { firstGroups[number] = place * Self.tableCount }
+        func group(_ row: Row) -> Int {
             let (number, table) = row.group.quotientAndRemainder(dividingBy: Self.tableCount)
-            return places[number] * Self.tableCount + table
+            return firstGroups[number] + table
         }
+        // Each row goes behind those of the groups before its own, and those of its own that came before it.
         var starts = [Int](repeating: 0, count: found.count * Self.tableCount + 1)
-        for row in rows { starts[group(of: row) + 1] += 1 }
+        for row in read { starts[group(row) + 1] += 1 }
         for index in 1..<starts.count { starts[index] += starts[index - 1] }
         self.starts = starts
-        var offsets = [Int](repeating: 0, count: rows.count)
-        for row in rows {
-            let group = group(of: row)
-            offsets[starts[group]] = row.offset
-            starts[group] += 1
+        rows = Array(unsafeUninitializedCapacity: read.count) { rows, count in
+            for row in read {
+                let group = group(row)
+                rows.initializeElement(at: starts[group], to: row.columns)
+                starts[group] += 1
+            }
+            count = read.count
         }
-        self.offsets = offsets
+    }
+
+    private static func rows(
+        _ bytes: UnsafeRawBufferPointer,
+        _ found: inout [PackedText]
+    ) throws(PostgresError) -> [Row] {
+        var rows: [Row] = []
+        var numbers: [PackedText: Int] = [:]
+        var last: (id: PackedText, number: Int)?
+        var offset = 0
+        while offset < bytes.count {
+            guard bytes[offset] < tableCount, bytes.count - offset >= headBytes else {
+                throw PostgresError(.decoding, "row of an unknown table")
+            }
+            var columns = PackedColumns(bytes, at: offset + headBytes)
+            let id = try columns.text()
+            // Rows of one account often lie together.
+            var number = last?.number ?? 0
+            if last?.id != id {
+                if let known = numbers[id] {
+                    number = known
+                } else {
+                    number = found.count
+                    numbers[id] = number
+                    found.append(id)
+                }
+                last = (id, number)
+            }
+            rows.append(Row(columns: columns, group: number * tableCount + Int(bytes[offset])))
+            let count = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 1, as: UInt32.self))
+            offset += headBytes + Int(count)
+        }
+        return rows
     }
 
     /// Whether a table is one of those that were read.
-    func hasRead(_ table: AuditedTable) -> Bool { readers[Int(table.rawValue)] != nil }
+    func hasRead(_ table: AuditedTable) -> Bool { tables.contains(table) }
 
-    /// How many rows an account has in a table.
-    func count(_ account: Int, _ table: AuditedTable) -> Int {
+    /// The rows of an account in a table, by their places.
+    func places(_ account: Int, _ table: AuditedTable) -> Range<Int> {
         let group = account * Self.tableCount + Int(table.rawValue)
-        return starts[group + 1] - starts[group]
+        return starts[group]..<starts[group + 1]
     }
 
-    /// Calls `body` with a reader at each row of an account in a table.
-    func forEach(
-        _ account: Int,
-        _ table: AuditedTable,
-        _ body: (inout PackedRowReader) throws(PostgresError) -> Void
-    ) throws(PostgresError) {
-        let group = account * Self.tableCount + Int(table.rawValue)
-        guard starts[group] < starts[group + 1], var reader = readers[Int(table.rawValue)] else { return }
-        for index in starts[group]..<starts[group + 1] {
-            reader.begin(at: offsets[index])
-            try body(&reader)
-            try reader.finish()
-        }
-    }
+    /// The columns of the row at a place, that of the user left out.
+    subscript(place: Int) -> PackedColumns { rows[place] }
 }

@@ -15,6 +15,7 @@ package struct SpillFailure: Error, CustomStringConvertible {
 /// Any number of threads may write at once; a bucket is read once all have.
 package final class BucketFile: Sendable {
     private struct Chunk {
+        var writer: Int
         var offset: Int
         var count: Int
     }
@@ -22,7 +23,11 @@ package final class BucketFile: Sendable {
     private struct State {
         var buckets: [[Chunk]]
         var length = 0
+        var writers = 0
     }
+
+    /// What the system keeps of a file at once: what is written in whole ones is neither read nor zeroed before.
+    fileprivate static let pageBytes = 4096
 
     package let bucketCount: Int
     private let descriptor: Int32
@@ -42,13 +47,22 @@ package final class BucketFile: Sendable {
         close(descriptor)
     }
 
-    /// Appends `bytes` to a bucket. What one thread appends stays in its order.
-    package func append(_ bytes: [UInt8], to bucket: Int) throws(SpillFailure) {
+    /// The number of a new writer.
+    fileprivate func addWriter() -> Int {
+        state.withLock { state in
+            state.writers += 1
+            return state.writers
+        }
+    }
+
+    /// Appends `bytes` to a bucket.
+    fileprivate func append(_ bytes: ArraySlice<UInt8>, to bucket: Int, from writer: Int) throws(SpillFailure) {
         guard !bytes.isEmpty else { return }
         let start = state.withLock { state in
-            defer { state.length += bytes.count }
-            state.buckets[bucket].append(Chunk(offset: state.length, count: bytes.count))
-            return state.length
+            let start = state.length
+            state.buckets[bucket].append(Chunk(writer: writer, offset: start, count: bytes.count))
+            state.length += (bytes.count + Self.pageBytes - 1) / Self.pageBytes * Self.pageBytes
+            return start
         }
         var written = 0
         while written < bytes.count {
@@ -61,9 +75,9 @@ package final class BucketFile: Sendable {
         }
     }
 
-    /// Everything in a bucket.
+    /// Everything in a bucket, writer by writer, and what one of them appended in its order.
     package func contents(of bucket: Int) throws(SpillFailure) -> [UInt8] {
-        let chunks = state.withLock { $0.buckets[bucket] }
+        let chunks = state.withLock { $0.buckets[bucket] }.sorted { ($0.writer, $0.offset) < ($1.writer, $1.offset) }
         let total = chunks.reduce(0) { $0 + $1.count }
         var hasFailed = false
         let bytes = [UInt8](unsafeUninitializedCapacity: total) { buffer, count in
@@ -90,16 +104,20 @@ package final class BucketFile: Sendable {
 
 /// What one thread puts into a `BucketFile`, gathered into chunks.
 package struct BucketWriter: ~Copyable {
-    /// Of all buckets together.
-    private static let pendingBytesMax = 6 * 1_048_576
+    /// Of all buckets together, unless there are very many: what a processor keeps at hand.
+    private static let pendingBytesMax = 2 * 1_048_576
 
     private let file: BucketFile
+    private let number: Int
+    /// Whole pages.
     private let chunkBytes: Int
     private var pending: [[UInt8]]
 
     package init(_ file: BucketFile) {
         self.file = file
-        chunkBytes = min(16_384, max(512, Self.pendingBytesMax / file.bucketCount))
+        number = file.addWriter()
+        let page = BucketFile.pageBytes
+        chunkBytes = max(page, min(16_384, Self.pendingBytesMax / file.bucketCount) / page * page)
         pending = Array(repeating: [], count: file.bucketCount)
     }
 
@@ -107,12 +125,13 @@ package struct BucketWriter: ~Copyable {
     package mutating func append(to bucket: Int, _ write: (inout [UInt8]) -> Void) throws(SpillFailure) {
         write(&pending[bucket])
         guard pending[bucket].count >= chunkBytes else { return }
-        try file.append(pending[bucket], to: bucket)
-        pending[bucket].removeAll(keepingCapacity: true)
+        let whole = pending[bucket].count / chunkBytes * chunkBytes
+        try file.append(pending[bucket][..<whole], to: bucket, from: number)
+        pending[bucket].removeSubrange(..<whole)
     }
 
     /// Hands over what has not been. After this nothing can be appended.
     package consuming func finish() throws(SpillFailure) {
-        for (bucket, bytes) in pending.enumerated() { try file.append(bytes, to: bucket) }
+        for (bucket, bytes) in pending.enumerated() { try file.append(bytes[...], to: bucket, from: number) }
     }
 }

@@ -34,10 +34,12 @@ struct IDRanges: Sendable {
             if id[place] > byte { return starts.count }
         }
         let number = Self.number(id, after: prefix.count)
-        var (low, high) = (0, starts.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if starts[middle] <= number { low = middle + 1 } else { high = middle }
+        // How many starts are not above it. Random ids: a branch would be guessed wrong every other time.
+        var (low, count) = (0, starts.count)
+        while count > 0 {
+            let half = (count + 1) / 2
+            low += starts[low + half - 1] <= number ? half : 0
+            count -= half
         }
         return low
     }

@@ -123,7 +123,7 @@ final class TableScan: Sendable {
             }
             guard let range else { continue }
             try writer.append(to: range) { bytes in
-                AuditedRows.append(row, of: rows, table, to: &bytes)
+                rows.append(row: row, tag: table.rawValue, to: &bytes)
             }
         }
     }

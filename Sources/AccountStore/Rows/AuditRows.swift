@@ -1,8 +1,9 @@
 import AccountLinking
 import Postgres
 
-// What an audit reads: the same columns of many accounts at once, table by table; the user's id first. Values come as they are
-// stored, because one that cannot be read is a finding and not an error, and texts stay where they came.
+// What an audit reads: the same columns of many accounts at once, table by table, of which `AuditedTable.types` has the types.
+// The first is the user's id, which is read before a row is. Values come as they are stored, because one that cannot be read
+// is a finding and not an error, and texts stay where they came.
 
 /// Which rows of a table a statement is about, within a tenant.
 enum AuditScope: Sendable {
@@ -40,10 +41,10 @@ struct AuditedUserRow {
     let createdAt: Timestamp
     let lastLoginAt: Timestamp?
 
-    init(_ row: inout PackedRowReader) throws(PostgresError) {
-        try row.skip()
-        version = try row.integer()
-        sessionEpoch = try row.integer()
+    init(_ columns: PackedColumns) throws(PostgresError) {
+        var row = columns
+        version = try row.int64()
+        sessionEpoch = try row.int64()
         email = try row.optionalText()
         emailProof = try row.optionalText()
         emailProvenAt = try row.optionalTimestamp().map { Timestamp($0) }
@@ -102,18 +103,19 @@ struct AuditedUserRow {
 
 struct AuditedPasswordRow {
     let updatedAt: Timestamp
-    /// As far as it says how the hash was made.
-    let scheme: PackedText
+    /// How the hash was made, as far as it says so; `nil` for today's way.
+    let otherScheme: PackedText?
 
-    init(_ row: inout PackedRowReader) throws(PostgresError) {
-        try row.skip()
+    init(_ columns: PackedColumns) throws(PostgresError) {
+        var row = columns
         updatedAt = Timestamp(try row.timestamp())
-        scheme = try row.text()
+        otherScheme = try row.optionalText()
     }
 
     static func of(_ scope: AuditScope, tenant: String) -> SQL {
         """
-        SELECT user_id, updated_at, left(hash, 48) FROM password_credentials
+        SELECT user_id, updated_at, CASE WHEN NOT starts_with(hash, \(AuditRule.currentPasswordScheme)) THEN left(hash, 48) END
+        FROM password_credentials
         WHERE tenant_id = \(tenant) AND \(scope.condition)
         """
     }
@@ -126,8 +128,8 @@ struct AuditedProviderRow {
     let email: PackedText?
     let linkedAt: Timestamp
 
-    init(_ row: inout PackedRowReader) throws(PostgresError) {
-        try row.skip()
+    init(_ columns: PackedColumns) throws(PostgresError) {
+        var row = columns
         provider = try row.text()
         subject = try row.text()
         issuer = try row.optionalText()
@@ -148,8 +150,8 @@ struct AuditedMethodRow {
     let proof: PackedText
     let provenAt: Timestamp
 
-    init(_ row: inout PackedRowReader) throws(PostgresError) {
-        try row.skip()
+    init(_ columns: PackedColumns) throws(PostgresError) {
+        var row = columns
         method = try row.text()
         proof = try row.text()
         provenAt = Timestamp(try row.timestamp())
@@ -166,8 +168,8 @@ struct AuditedMethodRow {
 struct AuditedFactorRow {
     let number: PackedText?
 
-    init(_ row: inout PackedRowReader) throws(PostgresError) {
-        try row.skip()
+    init(_ columns: PackedColumns) throws(PostgresError) {
+        var row = columns
         number = try row.optionalText()
     }
 
@@ -181,9 +183,9 @@ struct AuditedSessionRow {
     let signInProvider: PackedText
     let lastAuthTime: Timestamp
 
-    init(_ row: inout PackedRowReader) throws(PostgresError) {
-        try row.skip()
-        epoch = try row.integer()
+    init(_ columns: PackedColumns) throws(PostgresError) {
+        var row = columns
+        epoch = try row.int64()
         signInProvider = try row.text()
         lastAuthTime = Timestamp(try row.timestamp())
     }
@@ -202,8 +204,8 @@ struct AuditedCodeRow {
     let waitingSince: Timestamp?
     let expiresAt: Timestamp
 
-    init(_ row: inout PackedRowReader) throws(PostgresError) {
-        try row.skip()
+    init(_ columns: PackedColumns) throws(PostgresError) {
+        var row = columns
         kind = try row.text()
         waitingSince = try row.optionalTimestamp().map { Timestamp($0) }
         expiresAt = Timestamp(try row.timestamp())
@@ -225,8 +227,8 @@ struct AuditedConflictRow {
     let openedAt: Timestamp
     let expiresAt: Timestamp
 
-    init(_ row: inout PackedRowReader) throws(PostgresError) {
-        try row.skip()
+    init(_ columns: PackedColumns) throws(PostgresError) {
+        var row = columns
         kind = try row.text()
         provider = try row.text()
         isLive = try row.bool()
@@ -248,8 +250,8 @@ struct AuditedClaimRow {
     let kind: PackedText
     let value: PackedText
 
-    init(_ row: inout PackedRowReader) throws(PostgresError) {
-        try row.skip()
+    init(_ columns: PackedColumns) throws(PostgresError) {
+        var row = columns
         kind = try row.text()
         value = try row.text()
     }

@@ -107,10 +107,14 @@ struct AuditedProject: Sendable {
         guard let project = try await ProjectCache.load(store: store, trust: .declared) else {
             throw StartupFailure.noProject
         }
+        // Asked of every account: answered beforehand.
+        let registered = project.registeredProviders.reduce(into: [:]) { answers, provider in
+            answers[provider] = registry.canSignIn(provider, configuration: project.configuration(of: provider))
+        }
         return AuditedProject(
             id: project.settings.projectID,
             settings: project.settings,
-            isEnabled: { registry.canSignIn($0, configuration: project.configuration(of: $0)) }
+            isEnabled: { registered[$0] ?? registry.canSignIn($0, configuration: nil) }
         )
     }
 

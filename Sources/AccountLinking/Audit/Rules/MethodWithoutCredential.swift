@@ -12,16 +12,10 @@ extension AuditRule {
             return .repair(snapshot.methodProofs[method] == nil ? .recordMethod(method) : .forgetMethod(method))
         },
         check: .account { snapshot, _ in
-            guard let account = snapshot.account else { return [] }
-            let recordedCount = snapshot.methodProofs.count - (snapshot.methodProofs[.emailLink] == nil ? 0 : 1)
-            let thereCount =
-                account.linkedProviders.count + (account.hasPassword ? 1 : 0) + (account.phoneNumber == nil ? 0 : 1)
-            // Nearly every account is well: no set is made for those.
-            let allRecorded =
-                account.linkedProviders.keys.allSatisfy { snapshot.methodProofs[.provider($0)] != nil }
-                && (!account.hasPassword || snapshot.methodProofs[.password] != nil)
-                && (account.phoneNumber == nil || snapshot.methodProofs[.phone] != nil)
-            if allRecorded, recordedCount == thereCount { return [] }
+            // Nearly every account is well: neither a copy nor a set is made of those.
+            guard snapshot.account?.hasExactly(snapshot.methodProofs) == false, let account = snapshot.account else {
+                return []
+            }
             var there: Set<SignInMethod> = Set(account.linkedProviders.keys.map(SignInMethod.provider))
             if account.hasPassword { there.insert(.password) }
             if account.phoneNumber != nil { there.insert(.phone) }
@@ -30,4 +24,16 @@ extension AuditRule {
             return there.symmetricDifference(recorded).map(\.name).sorted().map { Evidence(["method": .text($0)]) }
         }
     )
+}
+
+extension Account {
+    /// Whether each method but the link, which needs nothing but the address, is there and has a proof.
+    fileprivate func hasExactly(_ proofs: MethodProofs) -> Bool {
+        let provenCount = proofs.count - (proofs[.emailLink] == nil ? 0 : 1)
+        let count = linkedProviders.count + (hasPassword ? 1 : 0) + (phoneNumber == nil ? 0 : 1)
+        return count == provenCount
+            && (!hasPassword || proofs[.password] != nil)
+            && (phoneNumber == nil || proofs[.phone] != nil)
+            && linkedProviders.keys.allSatisfy { proofs[.provider($0)] != nil }
+    }
 }

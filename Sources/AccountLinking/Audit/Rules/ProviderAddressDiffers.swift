@@ -8,13 +8,14 @@ extension AuditRule {
         repair: "None needed: Concord knows people by the provider's subject. Tell the user if it surprises them.",
         remedy: .person("nothing is broken: tell the user if it surprises them"),
         check: .account { snapshot, _ in
-            guard !snapshot.linkedProviders.isEmpty, let email = snapshot.account?.email else { return [] }
-            return snapshot.linkedProviders.compactMap { provider in
-                guard let other = provider.email, other != email.address else { return nil }
+            snapshot.linkedProviders.indices.compactMap { index in
+                guard let address = snapshot.account?.email?.address.canonical,
+                    let other = snapshot.linkedProviders[index].email?.canonical, other != address
+                else { return nil }
                 return Evidence([
-                    "provider": .text(provider.identity.provider.rawValue),
-                    "providerAddress": .address(other.canonical),
-                    "address": .address(email.address.canonical),
+                    "provider": .text(snapshot.linkedProviders[index].identity.provider.rawValue),
+                    "providerAddress": .address(other),
+                    "address": .address(address),
                 ])
             }
         }

@@ -27,9 +27,10 @@ extension AuditRule {
         if let own = snapshot.account?.email {
             traits.append(Trait(key: own.address.canonical, detail: ownAddress))
         }
-        for provider in snapshot.linkedProviders.reversed() {
-            guard let key = provider.email?.canonical, !traits.contains(where: { $0.key == key }) else { continue }
-            traits.append(Trait(key: key, detail: provider.identity.provider.rawValue))
+        for index in snapshot.linkedProviders.indices.reversed() {
+            guard let key = snapshot.linkedProviders[index].email?.canonical else { continue }
+            if traits.contains(where: { $0.key == key }) { continue }
+            traits.append(Trait(key: key, detail: snapshot.linkedProviders[index].identity.provider.rawValue))
         }
         return traits
     }

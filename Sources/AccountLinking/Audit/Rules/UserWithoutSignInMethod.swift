@@ -7,14 +7,19 @@ extension AuditRule {
         repair: "Enable one of its methods, or set an address and send a link to reset the password.",
         remedy: .person("enable one of its methods, or set an address and send a link to reset the password"),
         check: .account { snapshot, terms in
-            // Who is anonymous, or comes by custom tokens, has no method by design; who is disabled is kept out on purpose.
-            guard let account = snapshot.account, !account.isDisabled, !account.isAnonymous, !account.usesCustomTokens
-            else { return [] }
-            if hasWorkingMethod(account, policy: terms.policy, isEnabled: terms.isEnabled) { return [] }
+            guard snapshot.account?.isLockedOut(under: terms) == true, let account = snapshot.account else { return [] }
             let enabled = Set(account.linkedProviders.keys.filter(terms.isEnabled))
             let standings = methodStandings(of: account, policy: terms.policy, enabledProviders: enabled)
             let obstacles = standings.map { "\($0.method.name): \($0.obstacle?.rawValue ?? "")" }
             return [Evidence(["methods": .text(obstacles.isEmpty ? "none" : obstacles.joined(separator: ", "))])]
         }
     )
+}
+
+extension Account {
+    /// Who is anonymous, or comes by custom tokens, has no method by design; who is disabled is kept out on purpose.
+    fileprivate func isLockedOut(under terms: AuditTerms) -> Bool {
+        !isDisabled && !isAnonymous && !usesCustomTokens
+            && !hasWorkingMethod(self, policy: terms.policy, isEnabled: terms.isEnabled)
+    }
 }
