@@ -191,8 +191,17 @@ struct Style: Sendable {
 
     /// Quoted where RFC 4180 demands it.
     private static func csvField(_ text: String) -> String {
-        guard text.utf8.contains(where: { [0x2C, 0x22, 0x0A, 0x0D].contains($0) }) else { return text }
-        return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        let quote = UInt8(ascii: "\"")
+        guard text.utf8.contains(where: { $0 == UInt8(ascii: ",") || $0 == quote || $0 == 0x0A || $0 == 0x0D }) else {
+            return text
+        }
+        var quoted = [quote]
+        for byte in text.utf8 {
+            if byte == quote { quoted.append(quote) }
+            quoted.append(byte)
+        }
+        quoted.append(quote)
+        return String(decoding: quoted, as: UTF8.self)
     }
 
     func text(_ value: Evidence.Value) -> String {
