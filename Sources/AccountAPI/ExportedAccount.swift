@@ -1,6 +1,6 @@
 package import AccountLinking
 import AccountOperations
-import JSON
+package import JSON
 
 /// An account as a file of an export has it.
 package enum ExportedAccount {
@@ -9,43 +9,56 @@ package enum ExportedAccount {
 
     /// The text in base64: what an import under the name `PHC` takes.
     package static func passwordHash(_ hash: String) -> String {
-        let text = Base64URL.encodeStandardAlphabet(Array(hash.utf8))
-        return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        var hash = hash
+        return hash.withUTF8 { Base64URL.encodePadded(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Everything, as `accounts:batchGet` has it.
-    package static func everything(_ user: UserRecord, passwordHash: String?) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.user(user, passwordHash: passwordHash ?? redactedPasswordHash)
-        return writer.bytes
+    /// As above.
+    package static func passwordHash(_ hash: BorrowedText) -> String {
+        Base64URL.encodePadded(hash.bytes)
     }
 
-    /// What the Firebase CLI writes, and no more: it refuses files with other keys.
-    package static func json(_ user: UserRecord, passwordHash: String?) -> [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("localId", user.id.rawValue)
-            writer.field("email", user.email?.address.lowercased)
-            writer.field("emailVerified", user.email?.isVerified ?? false)
+    /// Writes everything, as `accounts:batchGet` has it.
+    package static func everything(
+        _ account: ShownAccount<BorrowedText>,
+        passwordHash: String?,
+        to writer: inout JSONWriter
+    ) {
+        writer.user(account, passwordHash: passwordHash ?? redactedPasswordHash)
+    }
+
+    /// Writes what the Firebase CLI writes, and no more: it refuses files with other keys.
+    package static func json(
+        _ account: ShownAccount<BorrowedText>,
+        passwordHash: String?,
+        to writer: inout JSONWriter
+    ) {
+        writer.object { writer in
+            writer.field("localId", text: account.id)
+            writer.field("email", account.email?.address)
+            writer.field("emailVerified", account.email?.isVerified ?? false)
             writer.field("passwordHash", passwordHash)
-            writer.field("displayName", user.profile.displayName)
-            writer.field("photoUrl", user.profile.photoURL)
-            writer.field("lastSignedInAt", decimalString: user.lastLoginAt?.millisecondsSinceEpoch)
-            writer.field("createdAt", decimalString: user.createdAt.millisecondsSinceEpoch)
-            writer.field("phoneNumber", user.phoneNumber?.rawValue)
-            writer.field("disabled", user.isDisabled)
-            writer.field("customAttributes", user.customAttributes)
-            if !user.secondFactors.isEmpty {
+            writer.field("displayName", text: account.displayName)
+            writer.field("photoUrl", text: account.photoURL)
+            writer.field("lastSignedInAt", decimalString: account.lastLoginAt?.millisecondsSinceEpoch)
+            writer.field("createdAt", decimalString: account.createdAt.millisecondsSinceEpoch)
+            writer.field("phoneNumber", text: account.phoneNumber)
+            writer.field("disabled", account.isDisabled)
+            writer.field("customAttributes", text: account.customAttributes)
+            if !account.secondFactors.isEmpty {
                 writer.name("mfaInfo")
-                writer.secondFactors(user.secondFactors)
+                writer.secondFactors(account.secondFactors)
             }
-            let linked = user.linkedProviders.sorted { $0.key < $1.key }
-            writer.field("providerUserInfo", array: linked) { writer, linked in
-                writer.object { writer in
-                    writer.field("providerId", linked.key.rawValue)
-                    writer.field("rawId", linked.value.identity.subject)
-                    writer.field("email", linked.value.email?.lowercased)
-                    writer.field("displayName", linked.value.displayName)
-                    writer.field("photoUrl", linked.value.photoURL)
+            writer.name("providerUserInfo")
+            writer.array { writer in
+                for linked in account.providers {
+                    writer.object { writer in
+                        writer.field("providerId", text: linked.id)
+                        writer.field("rawId", text: linked.subject)
+                        writer.field("email", linked.email)
+                        writer.field("displayName", text: linked.displayName)
+                        writer.field("photoUrl", text: linked.photoURL)
+                    }
                 }
             }
         }

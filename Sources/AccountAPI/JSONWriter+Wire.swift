@@ -17,25 +17,29 @@ extension JSONWriter {
     ///
     /// `passwordHash`: what an export shows; anybody else is only told that there is one.
     mutating func user(_ user: UserRecord, passwordHash: String = redactedPasswordHash) {
+        self.user(ShownAccount(user), passwordHash: passwordHash)
+    }
+
+    /// As above, of any form of text.
+    mutating func user<Text: WritableText>(_ user: ShownAccount<Text>, passwordHash: String) {
         object { writer in
-            writer.field("localId", user.id.rawValue)
+            writer.field("localId", text: user.id)
             if let email = user.email {
-                writer.field("email", email.address.lowercased)
+                writer.field("email", email.address)
                 writer.field("emailVerified", email.isVerified)
             }
-            writer.field("displayName", user.profile.displayName)
-            writer.field("photoUrl", user.profile.photoURL)
-            writer.field("phoneNumber", user.phoneNumber?.rawValue)
-            writer.field("language", user.profile.language)
-            writer.field("timeZone", user.profile.timeZone)
-            writer.field("dateOfBirth", user.profile.dateOfBirth)
-            writer.field("screenName", user.profile.screenName)
+            writer.field("displayName", text: user.displayName)
+            writer.field("photoUrl", text: user.photoURL)
+            writer.field("phoneNumber", text: user.phoneNumber)
+            writer.field("language", text: user.language)
+            writer.field("timeZone", text: user.timeZone)
+            writer.field("dateOfBirth", text: user.dateOfBirth)
+            writer.field("screenName", text: user.screenName)
             if let passwordUpdatedAt = user.passwordUpdatedAt {
                 writer.field("passwordHash", passwordHash)
                 writer.field("passwordUpdatedAt", passwordUpdatedAt.millisecondsSinceEpoch)
             }
-            let account = user.account
-            if account.hasProviderRows {
+            if user.hasProviderRows {
                 writer.name("providerUserInfo")
                 writer.providerUserInfo(of: user)
             }
@@ -48,9 +52,9 @@ extension JSONWriter {
             writer.field("lastLoginAt", decimalString: user.lastLoginAt?.millisecondsSinceEpoch)
             writer.field("createdAt", decimalString: user.createdAt.millisecondsSinceEpoch)
             if user.usesCustomTokens { writer.field("customAuth", true) }
-            writer.field("customAttributes", user.customAttributes)
-            if account.hasEmailLink { writer.field("emailLinkSignin", true) }
-            writer.field("initialEmail", user.initialEmail)
+            writer.field("customAttributes", text: user.customAttributes)
+            if user.hasEmailLink { writer.field("emailLinkSignin", true) }
+            writer.field("initialEmail", text: user.initialEmail)
             if user.tenant != .project { writer.field("tenantId", user.tenant.rawValue) }
             writer.field("lastRefreshAt", user.lastRefreshAt.map { RFC3339.text($0) })
         }
@@ -89,61 +93,54 @@ extension JSONWriter {
     }
 
     /// The rows of `providerUserInfo` (`spec/02` §2): linked identities, then the derived rows of password and phone.
-    mutating func providerUserInfo(of user: UserRecord) {
-        let account = user.account
-        var rows: [ProviderRow] = []
-        if let email = user.email?.address.lowercased, account.hasPassword || account.hasEmailLink {
-            var row = ProviderRow(providerID: .password, rawID: email)
-            row.federatedID = email
-            row.email = email
-            row.displayName = user.profile.displayName
-            row.photoURL = user.profile.photoURL
-            rows.append(row)
-        }
-        for (provider, linked) in user.linkedProviders.sorted(by: { $0.key < $1.key }) {
-            var row = ProviderRow(providerID: provider, rawID: linked.identity.subject)
-            row.federatedID = linked.identity.subject
-            row.email = linked.email?.lowercased
-            row.displayName = linked.displayName
-            row.photoURL = linked.photoURL
-            row.screenName = linked.screenName
-            rows.append(row)
-        }
-        if let number = user.phoneNumber {
-            var row = ProviderRow(providerID: .phone, rawID: number.rawValue)
-            row.phoneNumber = number.rawValue
-            rows.append(row)
-        }
-        array(rows) { writer, row in
-            writer.object { writer in
-                writer.field("providerId", row.providerID.rawValue)
-                writer.field("rawId", row.rawID)
-                writer.field("federatedId", row.federatedID)
-                writer.field("email", row.email)
-                writer.field("displayName", row.displayName)
-                writer.field("photoUrl", row.photoURL)
-                writer.field("screenName", row.screenName)
-                writer.field("phoneNumber", row.phoneNumber)
+    mutating func providerUserInfo<Text: WritableText>(of user: ShownAccount<Text>) {
+        array { writer in
+            if let address = user.passwordRowAddress {
+                writer.object { writer in
+                    writer.field("providerId", ProviderID.password.rawValue)
+                    writer.field("rawId", address)
+                    writer.field("federatedId", address)
+                    writer.field("email", address)
+                    writer.field("displayName", text: user.displayName)
+                    writer.field("photoUrl", text: user.photoURL)
+                }
+            }
+            for linked in user.providers {
+                writer.object { writer in
+                    writer.field("providerId", text: linked.id)
+                    writer.field("rawId", text: linked.subject)
+                    writer.field("federatedId", text: linked.subject)
+                    writer.field("email", linked.email)
+                    writer.field("displayName", text: linked.displayName)
+                    writer.field("photoUrl", text: linked.photoURL)
+                    writer.field("screenName", text: linked.screenName)
+                }
+            }
+            if let number = user.phoneNumber {
+                writer.object { writer in
+                    writer.field("providerId", ProviderID.phone.rawValue)
+                    writer.field("rawId", text: number)
+                    writer.field("phoneNumber", text: number)
+                }
             }
         }
     }
-}
 
-private struct ProviderRow {
-    let providerID: ProviderID
-    let rawID: String
-    var federatedID: String?
-    var email: String?
-    var displayName: String?
-    var photoURL: String?
-    var screenName: String?
-    var phoneNumber: String?
-}
-
-extension Account {
-    fileprivate var hasProviderRows: Bool {
-        (email != nil && (hasPassword || hasEmailLink)) || phoneNumber != nil || !linkedProviders.isEmpty
+    /// A text; a `nil` one leaves the whole field out.
+    mutating func field<Text: WritableText>(_ name: String, text value: Text?) {
+        guard let value else { return }
+        self.name(name)
+        value.write(to: &self)
     }
+}
+
+extension ShownAccount {
+    /// The address, where it is a way in by itself.
+    fileprivate var passwordRowAddress: String? {
+        passwordUpdatedAt != nil || hasEmailLink ? email?.address : nil
+    }
+
+    fileprivate var hasProviderRows: Bool { passwordRowAddress != nil || phoneNumber != nil || !providers.isEmpty }
 }
 
 extension PhoneNumber {

@@ -1,4 +1,5 @@
 package import AccountLinking
+import JSON
 
 /// Instants in the form of RFC 3339, in UTC with exactly three fractional digits, which iOS insists on (`spec/02` §7).
 package enum RFC3339 {
@@ -94,9 +95,7 @@ package enum RFC3339 {
     /// Appends at least `width` digits and what follows them. By bytes: every lookup has such a text, and as strings put
     /// together it took a third of its answer's time.
     private static func append(_ number: Int64, _ width: Int, _ separator: Unicode.Scalar, to text: inout [UInt8]) {
-        let digits = String(number).utf8
-        for _ in digits.count..<max(width, digits.count) { text.append(UInt8(ascii: "0")) }
-        text.append(contentsOf: digits)
+        text.append(decimal: number, width: width)
         text.append(UInt8(ascii: separator))
     }
 }

@@ -6,19 +6,26 @@ package enum Base64URL {
 
     /// The same for an array: what every token is made of, so nothing here is generic.
     package static func encode(_ bytes: [UInt8]) -> String {
-        let alphabet = alphabet
+        bytes.withUnsafeBytes { encode($0, alphabet, isPadded: false) }
+    }
+
+    private static func encode(_ bytes: UnsafeRawBufferPointer, _ alphabet: [UInt8], isPadded: Bool) -> String {
         let length = (bytes.count * 4 + 2) / 3
-        var output = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4)
-        for group in 0..<(bytes.count + 2) / 3 {
-            var triple = UInt32(bytes[group * 3]) << 16
-            if group * 3 + 1 < bytes.count { triple |= UInt32(bytes[group * 3 + 1]) << 8 }
-            if group * 3 + 2 < bytes.count { triple |= UInt32(bytes[group * 3 + 2]) }
-            output[group * 4] = alphabet[Int(triple >> 18)]
-            output[group * 4 + 1] = alphabet[Int(triple >> 12 & 0x3F)]
-            output[group * 4 + 2] = alphabet[Int(triple >> 6 & 0x3F)]
-            output[group * 4 + 3] = alphabet[Int(triple & 0x3F)]
+        let capacity = (bytes.count + 2) / 3 * 4
+        return String(unsafeUninitializedCapacity: capacity) { output in
+            for group in 0..<(bytes.count + 2) / 3 {
+                var triple = UInt32(bytes[group * 3]) << 16
+                if group * 3 + 1 < bytes.count { triple |= UInt32(bytes[group * 3 + 1]) << 8 }
+                if group * 3 + 2 < bytes.count { triple |= UInt32(bytes[group * 3 + 2]) }
+                output[group * 4] = alphabet[Int(triple >> 18)]
+                output[group * 4 + 1] = alphabet[Int(triple >> 12 & 0x3F)]
+                output[group * 4 + 2] = alphabet[Int(triple >> 6 & 0x3F)]
+                output[group * 4 + 3] = alphabet[Int(triple & 0x3F)]
+            }
+            guard isPadded else { return length }
+            for place in length..<capacity { output[place] = UInt8(ascii: "=") }
+            return capacity
         }
-        return String(decoding: output[..<length], as: UTF8.self)
     }
 
     /// `nil` for a character outside the alphabet, padding, an impossible length or non-zero left-over bits: one value
@@ -66,10 +73,16 @@ package enum Base64URL {
 
     /// Base64 in the alphabet of RFC 4648 §4, without padding.
     package static func encodeStandardAlphabet(_ bytes: [UInt8]) -> String {
-        String(encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
+        bytes.withUnsafeBytes { encode($0, standardAlphabet, isPadded: false) }
+    }
+
+    /// The same with padding.
+    package static func encodePadded(_ bytes: UnsafeRawBufferPointer) -> String {
+        encode(bytes, standardAlphabet, isPadded: true)
     }
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let standardAlphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 0xFF, count: 256)

@@ -1,4 +1,4 @@
-/// Writes one compact JSON document straight into bytes, in the order of the calls.
+/// Writes a compact JSON document, or several, straight into bytes, in the order of the calls.
 ///
 /// Answers are written by hand because absent fields must be absent, names must keep their order, and an encoder costs
 /// several microseconds where this costs half of one.
@@ -36,12 +36,18 @@ package struct JSONWriter: Sendable {
     package mutating func field(_ name: String, _ value: Int64?) {
         guard let value else { return }
         self.name(name)
-        raw(String(value))
+        integer(value)
     }
 
     /// A 64-bit integer as a decimal string, the protobuf JSON form.
     package mutating func field(_ name: String, decimalString value: Int64?) {
-        field(name, value.map { String($0) })
+        guard let value else { return }
+        self.name(name)
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(decimal: value)
+        bytes.append(UInt8(ascii: "\""))
+        needsComma = true
     }
 
     package mutating func field(_ name: String, _ value: JSONValue?) {
@@ -84,10 +90,17 @@ package struct JSONWriter: Sendable {
         _ elements: Elements,
         _ body: (inout JSONWriter, Elements.Element) -> Void
     ) {
+        array { writer in
+            for element in elements { body(&writer, element) }
+        }
+    }
+
+    /// An array of whatever values `body` writes.
+    package mutating func array(_ body: (inout JSONWriter) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "["))
         needsComma = false
-        for element in elements { body(&self, element) }
+        body(&self)
         bytes.append(UInt8(ascii: "]"))
         needsComma = true
     }
@@ -96,7 +109,7 @@ package struct JSONWriter: Sendable {
         switch value {
         case .null: raw("null")
         case .bool(let value): raw(value ? "true" : "false")
-        case .integer(let value): raw(String(value))
+        case .integer(let value): integer(value)
         case .double(let value): raw(value.isFinite ? String(value) : "null")
         case .string(let value): string(value)
         case .array(let elements): array(elements) { writer, element in writer.value(element) }
@@ -110,6 +123,26 @@ package struct JSONWriter: Sendable {
     package mutating func string(_ value: String) {
         separate()
         quote(value)
+        needsComma = true
+    }
+
+    package mutating func string(_ value: BorrowedText) {
+        separate()
+        quote(value.bytes)
+        needsComma = true
+    }
+
+    // MARK: Several documents
+
+    /// Puts bytes between this document and the next, or in front of the first.
+    package mutating func between(_ text: StaticString) {
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        needsComma = false
+    }
+
+    private mutating func integer(_ value: Int64) {
+        separate()
+        bytes.append(decimal: value)
         needsComma = true
     }
 
@@ -133,10 +166,12 @@ package struct JSONWriter: Sendable {
 
     private mutating func quote(_ text: String) {
         var text = text
+        text.withUTF8 { quote(UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func quote(_ text: UnsafeRawBufferPointer) {
         bytes.append(UInt8(ascii: "\""))
-        text.withUTF8 { text in
-            if text.contains(where: Self.isEscaped) { appendEscaped(text) } else { bytes.append(contentsOf: text) }
-        }
+        if text.contains(where: Self.isEscaped) { appendEscaped(text) } else { bytes.append(contentsOf: text) }
         bytes.append(UInt8(ascii: "\""))
     }
 
@@ -144,7 +179,7 @@ package struct JSONWriter: Sendable {
         byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
-    private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>) {
+    private mutating func appendEscaped(_ text: UnsafeRawBufferPointer) {
         for byte in text {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):

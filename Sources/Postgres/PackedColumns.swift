@@ -95,7 +95,7 @@ enum PackedLength {
 ///
 /// SAFETY: as `PackedColumns`.
 package struct PackedText: Hashable, Comparable {
-    private let bytes: UnsafeRawBufferPointer
+    package let bytes: UnsafeRawBufferPointer
 
     fileprivate init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes

@@ -56,7 +56,7 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
 }
 
 /// Runs blocking work on a thread of its own and waits for it without blocking the caller's.
-func runOnNewThread<Output: Sendable>(
+package func runOnNewThread<Output: Sendable>(
     _ body: @escaping @Sendable () -> Output
 ) async -> Output {
     await withCheckedContinuation { continuation in

@@ -1,3 +1,4 @@
+import AccountStore
 import ArgumentParser
 import Glibc
 import HTTPServer
@@ -30,6 +31,7 @@ extension ExitCode {
             case let error as StartupFailure: error.exitCode
             case AccountFileError.unreadable: .badConfiguration
             case AccountFileError.broken: .badData
+            case is SpillFailure: .cannotWrite
             case let error as MigrationDirectoryError: Self(for: error)
             case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo
             case MigrationFailure.busy: .answerIsNo

@@ -771,6 +771,19 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(
+            name: "StoredEmailLinkRow.of",
+            sql: StoredEmailLinkRow.of(auditScope, tenant: ""),
+            isHot: false
+        ),
+        Statement(name: "StoredFactorRow.of", sql: StoredFactorRow.of(auditScope, tenant: ""), isHot: false),
+        Statement(
+            name: "StoredPasswordRow.of",
+            sql: StoredPasswordRow.of(auditScope, tenant: "", withHashes: true),
+            isHot: false
+        ),
+        Statement(name: "StoredProviderRow.of", sql: StoredProviderRow.of(auditScope, tenant: ""), isHot: false),
+        Statement(name: "StoredUserRow.of", sql: StoredUserRow.of(auditScope, tenant: ""), isHot: false),
+        Statement(
             name: "UserIDRow.linkedWithEmail",
             sql: UserIDRow.linkedWithEmail(address("user7@example.com"), tenant: tenant).sql
         ),

@@ -1,5 +1,6 @@
 import AccountLinking
 import AccountTestSupport
+import JSON
 import Testing
 
 @testable import AccountStore

@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import Testing
 
@@ -95,13 +96,79 @@ import Testing
         #expect(String(decoding: bytes, as: UTF8.self) == #"{"z":"1","n":"5","list":["x","y"],"o":{"t":true}}"#)
     }
 
+    @Test func `integers are written as Swift writes them`() {
+        for number in [0, 1, -1, 9, 10, 99, 100, -10, 1_763_839_800_123, .max, .min, .max - 1] as [Int64] {
+            var bytes = Array("x".utf8)
+            bytes.append(decimal: number)
+            #expect(String(decoding: bytes, as: UTF8.self) == "x\(number)")
+            let object = JSONWriter.object { writer in
+                writer.field("n", number)
+                writer.field("s", decimalString: number)
+            }
+            #expect(String(decoding: object, as: UTF8.self) == "{\"n\":\(number),\"s\":\"\(number)\"}")
+        }
+    }
+
+    @Test(arguments: [(7, 4, "0007"), (12_345, 4, "12345"), (0, 2, "00"), (-7, 3, "-007")])
+    func `integers have as many digits as are asked for`(number: Int64, width: Int, text: String) {
+        var bytes: [UInt8] = []
+        bytes.append(decimal: number, width: width)
+        #expect(String(decoding: bytes, as: UTF8.self) == text)
+    }
+
     @Test func `control characters are escaped and slashes are not`() {
         let bytes = JSONWriter.object { writer in writer.field("a", "/\u{1}\u{1F}\u{7F}\"\\") }
         #expect(String(decoding: bytes, as: UTF8.self) == #"{"a":"/\u0001\u001f\u007f\"\\"}"#)
     }
 }
 
+@Suite struct BorrowedTextTests {
+    private static let texts = [
+        "", "plain", "Äé日本\u{10FFFF}", "\"\\/\n\r\t\u{1}\u{1F}\u{7F}", String(repeating: "ab\"é", count: 999),
+        "seven..", "eight...", "nine....\"", "\u{7F}", "\u{80}",
+    ]
+
+    private func withText<Output>(_ text: String, _ body: (BorrowedText) throws -> Output) rethrows -> Output {
+        try Array(text.utf8).withUnsafeBytes { try body(BorrowedText($0)) }
+    }
+
+    @Test(arguments: texts)
+    func `is written as the string is, and read back as it was`(text: String) throws {
+        func written(_ value: some WritableText) -> [UInt8] {
+            var writer = JSONWriter()
+            value.write(to: &writer)
+            return writer.bytes
+        }
+        let bytes = withText(text) { written($0) }
+        #expect(bytes == written(text))
+        #expect(try JSONValue(parsing: bytes) == .string(text))
+        #expect(withText(text) { $0.string } == text)
+    }
+
+    @Test func `documents stand one behind the other, with something between them`() {
+        var writer = JSONWriter()
+        for number in 0..<3 {
+            writer.object { writer in
+                writer.name("list")
+                writer.array { writer in for _ in 0..<number { writer.string("x") } }
+                writer.field("n", Int64(number))
+            }
+            writer.between("\n")
+        }
+        #expect(writer.text == "{\"list\":[],\"n\":0}\n{\"list\":[\"x\"],\"n\":1}\n{\"list\":[\"x\",\"x\"],\"n\":2}\n")
+    }
+}
+
 @Suite struct Base64URLTests {
+    @Test func `the other alphabet, padded, is what Foundation writes`() {
+        for length in 0...70 {
+            let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 59 &+ 251) }
+            let padded = bytes.withUnsafeBytes { Base64URL.encodePadded($0) }
+            #expect(padded == Data(bytes).base64EncodedString())
+            #expect(Base64URL.encodeStandardAlphabet(bytes) == String(padded.prefix { $0 != "=" }))
+        }
+    }
+
     @Test func `every length survives a round trip`() {
         for length in 0...70 {
             let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }

@@ -257,4 +257,128 @@ struct AccountCommandTests {
             }
         }
     }
+
+    // MARK: Exports that are cut off
+
+    private static let exportedCount = 3000
+
+    /// Enough accounts that a pipe does not hold what is written of them.
+    private static func withManyAccounts(
+        _ body: @Sendable (TestDatabase, Folder) async throws -> Void
+    ) async throws {
+        try await withProject { database, folder in
+            try await database.execute(
+                """
+                INSERT INTO users (user_id, session_epoch, display_name, valid_since, created_at)
+                SELECT 'user-' || n, 7, 'Name ' || n, now(), now() FROM generate_series(1, \(exportedCount)) AS n
+                """
+            )
+            try await body(database, folder)
+        }
+    }
+
+    /// That the same command writes all of it, whatever an earlier one left.
+    private static func expectWholeFile(_ database: TestDatabase, _ folder: Folder) async throws {
+        let again = try await concord(["export", "--format", "json", "--output", folder.path("users")], database)
+        #expect(again.status == .exited(0) && again.error == "concord: \(exportedCount) accounts\n", "\(again.error)")
+        let text = try String(contentsOfFile: folder.path("users"), encoding: .utf8)
+        let ids = try JSONValue(parsing: Array(text.utf8))["users"]?.array?.compactMap { $0["localId"]?.string }
+        #expect(ids == (1...exportedCount).map { "user-\($0)" }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+        #expect(!FileManager.default.fileExists(atPath: folder.path("users.partial")))
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGKILL])
+    func `an export that is ended while it reads leaves no file, and the same command writes the whole`(
+        signal: Int32
+    ) async throws {
+        try await Self.withManyAccounts { database, folder in
+            let ended = try await ConcordCommand.interrupted(
+                ["account", "export", "--format", "json", "--output", folder.path("users")],
+                database,
+                until: signal == SIGKILL ? nil : "told to stop"
+            ) { process, _ in
+                #expect(kill(process, signal) == 0)
+            }
+            #expect(!FileManager.default.fileExists(atPath: folder.path("users")))
+            if signal == SIGKILL {
+                #expect(ended.status == .signaled(SIGKILL))
+            } else {
+                #expect(ended.status == .exited(75), "\(ended.error)")
+                #expect(ended.error.contains("interrupted; \(folder.path("users")) was not written"), "\(ended.error)")
+                #expect(!FileManager.default.fileExists(atPath: folder.path("users.partial")))
+            }
+            #expect(ended.output == "")
+            try await Self.expectWholeFile(database, folder)
+        }
+    }
+
+    @Test func `an export that loses the database leaves no file, and says so`() async throws {
+        try await Self.withManyAccounts { database, folder in
+            try folder.write("users", "the file of an earlier export")
+            let ended = try await ConcordCommand.interrupted(
+                ["account", "export", "--format", "json", "--output", folder.path("users")],
+                database
+            ) { _, database in
+                try await database.execute(
+                    """
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name = 'concord export'
+                    """
+                )
+            }
+            #expect(ended.status == .exited(69), "\(ended.error)")
+            #expect(ended.error.contains("stopped; \(folder.path("users")) was not written"), "\(ended.error)")
+            // What stood there before stands there still.
+            let before = try String(contentsOfFile: folder.path("users"), encoding: .utf8)
+            #expect(before == "the file of an earlier export")
+            #expect(!FileManager.default.fileExists(atPath: folder.path("users.partial")))
+            try await Self.expectWholeFile(database, folder)
+        }
+    }
+
+    /// By then the database is not needed any more.
+    @Test func `Ctrl-C ends an export that nobody reads`() async throws {
+        try await Self.withManyAccounts { database, _ in
+            let ended = try await Subprocess.run(
+                try ConcordCommand.program,
+                arguments: ["account", "export", "--format", "ndjson"],
+                environment: ConcordCommand.environment(database),
+                input: .none,
+                output: .sequence,
+                error: .sequence
+            ) { execution in
+                var output = execution.standardOutput.strings().makeAsyncIterator()
+                #expect(try await output.next() != nil)
+                while try await database.count(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name = 'concord export'
+                    """
+                ) > 0 { try await Task.sleep(for: .milliseconds(20)) }
+                #expect(kill(execution.processIdentifier.value, SIGINT) == 0)
+                var complaints = execution.standardError.strings().makeAsyncIterator()
+                var error = ""
+                while let line = try await complaints.next() { error += line }
+                return error
+            }
+            #expect(ended.terminationStatus == .exited(75), "\(ended.closureResult)")
+            #expect(ended.closureResult.contains("interrupted; what was written is not all"))
+        }
+    }
+
+    @Test func `an export needs room for what it reads, and says where`() async throws {
+        try await Self.withManyAccounts { database, folder in
+            let ended = try await Subprocess.run(
+                try ConcordCommand.program,
+                arguments: ["account", "export", "--format", "csv", "--output", folder.path("users")],
+                environment: ConcordCommand.environment(database).updating(["TMPDIR": folder.path("nowhere")]),
+                input: .none,
+                output: .discarded,
+                error: .string(limit: 1 << 16)
+            )
+            #expect(ended.terminationStatus == .exited(74), "\(ended.standardError)")
+            #expect(ended.standardError.contains("made in \(folder.path("nowhere"))"))
+            #expect(!FileManager.default.fileExists(atPath: folder.path("users")))
+        }
+    }
 }

@@ -88,7 +88,7 @@ extension Route {
             writer.field("photoUrl", user.profile.photoURL)
             // Present also when empty: web clients read from it what is left after unlinking.
             writer.name("providerUserInfo")
-            writer.providerUserInfo(of: user)
+            writer.providerUserInfo(of: ShownAccount(user))
             if user.passwordUpdatedAt != nil { writer.field("passwordHash", redactedPasswordHash) }
             writer.field("newEmail", newEmail)
             if let tokens { writer.tokens(tokens) }

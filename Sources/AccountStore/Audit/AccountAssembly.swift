@@ -46,7 +46,7 @@ struct AccountAssembly {
 
     private mutating func add(
         _ account: Int,
-        _ rows: borrowing RowsByAccount,
+        _ rows: borrowing RowsByAccount<AuditedTable>,
         _ readsClaims: Bool
     ) throws(PostgresError) {
         // What stands under an id that no account can have is nobody's.

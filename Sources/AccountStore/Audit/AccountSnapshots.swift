@@ -1,5 +1,4 @@
 package import AccountLinking
-import Glibc
 package import Postgres
 import Synchronization
 
@@ -61,8 +60,7 @@ package struct AccountSnapshots: Sendable {
     /// Accounts in one page, about.
     package static let pageSize = 1000
 
-    private let configuration: PostgresConfiguration
-    private let connections: Int
+    private let readers: SnapshotReaders
     private let pageSize: Int
     /// Where what does not fit into memory goes while a run lasts.
     package let temporaryFolder: String
@@ -80,10 +78,7 @@ package struct AccountSnapshots: Sendable {
         temporaryFolder: String,
         applicationName: String = "concord audit"
     ) {
-        var configuration = configuration
-        configuration.applicationName = applicationName
-        self.configuration = configuration
-        self.connections = max(1, connections)
+        readers = SnapshotReaders(configuration, connections: connections, applicationName: applicationName)
         self.pageSize = pageSize
         self.temporaryFolder = temporaryFolder
     }
@@ -91,9 +86,7 @@ package struct AccountSnapshots: Sendable {
     /// About how many accounts there are, without counting them.
     /// - Throws: `PostgresError`.
     package func estimatedCount() async throws -> Int64 {
-        try await PostgresConnection.withConnection(configuration) { connection in
-            max(0, try connection.query(AuditTransaction.userEstimate).first.flatMap(\.self) ?? 0)
-        }
+        try await readers.estimatedUserCount()
     }
 
     /// Reads the accounts of `selection`, runs `work` on each page of them, on several threads at once, and hands what came
@@ -128,18 +121,18 @@ package struct AccountSnapshots: Sendable {
         switch selection {
         case .all:
             let scans = TableScans(tenants) { tenant, connection in
-                try TableScan(
+                try AuditScan(
                     tenant: tenant,
                     after: start?.tenant.rawValue == tenant ? start?.userID ?? "" : "",
                     extent: extent,
                     at: now,
                     rangeSize: pageSize,
-                    readers: connections,
+                    readers: readers.count,
                     folder: temporaryFolder,
                     connection
                 )
             }
-            try await withReaders { connection, gate in
+            try await readers.run { connection, gate in
                 var number = 0
                 while let (scan, firstPage) = try scans.scan(number, connection) {
                     try scan.read(connection, gate, progress: reading)
@@ -154,7 +147,7 @@ package struct AccountSnapshots: Sendable {
             }
         case .changed, .users:
             let walk = Walk(selection, tenants, after: start, withStrayClaims: withStrayClaims, pageSize: pageSize)
-            try await withReaders { connection, gate in
+            try await readers.run { connection, gate in
                 while let turn = try walk.next(connection) {
                     try gate.check()
                     let reader = PageReader(connection, tenant: turn.tenant, at: now)
@@ -167,89 +160,6 @@ package struct AccountSnapshots: Sendable {
                 }
             }
         }
-    }
-
-    /// Runs `body` on several connections, each on a thread of its own, which all see the database as of one instant.
-    private func withReaders(
-        _ body: @escaping @Sendable (PostgresConnection, ReadersGate) throws -> Void
-    ) async throws {
-        let gate = ReadersGate()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            // The first shows the others what it sees, and stays until they all have seen it.
-            for index in 0..<connections {
-                group.addTask {
-                    do {
-                        try await PostgresConnection.withConnection(configuration) { connection in
-                            try begin(connection, index == 0, gate)
-                            try body(connection, gate)
-                            _ = try connection.execute(AuditTransaction.end)
-                        }
-                    } catch {
-                        throw gate.fail(error)
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
-    }
-
-    private func begin(_ connection: PostgresConnection, _ isFirst: Bool, _ gate: ReadersGate) throws {
-        try connection.execute(AuditTransaction.begin)
-        if isFirst {
-            gate.open(with: try connection.query(AuditTransaction.exportSnapshot).first.flatMap(\.self) ?? "")
-            try gate.waitForFollowers(connections - 1)
-        } else {
-            try connection.execute(script: try AuditTransaction.adopt(try gate.snapshot()))
-            gate.follow()
-        }
-        try connection.execute(AuditTransaction.goByIndexes)
-    }
-}
-
-/// Where the readers of one snapshot wait for one another.
-final class ReadersGate: Sendable {
-    private struct State: Sendable {
-        var snapshot: String?
-        var followers = 0
-        var failure: (any Error)?
-    }
-
-    private static let pollMicroseconds: useconds_t = 1000
-    private let state = Mutex(State())
-
-    func open(with snapshot: String) { state.withLock { $0.snapshot = snapshot } }
-    func follow() { state.withLock { $0.followers += 1 } }
-
-    /// Lets all others fail as well. Returns why the first did.
-    func fail(_ error: any Error) -> any Error {
-        state.withLock { state in
-            let first = state.failure ?? error
-            state.failure = first
-            return first
-        }
-    }
-
-    /// - Throws: what another reader failed with.
-    func check() throws {
-        if let failure = state.withLock(\.failure) { throw failure }
-    }
-
-    /// Blocks until `condition` holds.
-    /// - Throws: what another reader failed with.
-    func wait(until condition: () -> Bool) throws {
-        while !condition() {
-            try check()
-            usleep(Self.pollMicroseconds)
-        }
-    }
-
-    func waitForFollowers(_ count: Int) throws {
-        try wait { state.withLock { $0.followers == count } }
-    }
-
-    func snapshot() throws -> String {
-        try wait { state.withLock { $0.snapshot != nil } }
-        return state.withLock(\.snapshot) ?? ""
     }
 }
 
@@ -275,20 +185,20 @@ private struct Tenants: Sendable {
 private final class TableScans: Sendable {
     private struct State {
         var tenants: [String]?
-        var scans: [Int: (TableScan, firstPage: Int)] = [:]
+        var scans: [Int: (AuditScan, firstPage: Int)] = [:]
     }
 
     private let tenants: Tenants
-    private let make: @Sendable (String, PostgresConnection) throws -> TableScan
+    private let make: @Sendable (String, PostgresConnection) throws -> AuditScan
     private let state = Mutex(State())
 
-    init(_ tenants: Tenants, _ make: @escaping @Sendable (String, PostgresConnection) throws -> TableScan) {
+    init(_ tenants: Tenants, _ make: @escaping @Sendable (String, PostgresConnection) throws -> AuditScan) {
         self.tenants = tenants
         self.make = make
     }
 
     /// The scan of the tenant at a place, and the number of its first page; `nil` after the last.
-    func scan(_ number: Int, _ connection: PostgresConnection) throws -> (TableScan, Int)? {
+    func scan(_ number: Int, _ connection: PostgresConnection) throws -> (AuditScan, Int)? {
         try state.withLock { state in
             if let scan = state.scans[number] { return scan }
             let all = try state.tenants ?? tenants.all(connection)
@@ -399,36 +309,6 @@ private final class Walk: Sendable {
             let next = Array(left.prefix(pageSize))
             let users = try connection.rawRows(AuditedUserRow.withIDs(next, tenant: tenant))
             return (users, left.count > next.count ? next.last : nil)
-        }
-    }
-}
-
-/// Hands on what comes out of order, in order.
-private final class InOrder<Output: Sendable>: Sendable {
-    private struct State {
-        var next = 0
-        var early: [Int: Output] = [:]
-        /// Taken nothing more: whoever takes has thrown.
-        var isOver = false
-    }
-
-    private let state = Mutex(State())
-    private let take: @Sendable (Output) throws -> Void
-
-    init(_ take: @escaping @Sendable (Output) throws -> Void) {
-        self.take = take
-    }
-
-    func deliver(_ index: Int, _ output: Output) throws {
-        try state.withLock { state in
-            if state.isOver { return }
-            state.early[index] = output
-            state.isOver = true
-            while let output = state.early.removeValue(forKey: state.next) {
-                state.next += 1
-                try take(output)
-            }
-            state.isOver = false
         }
     }
 }

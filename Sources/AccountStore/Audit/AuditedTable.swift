@@ -2,7 +2,7 @@ import AccountLinking
 import Postgres
 
 /// A table that audits read.
-enum AuditedTable: UInt8, CaseIterable {
+enum AuditedTable: UInt8, ScannedTable {
     /// First: accounts are put together beginning with their own rows.
     case users, passwords, providers, methods, factors, sessions, codes, conflicts, claims
 
@@ -28,7 +28,7 @@ enum AuditedTable: UInt8, CaseIterable {
     }
 
     /// The types of the columns that are read of it: of the user's id, then those that its row reads.
-    private var types: [any PostgresValue.Type] {
+    var types: [any PostgresValue.Type] {
         typealias Time = PostgresTimestamp
         let columns: [any PostgresValue.Type] =
             switch self {
@@ -49,9 +49,6 @@ enum AuditedTable: UInt8, CaseIterable {
         return [String.self] + columns
     }
 
-    /// - Throws: `.decoding` where rows of such columns are none of the table's.
-    func check(_ shape: RowShape) throws(PostgresError) { try shape.check(types) }
-
     /// Asks for its rows. Whose each is stands in the first column.
     func rows(_ scope: AuditScope, tenant: String, at now: Timestamp) -> SQL {
         switch self {
@@ -68,127 +65,4 @@ enum AuditedTable: UInt8, CaseIterable {
     }
 }
 
-/// Rows of tables that audits read, of some accounts, in any order: what accounts are put together from.
-struct AuditedRows {
-    /// Of each row its table, its length in four bytes, and the row as `RawRows` packs it.
-    private var bytes: [UInt8] = []
-    private var shapes: [AuditedTable: RowShape] = [:]
-
-    init() {}
-
-    /// - `bytes`: what `append` wrote.
-    init(_ bytes: [UInt8], shapes: [AuditedTable: RowShape]) {
-        self.bytes = bytes
-        self.shapes = shapes
-    }
-
-    mutating func append(_ rows: RawRows, of table: AuditedTable) {
-        shapes[table] = rows.shape
-        for row in 0..<rows.count { rows.append(row: row, tag: table.rawValue, to: &bytes) }
-    }
-
-    /// Calls `body` with the rows account by account.
-    ///
-    /// - Throws: `.decoding` where the bytes are no such rows; what `body` throws.
-    func withAccounts<Output>(_ body: (borrowing RowsByAccount) throws -> Output) throws -> Output {
-        for (table, shape) in shapes { try table.check(shape) }
-        return try bytes.withUnsafeBytes { bytes in
-            try body(try RowsByAccount(bytes, tables: Set(shapes.keys)))
-        }
-    }
-}
-
-/// Rows, account by account in the order of their ids, and those of an account table by table.
-///
-/// SAFETY: as `PackedColumns`.
-struct RowsByAccount {
-    private static let tableCount = AuditedTable.allCases.count
-    private static let headBytes = 5
-
-    /// Where a row's columns begin, that of the user left out, and whose it is in which table: accounts are numbered as they
-    /// come, and each has a number for each table.
-    private struct Row {
-        var columns: PackedColumns
-        var group: Int
-    }
-
-    let ids: [PackedText]
-    private let tables: Set<AuditedTable>
-    /// Those of the first account first.
-    private let rows: [PackedColumns]
-    /// Where in `rows` those of the first account in the first table begin, those in the second, and so on.
-    private let starts: [Int]
-
-    /// - `tables`: those that were read.
-    fileprivate init(_ bytes: UnsafeRawBufferPointer, tables: Set<AuditedTable>) throws(PostgresError) {
-        self.tables = tables
-        var found: [PackedText] = []
-        let read = try Self.rows(bytes, &found)
-        let order = found.indices.sorted { found[$0] < found[$1] }
-        ids = order.map { found[$0] }
-        var firstGroups = [Int](repeating: 0, count: found.count)
-        for (place, number) in order.enumerated() { firstGroups[number] = place * Self.tableCount }
-        func group(_ row: Row) -> Int {
-            let (number, table) = row.group.quotientAndRemainder(dividingBy: Self.tableCount)
-            return firstGroups[number] + table
-        }
-        // Each row goes behind those of the groups before its own, and those of its own that came before it.
-        var starts = [Int](repeating: 0, count: found.count * Self.tableCount + 1)
-        for row in read { starts[group(row) + 1] += 1 }
-        for index in 1..<starts.count { starts[index] += starts[index - 1] }
-        self.starts = starts
-        rows = Array(unsafeUninitializedCapacity: read.count) { rows, count in
-            for row in read {
-                let group = group(row)
-                rows.initializeElement(at: starts[group], to: row.columns)
-                starts[group] += 1
-            }
-            count = read.count
-        }
-    }
-
-    private static func rows(
-        _ bytes: UnsafeRawBufferPointer,
-        _ found: inout [PackedText]
-    ) throws(PostgresError) -> [Row] {
-        var rows: [Row] = []
-        var numbers: [PackedText: Int] = [:]
-        var last: (id: PackedText, number: Int)?
-        var offset = 0
-        while offset < bytes.count {
-            guard bytes[offset] < tableCount, bytes.count - offset >= headBytes else {
-                throw PostgresError(.decoding, "row of an unknown table")
-            }
-            var columns = PackedColumns(bytes, at: offset + headBytes)
-            let id = try columns.text()
-            // Rows of one account often lie together.
-            var number = last?.number ?? 0
-            if last?.id != id {
-                if let known = numbers[id] {
-                    number = known
-                } else {
-                    number = found.count
-                    numbers[id] = number
-                    found.append(id)
-                }
-                last = (id, number)
-            }
-            rows.append(Row(columns: columns, group: number * tableCount + Int(bytes[offset])))
-            let count = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 1, as: UInt32.self))
-            offset += headBytes + Int(count)
-        }
-        return rows
-    }
-
-    /// Whether a table is one of those that were read.
-    func hasRead(_ table: AuditedTable) -> Bool { tables.contains(table) }
-
-    /// The rows of an account in a table, by their places.
-    func places(_ account: Int, _ table: AuditedTable) -> Range<Int> {
-        let group = account * Self.tableCount + Int(table.rawValue)
-        return starts[group]..<starts[group + 1]
-    }
-
-    /// The columns of the row at a place, that of the user left out.
-    subscript(place: Int) -> PackedColumns { rows[place] }
-}
+typealias AuditedRows = PackedRows<AuditedTable>

@@ -5,7 +5,7 @@ import Postgres
 // The first is the user's id, which is read before a row is. Values come as they are stored, because one that cannot be read
 // is a finding and not an error, and texts stay where they came.
 
-/// Which rows of a table a statement is about, within a tenant.
+/// Which rows of a table a statement is about, within a tenant. Exports read by it as well.
 enum AuditScope: Sendable {
     /// Those that lie in these blocks of the table's file, to its end where there is no last one.
     case blocks(Int64, before: Int64?)
@@ -13,7 +13,7 @@ enum AuditScope: Sendable {
     case ids([String])
 
     /// A condition on a table with a `user_id`.
-    fileprivate var condition: SQL {
+    var condition: SQL {
         switch self {
         case .blocks(let first, nil): "ctid >= \(Self.place(first))::tid"
         case .blocks(let first, let end?): "ctid >= \(Self.place(first))::tid AND ctid < \(Self.place(end))::tid"

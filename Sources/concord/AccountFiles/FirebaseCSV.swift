@@ -43,29 +43,33 @@ enum FirebaseCSV {
     }
 
     /// The line of an account, and how many of its identities have no place in it.
-    static func line(_ user: UserRecord, passwordHash: String?) -> (text: String, leftOut: Int) {
+    static func line(
+        _ account: ShownAccount<BorrowedText>,
+        passwordHash: String?
+    ) -> (text: String, leftOut: Int) {
         var fields = [String](repeating: "", count: columnCount)
-        fields[0] = user.id.rawValue
-        fields[1] = user.email?.address.lowercased ?? ""
-        fields[2] = user.email?.isVerified == true ? "true" : "false"
+        fields[0] = account.id.string
+        fields[1] = account.email?.address ?? ""
+        fields[2] = account.email?.isVerified == true ? "true" : "false"
         fields[3] = passwordHash ?? ""
-        fields[5] = user.profile.displayName ?? ""
-        fields[6] = user.profile.photoURL ?? ""
-        fields[23] = String(user.createdAt.millisecondsSinceEpoch)
-        fields[24] = user.lastLoginAt.map { String($0.millisecondsSinceEpoch) } ?? ""
-        fields[25] = user.phoneNumber?.rawValue ?? ""
-        fields[26] = user.isDisabled ? "true" : "false"
-        fields[27] = user.customAttributes ?? ""
+        fields[5] = account.displayName?.string ?? ""
+        fields[6] = account.photoURL?.string ?? ""
+        fields[23] = String(account.createdAt.millisecondsSinceEpoch)
+        fields[24] = account.lastLoginAt.map { String($0.millisecondsSinceEpoch) } ?? ""
+        fields[25] = account.phoneNumber?.string ?? ""
+        fields[26] = account.isDisabled ? "true" : "false"
+        fields[27] = account.customAttributes?.string ?? ""
         var leftOut = 0
-        for (id, linked) in user.linkedProviders {
-            guard let provider = providers.first(where: { $0.id == id.rawValue }) else {
+        for linked in account.providers {
+            let id = linked.id.string
+            guard let provider = providers.first(where: { $0.id == id }) else {
                 leftOut += 1
                 continue
             }
-            fields[provider.column] = linked.identity.subject
-            fields[provider.column + 1] = linked.email?.lowercased ?? ""
-            fields[provider.column + 2] = linked.displayName ?? ""
-            fields[provider.column + 3] = linked.photoURL ?? ""
+            fields[provider.column] = linked.subject.string
+            fields[provider.column + 1] = linked.email ?? ""
+            fields[provider.column + 2] = linked.displayName?.string ?? ""
+            fields[provider.column + 3] = linked.photoURL?.string ?? ""
         }
         return (fields.map { quoted($0) + "," }.joined() + "\n", leftOut)
     }

@@ -6,7 +6,22 @@ import FoundationEssentials
 import Postgres
 import Synchronization
 
-/// What every command that reads all accounts is given.
+/// How the tables of accounts are read.
+struct ReaderOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("How many connections read at once.", valueName: "number"))
+    var connections = 2
+
+    /// Where what does not fit into memory goes: `TMPDIR`, or `/tmp`.
+    static var temporaryFolder: String { FileManager.default.temporaryDirectory.path }
+
+    func validate() throws {
+        guard (1...16).contains(connections) else {
+            throw ValidationError("--connections: give a number from 1 to 16")
+        }
+    }
+}
+
+/// What every command that looks into all accounts is given.
 struct SnapshotOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only this tenant; all of them by default.", valueName: "id"))
     var tenant: String?
@@ -14,24 +29,17 @@ struct SnapshotOptions: ParsableArguments {
     @Flag(help: "Print addresses, numbers and providers' names of users as they are.")
     var showIdentifiers = false
 
-    @Option(help: ArgumentHelp("How many connections read at once.", valueName: "number"))
-    var connections = 2
+    @OptionGroup var readers: ReaderOptions
 
     var tenantID: TenantID? { tenant.map { TenantID($0) } }
 
     func snapshots(_ postgres: PostgresConfiguration, applicationName: String = "concord audit") -> AccountSnapshots {
         AccountSnapshots(
             postgres,
-            connections: connections,
-            temporaryFolder: FileManager.default.temporaryDirectory.path,
+            connections: readers.connections,
+            temporaryFolder: ReaderOptions.temporaryFolder,
             applicationName: applicationName
         )
-    }
-
-    func validate() throws {
-        guard (1...16).contains(connections) else {
-            throw ValidationError("--connections: give a number from 1 to 16")
-        }
     }
 
     static func validate(since: String) throws {
@@ -101,6 +109,11 @@ final class SnapshotWalk: Sendable {
         } else {
             meter.show(count)
         }
+        try checkForEnd()
+    }
+
+    /// - Throws: `Interrupted` once somebody has asked for the end.
+    func checkForEnd() throws {
         if interrupt.hasCome { throw Interrupted() }
     }
 

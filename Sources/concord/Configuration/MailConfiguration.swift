@@ -108,7 +108,7 @@ extension MailConfiguration {
         let idDomain = reader.value(idDomainKey)
         let connections = reader.value(connectionsKey)
         let timeout = reader.value(timeoutKey)
-        let templates = templates(reading: &reader)
+        let templates = templates(reading: &reader, isNeeded: host != nil)
         guard let host else { return nil }
         if security == .none, !allowsPlain, !isLoopback(host: host) {
             reader.refuse(
@@ -161,9 +161,13 @@ extension MailConfiguration {
         return nil
     }
 
-    private static func templates(reading reader: inout ConfigurationReader) -> MailTemplates? {
+    /// - `isNeeded`: whether mails are sent. The program's own are known to be right, and to parse them is half of the time in
+    ///   which a command starts.
+    private static func templates(reading reader: inout ConfigurationReader, isNeeded: Bool) -> MailTemplates? {
         var files: [(name: String, text: String)] = []
-        if let path = reader.value(templatesKey) {
+        let path = reader.value(templatesKey)
+        guard isNeeded || path != nil else { return nil }
+        if let path {
             guard let names = reader.fileNames(in: path, named: templatesKey) else { return nil }
             for name in names {
                 guard let bytes = reader.contents(of: "\(path)/\(name)", named: templatesKey) else { return nil }

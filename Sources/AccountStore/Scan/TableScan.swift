@@ -1,15 +1,23 @@
-import AccountLinking
-import Glibc
 import Postgres
 import Synchronization
 
-/// All accounts of a tenant, read the way their tables lie: every block of every table once, each row put into the range
-/// of ids that its user is in; then the accounts are put together range by range, in order.
+/// A table that is read whole, whose rows name a user.
+protocol ScannedTable: RawRepresentable<UInt8>, CaseIterable, Hashable, Sendable {
+    var name: String { get }
+    /// The types of the columns that are read of it, of which the first is the user's id.
+    var types: [any PostgresValue.Type] { get }
+}
+
+/// What a tenant's tables hold, read the way it lies: every block of every table once, each row put into the range of ids
+/// that its user is in. Then there are the rows of one range after the other, in the order of ids.
 ///
-/// Several connections with one snapshot take turns at pieces of tables, and then at ranges (ADR 0066).
-final class TableScan: Sendable {
+/// Several connections with one snapshot take turns at pieces of tables, and several threads at ranges (ADR 0066).
+final class TableScan<Table: ScannedTable>: Sendable {
+    /// Asks for the rows that lie in some blocks.
+    typealias Statement = @Sendable (Table, AuditScope) -> SQL
+
     private struct Piece {
-        var table: AuditedTable
+        var table: Table
         var scope: AuditScope
         var blockCount: Int64
     }
@@ -19,23 +27,22 @@ final class TableScan: Sendable {
         var pieces: ArraySlice<Piece>
         /// Readers that have not put away what they read.
         var readersLeft: Int
-        var shapes: [AuditedTable: RowShape] = [:]
+        var shapes: [Table: RowShape] = [:]
         var reading = AccountSnapshots.Reading()
         var rangesTaken = 0
     }
 
     /// Blocks in a piece: a few megabytes of answer.
-    private static let blocksPerPiece: Int64 = 128
+    private static var blocksPerPiece: Int64 { 128 }
     /// More make chunks too small, and every range is an open one.
-    private static let rangesMax = 1024
+    private static var rangesMax: Int { 1024 }
     /// Accounts in a block of `users`, where the database has not counted them.
-    private static let usersPerBlock: Double = 32
+    private static var usersPerBlock: Double { 32 }
     /// Ids in the sample for each range: so many make ranges even enough.
-    private static let samplePerRange = 50
+    private static var samplePerRange: Int { 50 }
 
-    let tenant: String
-    private let now: Timestamp
-    private let start: String
+    private let start: [UInt8]
+    private let statement: Statement
     private let ranges: IDRanges
     private let file: BucketFile
     private let state: Mutex<State>
@@ -43,29 +50,27 @@ final class TableScan: Sendable {
     var rangeCount: Int { ranges.count }
 
     /// - Parameters:
-    ///   - tenant: whose accounts.
-    ///   - start: accounts up to this id are left out.
-    ///   - extent: how much is read of each.
-    ///   - now: what is still alive is judged by it.
-    ///   - rangeSize: about how many accounts to put together at once.
+    ///   - tables: which ones, `users` first.
+    ///   - tenant: whose rows are read.
+    ///   - start: rows of users up to this id are left out.
+    ///   - rangeSize: about how many accounts there are in a range.
     ///   - readers: how many call `read`, each once.
     ///   - folder: where the file goes.
     ///   - connection: in the snapshot.
+    ///   - statement: asks for a piece of a table.
     /// - Throws: `PostgresError`, `SpillFailure`.
     init(
+        _ tables: [Table],
         tenant: String,
-        after start: String,
-        extent: AccountSnapshots.Extent,
-        at now: Timestamp,
+        after start: String = "",
         rangeSize: Int,
         readers: Int,
         folder: String,
-        _ connection: PostgresConnection
+        _ connection: PostgresConnection,
+        statement: @escaping Statement
     ) throws {
-        self.tenant = tenant
-        self.start = start
-        self.now = now
-        let tables = AuditedTable.read(for: extent)
+        self.start = Array(start.utf8)
+        self.statement = statement
         let counts = try connection.query(AuditTransaction.blockCounts(tables.map(\.name))).map { $0 ?? 0 }
         var pieces: [Piece] = []
         for (table, count) in zip(tables, counts) {
@@ -102,7 +107,7 @@ final class TableScan: Sendable {
     ) throws {
         var writer = BucketWriter(file)
         while let piece = state.withLock({ $0.pieces.popFirst() }) {
-            let rows = try connection.rawRows(piece.table.rows(piece.scope, tenant: tenant, at: now))
+            let rows = try connection.rawRows(statement(piece.table, piece.scope))
             state.withLock { $0.shapes[piece.table] = rows.shape }
             try put(rows, of: piece.table, into: &writer)
             try state.withLock { state in
@@ -115,8 +120,7 @@ final class TableScan: Sendable {
         try gate.wait { state.withLock { $0.readersLeft == 0 } }
     }
 
-    private func put(_ rows: RawRows, of table: AuditedTable, into writer: inout BucketWriter) throws(SpillFailure) {
-        let start = Array(start.utf8)
+    private func put(_ rows: RawRows, of table: Table, into writer: inout BucketWriter) throws(SpillFailure) {
         for row in 0..<rows.count {
             let range: Int? = rows.withBytes(row: row, column: 0) { user in
                 !start.isEmpty && !start.lexicographicallyPrecedes(user) ? nil : ranges.index(of: user)
@@ -128,7 +132,7 @@ final class TableScan: Sendable {
         }
     }
 
-    /// The next range that nobody has put together; `nil` when none is left.
+    /// The next range that nobody has taken; `nil` when none is left. They are taken in order.
     func nextRange() -> Int? {
         state.withLock { state in
             guard state.rangesTaken < ranges.count else { return nil }
@@ -137,13 +141,8 @@ final class TableScan: Sendable {
         }
     }
 
-    /// The accounts of a range, in the order of their ids.
-    func accounts(ofRange range: Int, _ connection: PostgresConnection) throws -> [AccountSnapshot] {
-        let rows = AuditedRows(try file.contents(of: range), shapes: state.withLock(\.shapes))
-        var assembly = try AccountAssembly(rows, tenant: tenant)
-        if !assembly.unclaimed.isEmpty {
-            try PageReader(connection, tenant: tenant, at: now).noteOwners(of: assembly.unclaimed, in: &assembly)
-        }
-        return assembly.accounts
+    /// The rows of a range, once all tables are read.
+    func rows(ofRange range: Int) throws(SpillFailure) -> PackedRows<Table> {
+        PackedRows(try file.contents(of: range), shapes: state.withLock(\.shapes))
     }
 }
