@@ -41,12 +41,6 @@ package struct PackedColumns {
         return UnsafeRawBufferPointer(start: value, count: count)
     }
 
-    /// Where the next column begins in the bytes that this was made for.
-    func offset(in bytes: UnsafeRawBufferPointer) -> Int {
-        guard let place, let start = bytes.baseAddress else { return 0 }
-        return place - start
-    }
-
     private func cutShort() -> PostgresError { PostgresError(.decoding, "row is cut short") }
 
     package mutating func skip() throws(PostgresError) { _ = try next() }
@@ -74,7 +68,10 @@ package struct PackedColumns {
     }
 }
 
-extension RowShape {
+/// What packed rows of one statement have in common: the types of their columns.
+package struct RowShape: Sendable, Hashable {
+    let types: [UInt32]
+
     /// - Throws: `.decoding` unless the columns are of `types`, in this order.
     package func check(_ types: [any PostgresValue.Type]) throws(PostgresError) {
         guard types.count == self.types.count, zip(types, self.types).allSatisfy({ $0.accepts(typeOID: $1) }) else {

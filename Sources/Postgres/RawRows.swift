@@ -1,4 +1,4 @@
-/// The rows of an answer as the server sent them, to be kept somewhere and read later by a `RowShape`.
+/// The rows of an answer as the server sent them, to be packed, kept somewhere and read later (`PackedColumns`).
 package struct RawRows: Sendable {
     private let result: ResultSet
 
@@ -12,12 +12,7 @@ package struct RawRows: Sendable {
         RowShape(types: (0..<result.columnCount).map { result.typeOID(column: $0) })
     }
 
-    /// Appends a row to `bytes`, for `RowShape.decode`.
-    package func append(row: Int, to bytes: inout [UInt8]) {
-        result.append(row: row, to: &bytes) { _, _ in }
-    }
-
-    /// As above, after `tag` and the row's length in four bytes, the lowest first.
+    /// Appends a row to `bytes`, for `PackedColumns`, after `tag` and the row's length in four bytes, the lowest first.
     package func append(row: Int, tag: UInt8, to bytes: inout [UInt8]) {
         result.append(row: row, to: &bytes) { count, bytes in
             bytes.append(tag)
