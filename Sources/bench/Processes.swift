@@ -61,13 +61,19 @@ struct ChildProcess: Sendable {
     }
 
     /// The same, with the processor time it took and the memory it had at most, in bytes.
+    ///
+    /// That is looked at while it runs: what the kernel tells in the end counts the memory of whoever started it.
     func waitForUsage() -> (endedWell: Bool, time: CPUTime, residentBytesMax: Int) {
         var status: Int32 = 0
         var usage = rusage()
-        while wait4(processID, &status, 0, &usage) == -1, errno == EINTR {}
+        var residentBytesMax = 0
+        while case let ended = wait4(processID, &status, WNOHANG, &usage), ended == 0 || ended == -1 && errno == EINTR {
+            residentBytesMax = max(residentBytesMax, ProcessStatus.residentBytesMax(processID))
+            usleep(5000)
+        }
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
         let time = CPUTime(user: seconds(usage.ru_utime), system: seconds(usage.ru_stime))
-        return (status == 0, time, usage.ru_maxrss * 1024)
+        return (status == 0, time, residentBytesMax)
     }
 
     func stop() {
@@ -150,9 +156,14 @@ struct ProcessStatus {
     }
 
     /// The memory of a process that is in RAM.
-    static func residentBytes(_ processID: pid_t) -> Int {
-        let line = contents(of: "/proc/\(processID)/status").split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
-        return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 1024
+    static func residentBytes(_ processID: pid_t) -> Int { kilobytes("VmRSS:", processID) * 1024 }
+
+    /// The most that ever was.
+    static func residentBytesMax(_ processID: pid_t) -> Int { kilobytes("VmHWM:", processID) * 1024 }
+
+    private static func kilobytes(_ name: String, _ processID: pid_t) -> Int {
+        let line = contents(of: "/proc/\(processID)/status").split(separator: "\n").first { $0.hasPrefix(name) }
+        return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
     }
 }
 
