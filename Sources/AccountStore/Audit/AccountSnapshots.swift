@@ -140,7 +140,8 @@ package struct AccountSnapshots: Sendable {
                         try gate.check()
                         let accounts = try scan.accounts(ofRange: range, connection)
                         let end = accounts.last.map { Place(tenant: $0.tenant, userID: $0.id.rawValue) }
-                        try order.deliver(firstPage + range, try work(Page(content: .accounts(accounts), end: end)))
+                        let output = try work(Page(content: .accounts(accounts), end: end))
+                        try order.deliver(firstPage + range, output, gate)
                     }
                     number += 1
                 }
@@ -156,7 +157,7 @@ package struct AccountSnapshots: Sendable {
                         case .accounts(let users): .accounts(try reader.accounts(users))
                         case .strayClaims(let ids): .strayClaims(try reader.strayClaims(of: ids, countMax: pageSize))
                         }
-                    try order.deliver(turn.index, try work(Page(content: content, end: turn.end)))
+                    try order.deliver(turn.index, try work(Page(content: content, end: turn.end)), gate)
                 }
             }
         }

@@ -59,7 +59,7 @@ package struct AccountExport: Sendable {
                                 while let range = scan.nextRange() {
                                     try gate.check()
                                     let accounts = StoredAccounts(try scan.rows(ofRange: range), tenant)
-                                    try order.deliver(range, try write(accounts))
+                                    try order.deliver(range, try write(accounts), gate)
                                 }
                             } catch {
                                 throw gate.fail(error)

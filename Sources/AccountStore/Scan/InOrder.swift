@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Hands on what comes out of order, in order.
+/// Hands on what comes out of order, in order, and lets nobody get far ahead of whoever is next.
 final class InOrder<Output: Sendable>: Sendable {
     private struct State {
         var next = 0
@@ -9,6 +9,9 @@ final class InOrder<Output: Sendable>: Sendable {
         var isOver = false
     }
 
+    /// What is early is kept in memory.
+    static var aheadMax: Int { 16 }
+
     private let state = Mutex(State())
     private let take: @Sendable (Output) throws -> Void
 
@@ -16,8 +19,11 @@ final class InOrder<Output: Sendable>: Sendable {
         self.take = take
     }
 
-    /// Whoever delivers while something is taken waits until it is.
-    func deliver(_ index: Int, _ output: Output) throws {
+    /// Whoever delivers while something is taken, or too early, waits.
+    ///
+    /// - Throws: what `take` throws, and what another that `gate` is told of failed with.
+    func deliver(_ index: Int, _ output: Output, _ gate: ReadersGate) throws {
+        try gate.wait { state.withLock { index - $0.next <= Self.aheadMax } }
         try state.withLock { state in
             if state.isOver { return }
             state.early[index] = output
