@@ -69,8 +69,11 @@ package struct TestDatabase: Sendable {
     /// Runs `body` with a client on this database.
     package func withClient<Output: Sendable>(
         metrics: PostgresMetrics? = nil,
+        writeConnections: Int? = nil,
         _ body: (PostgresClient) async throws -> Output
     ) async throws -> Output {
+        var configuration = configuration
+        if let writeConnections { configuration.writeConnections = writeConnections }
         let client = PostgresClient(configuration: configuration, metrics: metrics)
         return try await withThrowingTaskGroup { group in
             group.addTask { await client.run() }
