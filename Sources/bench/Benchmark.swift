@@ -12,9 +12,9 @@ struct Benchmark: Sendable {
 
     /// Every benchmark, in the order in which they run. The next one goes here.
     static let all: [Benchmark] = [
-        .pointLookup, .signUpWrite, .httpFloor, .lookUpCold, .lookUpWarm, .tokenRefresh, .passwords, .memory,
-        .idpSignIn, .besideHangingProvider, .conflictOpen, .conflictOpenAged, .enumeration,
-        .outboxDrain, .audit, .simulation, .accountExport, .accountImport,
+        .pointLookup, .signUpWrite, .httpFloor, .lookUpCold, .lookUpWarm, .lookUpIssued, .tokenRefresh, .passwords,
+        .memory, .idpSignIn, .besideHangingProvider, .conflictOpen, .conflictOpenAged, .enumeration, .outboxDrain,
+        .audit, .simulation, .accountExport, .accountImport,
     ]
 }
 
@@ -24,9 +24,10 @@ struct Sample: Sendable {
     var seconds: Double
     /// In nanoseconds, ascending.
     var latencies: [UInt64] = []
-    /// Spent by the measured process, and by PostgreSQL, in the time.
+    /// Spent by the measured process, by PostgreSQL, and by whoever asks where that is another process, in the time.
     var product = CPUTime.zero
     var postgres = CPUTime.zero
+    var load = CPUTime.zero
     var residentBytes = 0
 
     var rate: Double { Double(count) / seconds }
@@ -39,6 +40,31 @@ struct Sample: Sendable {
     }
 }
 
+/// What `pgbench` does.
+struct Script: Sendable, ExpressibleByStringLiteral {
+    /// The file's, without its ending.
+    let name: String
+    /// What it is given beside the plan; asked once the product has been measured for a second.
+    let variables: @Sendable (Lab) throws -> [String: String]
+
+    init(_ name: String, variables: @escaping @Sendable (Lab) throws -> [String: String]) {
+        self.name = name
+        self.variables = variables
+    }
+
+    init(stringLiteral name: String) {
+        self.init(name) { _ in [:] }
+    }
+}
+
+/// What `pgbench` found.
+struct Reference: Sendable {
+    /// Transactions a second.
+    var rate: Double
+    /// PostgreSQL's processor time for each.
+    var postgresMicroseconds: Double
+}
+
 /// A benchmark that is set up: what measures the product once, and what clears up behind it.
 struct Measurement {
     let once: (_ seconds: Double) async throws -> Sample
@@ -47,11 +73,14 @@ struct Measurement {
 
 extension Benchmark {
     /// A benchmark that compares a rate with the rate of a `pgbench` script.
+    ///
+    /// - `parts`: what it cannot do without, where that is to be told as well.
     init(
         _ name: String,
         _ summary: String,
-        against script: String,
+        against script: Script,
         aim: Double?,
+        parts: [Part] = [],
         setUp: @escaping @Sendable (Lab) async throws -> Measurement
     ) {
         self.name = name
@@ -62,35 +91,40 @@ extension Benchmark {
             defer { measurement.end() }
             // Caches fill, connections open, statements are prepared.
             _ = try await measurement.once(1)
+            let variables = try script.variables(lab)
             var samples: [Sample] = []
-            var references: [Double] = []
+            var references: [Reference] = []
             for round in 0..<lab.plan.rounds {
                 // Whoever comes second finds the machine as the other left it, so they take turns.
                 if round.isMultiple(of: 2) { samples.append(try await measurement.once(lab.plan.seconds)) }
-                references.append(try lab.pgbench(script))
+                references.append(try lab.pgbench(script.name, variables))
                 if !round.isMultiple(of: 2) { samples.append(try await measurement.once(lab.plan.seconds)) }
                 let sample = samples[round]
                 let microseconds = sample.product.total / Double(sample.count) * 1_000_000
                 lab.note(
                     """
                       \(sample.rate.shown(0))/s, \(microseconds.shown(0)) µs of CPU each, against \
-                    \(references[round].shown(0))/s
+                    \(references[round].rate.shown(0))/s
                     """
                 )
             }
-            let ratios = zip(samples, references).map { $0.rate / $1 }
-            return [
-                Outcome(
-                    name: name,
-                    summary: summary,
-                    reference: "pgbench \(script)",
-                    samples: samples,
-                    referenceRates: references,
-                    value: ratios.median,
-                    spread: (ratios.min() ?? 0)...(ratios.max() ?? 0),
-                    aim: aim.map(Outcome.Aim.atLeast) ?? .none
-                )
-            ]
+            let ratios = zip(samples, references).map { $0.rate / $1.rate }
+            var outcome = Outcome(
+                name: name,
+                summary: summary,
+                reference: "pgbench \(script.name)",
+                samples: samples,
+                referenceRates: references.map(\.rate),
+                value: ratios.median,
+                spread: (ratios.min() ?? 0)...(ratios.max() ?? 0),
+                aim: aim.map(Outcome.Aim.atLeast) ?? .none
+            )
+            if !parts.isEmpty {
+                let statements = references.map(\.postgresMicroseconds).median
+                let rate = lab.processors * 1e6 / (try await lab.cost(of: parts, statements: statements))
+                outcome.limit = rate / references.map(\.rate).median
+            }
+            return [outcome]
         }
     }
 }

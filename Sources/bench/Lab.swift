@@ -114,6 +114,8 @@ struct Lab: Sendable {
 
     var databaseURL: String { connection.url(database: Self.database) }
     var postmaster: pid_t { pid_t(connection.processID) }
+    /// How many there are, for everything together.
+    var processors: Double { Double(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
     /// Runs `body` with a client of default settings on the database.
     func withClient<Output: Sendable>(
@@ -202,23 +204,37 @@ struct Lab: Sendable {
         try psql("outbox-due")
     }
 
-    /// Transactions a second of a script, as `pgbench -M prepared` does them with as many clients.
-    func pgbench(_ script: String) throws -> Double {
+    /// What `pgbench -M prepared` does of a script with as many clients.
+    func pgbench(_ script: String, _ variables: [String: String]) throws -> Reference {
+        let before = ProcessStatus.timeOfFamily(postmaster)
         let output = try ChildProcess.run(
             "pgbench",
             [
                 "--no-vacuum", "--protocol=prepared", "--client=\(plan.clients)", "--jobs=2",
-                "--time=\(max(1, Int(plan.seconds)))", "--file=\(scripts)/\(script).sql",
+                "--time=\(pgbenchSeconds)", "--file=\(scripts)/\(script).sql",
                 "--define=users=\(plan.users)", "--define=linked=\(plan.linked)", "--define=hash=\(passwordHash)",
-                databaseURL,
-            ],
+            ] + variables.map { "--define=\($0.key)=\($0.value)" } + [databaseURL],
             output: "\(directory)/pgbench.out"
         )
         let line = output.split(separator: "\n").first { $0.hasPrefix("tps = ") }
         guard let rate = line?.split(separator: " ").dropFirst(2).first.flatMap({ Double($0) }) else {
             throw BenchmarkFailure("pgbench says no rate:\n\(output)")
         }
-        return rate
+        let count = rate * Double(pgbenchSeconds)
+        let time = ProcessStatus.timeOfFamily(postmaster) - before
+        return Reference(rate: rate, postgresMicroseconds: time.total / count * 1e6)
+    }
+
+    private var pgbenchSeconds: Int { max(1, Int(plan.seconds)) }
+
+    /// What was kept of how a sign-in was decided, as Concord wrote it last.
+    func lastDecisions() throws -> String {
+        let text = try psql(
+            ["--command=SELECT decisions FROM account_events WHERE kind = 'signed-in' ORDER BY event_id DESC LIMIT 1"],
+            on: databaseURL
+        )
+        guard let line = text.split(separator: "\n").first else { throw BenchmarkFailure("no sign-in is recorded") }
+        return String(line)
     }
 
     // MARK: Servers
@@ -290,14 +306,17 @@ struct Server: Sendable {
 
     var url: String { "http://127.0.0.1:\(port)" }
 
-    /// Measures a load, with what it costs the server and PostgreSQL.
+    private var ownTime: CPUTime { ProcessStatus(getpid())?.time ?? .zero }
+
+    /// Measures a load, with what it costs the server, PostgreSQL and this process.
     func measure(_ load: () throws -> Sample) throws -> Sample {
-        let before = (ProcessStatus(process.processID)?.time, ProcessStatus.timeOfFamily(postmaster))
+        let before = (ProcessStatus(process.processID)?.time, ProcessStatus.timeOfFamily(postmaster), ownTime)
         var sample = try load()
-        let after = (ProcessStatus(process.processID)?.time, ProcessStatus.timeOfFamily(postmaster))
+        let after = (ProcessStatus(process.processID)?.time, ProcessStatus.timeOfFamily(postmaster), ownTime)
         guard let start = before.0, let end = after.0 else { throw BenchmarkFailure("the server has ended") }
         sample.product = end - start
         sample.postgres = after.1 - before.1
+        sample.load = after.2 - before.2
         sample.residentBytes = ProcessStatus.residentBytes(process.processID)
         return sample
     }

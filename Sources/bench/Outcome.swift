@@ -36,6 +36,9 @@ struct Outcome: Sendable {
     /// From the lowest to the highest value of a round.
     let spread: ClosedRange<Double>
     let aim: Aim
+    /// What the value would be if nothing were done but what cannot be left out (`Part`); `nil` where that is not
+    /// measured.
+    var limit: Double?
 
     var isMet: Bool { aim.isMet(by: value) }
 
@@ -49,6 +52,7 @@ struct Outcome: Sendable {
     var userTime: Double { median { $0.product.user / Double($0.count) * 1_000_000 } }
     var systemTime: Double { median { $0.product.system / Double($0.count) * 1_000_000 } }
     var postgresTime: Double { median { $0.postgres.total / Double($0.count) * 1_000_000 } }
+    var loadTime: Double { median { $0.load.total / Double($0.count) * 1_000_000 } }
     var residentMiB: Double { median { Double($0.residentBytes) / 1_048_576 } }
 
     /// What is said as soon as it is known.
@@ -59,8 +63,8 @@ struct Outcome: Sendable {
     // MARK: The table
 
     private static let headings = [
-        "benchmark", "rate/s", "reference/s", "p50 ms", "p99 ms", "CPU µs", "user", "system", "PostgreSQL", "MiB",
-        "value", "range", "aim", "",
+        "benchmark", "rate/s", "reference/s", "p50 ms", "p99 ms", "CPU µs", "user", "system", "PostgreSQL", "load",
+        "MiB", "value", "range", "limit", "aim", "",
     ]
 
     private var cells: [String] {
@@ -69,7 +73,8 @@ struct Outcome: Sendable {
         return [
             name, cell(rate, 0), referenceRates.isEmpty ? "" : referenceRate.shown(0), cell(p50, 2), cell(p99, 2),
             cell(userTime + systemTime, 1), cell(userTime, 1), cell(systemTime, 1), cell(postgresTime, 1),
-            cell(residentMiB, 1), value.shown(2), "\(spread.lowerBound.shown(2))–\(spread.upperBound.shown(2))",
+            cell(loadTime, 1), cell(residentMiB, 1), value.shown(2),
+            "\(spread.lowerBound.shown(2))–\(spread.upperBound.shown(2))", limit?.shown(2) ?? "",
             aim.text, isMet ? "met" : "MISSED",
         ]
     }
@@ -110,10 +115,12 @@ struct Outcome: Sendable {
             "userMicroseconds": .double(userTime),
             "systemMicroseconds": .double(systemTime),
             "postgresMicroseconds": .double(postgresTime),
+            "loadMicroseconds": .double(loadTime),
             "residentMiB": .double(residentMiB),
             "value": .double(value),
             "lowest": .double(spread.lowerBound),
             "highest": .double(spread.upperBound),
+            "limit": limit.map(JSONValue.double) ?? .null,
             "aim": .string(aim.text),
             "isMet": .bool(isMet),
             "rates": .array(samples.map { .double($0.rate) }),

@@ -17,9 +17,8 @@ extension Benchmark {
         aim: nil
     ) { lab in
         let server = try await lab.serve()
-        let health = Array("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n\r\n".utf8)
         return Measurement { seconds in
-            try lab.measure(server, Array(repeating: health, count: 32), repeats: true, seconds: seconds)
+            try lab.measureFloor(server, seconds: seconds)
         } end: {
             server.process.stop()
         }
@@ -29,7 +28,8 @@ extension Benchmark {
         "lookup-cold",
         "HTTP accounts:lookup, each ID token seen for the first time",
         against: "point-lookup",
-        aim: 0.45
+        aim: 0.45,
+        parts: [.request, .verification, .row]
     ) { lab in
         let server = try await lab.serve()
         let tokens = try await lab.tokenAuthority(of: server)
@@ -46,7 +46,8 @@ extension Benchmark {
         "lookup-warm",
         "HTTP accounts:lookup, 10,000 ID tokens again and again",
         against: "point-lookup",
-        aim: 0.6
+        aim: 0.6,
+        parts: [.request, .row]
     ) { lab in
         let server = try await lab.serve()
         let requests = try await warmLookUps(lab, server)
@@ -58,23 +59,36 @@ extension Benchmark {
         }
     }
 
+    /// What SDKs do: they look the account up with a token as soon as they have it.
+    static let lookUpIssued = Benchmark(
+        "lookup-issued",
+        "HTTP accounts:lookup, each ID token just issued by the same server",
+        against: "point-lookup",
+        aim: nil,
+        parts: [.request, .row]
+    ) { lab in
+        let server = try await lab.serve()
+        return Measurement { seconds in
+            // Fewer than a server remembers.
+            let numbers = Accounts.numbers(Int(min(seconds * requestsPerSecondMax, 12_000)), upTo: lab.plan.linked)
+            let requests = try lookUps(with: try issuedTokens(for: numbers, lab, server), server)
+            return try lab.measure(server, requests, seconds: seconds)
+        } end: {
+            server.process.stop()
+        }
+    }
+
     static let tokenRefresh = Benchmark(
         "token-refresh",
         "HTTP token, an ID token for a refresh token",
         against: "point-lookup",
-        aim: 0.4
+        aim: 0.4,
+        parts: [.request, .row, .row, .signature]
     ) { lab in
         let server = try await lab.serve()
         return Measurement { seconds in
-            let requests = try Accounts.numbers(Int(seconds * requestsPerSecondMax), upTo: lab.plan.linked).map {
-                let refreshToken = try Accounts.refreshToken($0)
-                let body = JSONWriter.object { writer in
-                    writer.field("grant_type", "refresh_token")
-                    writer.field("refresh_token", refreshToken)
-                }
-                return request("/v1/token?key=\(Lab.apiKey)", body, port: server.port)
-            }
-            return try lab.measure(server, requests, repeats: true, seconds: seconds)
+            let numbers = Accounts.numbers(Int(seconds * requestsPerSecondMax), upTo: lab.plan.linked)
+            return try lab.measure(server, try refreshes(of: numbers, server), repeats: true, seconds: seconds)
         } end: {
             server.process.stop()
         }
@@ -83,8 +97,9 @@ extension Benchmark {
     static let idpSignIn = Benchmark(
         "idp-sign-in",
         "HTTP signInWithIdp of a known identity, signature verified, session written",
-        against: "idp-sign-in",
-        aim: 1.0
+        against: Script("idp-sign-in") { ["decisions": try $0.lastDecisions()] },
+        aim: 1.0,
+        parts: [.request, .verification, .row, .row, .signature, .statements]
     ) { lab in
         let server = try await lab.developmentServer()
         return Measurement { seconds in
@@ -100,6 +115,12 @@ extension Lab {
     /// Connections of their own for each measurement: the server closes those that are idle while `pgbench` runs.
     fileprivate func connect(_ server: Server) throws -> HTTPLoad {
         try HTTPLoad(port: server.port, connections: plan.clients)
+    }
+
+    /// Requests that ask for nothing.
+    func measureFloor(_ server: Server, seconds: Double) throws -> Sample {
+        let health = Array("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n\r\n".utf8)
+        return try measure(server, Array(repeating: health, count: 32), repeats: true, seconds: seconds)
     }
 
     func measure(
@@ -121,11 +142,32 @@ func warmLookUps(_ lab: Lab, _ server: Server) async throws -> [[UInt8]] {
 
 /// `accounts:lookup` with a new ID token for each account.
 private func lookUps(of numbers: [Int], _ tokens: TokenAuthority, _ server: Server) throws -> [[UInt8]] {
-    try numbers.map { number in
-        let token = try idToken(of: number, tokens)
+    try lookUps(with: numbers.map { try idToken(of: $0, tokens) }, server)
+}
+
+private func lookUps(with tokens: [String], _ server: Server) throws -> [[UInt8]] {
+    tokens.map { token in
         let body = JSONWriter.object { writer in writer.field("idToken", token) }
         return request("/v1/accounts:lookup?key=\(Lab.apiKey)", body, port: server.port)
     }
+}
+
+/// `token` for the session that each account has.
+private func refreshes(of numbers: [Int], _ server: Server) throws -> [[UInt8]] {
+    try numbers.map { number in
+        let refreshToken = try Accounts.refreshToken(number)
+        let body = JSONWriter.object { writer in
+            writer.field("grant_type", "refresh_token")
+            writer.field("refresh_token", refreshToken)
+        }
+        return request("/v1/token?key=\(Lab.apiKey)", body, port: server.port)
+    }
+}
+
+/// ID tokens that `server` has just issued.
+private func issuedTokens(for numbers: [Int], _ lab: Lab, _ server: Server) throws -> [String] {
+    let load = try lab.connect(server)
+    return try load.answers(to: try refreshes(of: numbers, server), "id_token")
 }
 
 /// An ID token of an account's session that has just begun.
@@ -170,10 +212,6 @@ func idpSignIns(_ lab: Lab, _ server: Server, seconds: Double, of newcomer: Newc
 /// ID tokens from the issuer.
 private func providerTokens(for numbers: [Int], of issuer: Issuer, _ newcomer: Newcomer) throws -> [String] {
     let load = try HTTPLoad(port: issuer.port, connections: 8)
-    var tokens = [String](repeating: "", count: numbers.count)
-    load.onAnswer = { index, body in
-        tokens[index] = (try? JSONValue(parsing: Array(body)))?["id_token"]?.string ?? ""
-    }
     let requests = numbers.map { number in
         let claims = JSONWriter.object { writer in
             writer.field("sub", newcomer == .linked ? Accounts.subject(number) : "stranger-\(number)")
@@ -184,6 +222,15 @@ private func providerTokens(for numbers: [Int], of issuer: Issuer, _ newcomer: N
         }
         return request("/token", claims, port: issuer.port)
     }
-    _ = try load.run(requests)
-    return tokens
+    return try load.answers(to: requests, "id_token")
+}
+
+extension HTTPLoad {
+    /// A text of each answer's; empty where it has none.
+    fileprivate func answers(to requests: [[UInt8]], _ member: String) throws -> [String] {
+        var texts = [String](repeating: "", count: requests.count)
+        onAnswer = { index, body in texts[index] = (try? JSONValue(parsing: Array(body)))?[member]?.string ?? "" }
+        _ = try run(requests)
+        return texts
+    }
 }

@@ -14,14 +14,10 @@ extension Benchmark {
         aim: 2.5
     ) { lab in
         let client = try await lab.openClient()
-        let users = UInt64(lab.plan.users)
-        let scatter = Scatter()
         return Measurement { seconds in
-            try await measureCallers(lab, seconds: seconds) {
-                let id = Int32(scatter.next() % users) + 1
-                let rows = try await client.read(Balance.ofAccount(id))
-                guard rows.count == 1 else { throw BenchmarkFailure("account \(id) is not there") }
-            }
+            try await lab.measurePointLookups(client, seconds: seconds)
+        } end: {
+            client.shutDown()
         }
     }
 
@@ -32,7 +28,8 @@ extension Benchmark {
         against: "sign-up",
         aim: 2.0
     ) { lab in
-        let store = AccountStore(client: try await lab.openClient())
+        let client = try await lab.openClient()
+        let store = AccountStore(client: client)
         let hash = lab.passwordHash
         return Measurement { seconds in
             try await measureCallers(lab, seconds: seconds) {
@@ -40,6 +37,8 @@ extension Benchmark {
                     throw BenchmarkFailure("a sign-up met another of the same name")
                 }
             }
+        } end: {
+            client.shutDown()
         }
     }
 
@@ -81,6 +80,19 @@ extension Benchmark {
                 rule: .p11
             )
         )
+    }
+}
+
+extension Lab {
+    /// Rows by their keys, in no order.
+    func measurePointLookups(_ client: PostgresClient, seconds: Double) async throws -> Sample {
+        let users = UInt64(plan.users)
+        let scatter = Scatter()
+        return try await measureCallers(self, seconds: seconds) {
+            let id = Int32(scatter.next() % users) + 1
+            let rows = try await client.read(Balance.ofAccount(id))
+            guard rows.count == 1 else { throw BenchmarkFailure("account \(id) is not there") }
+        }
     }
 }
 

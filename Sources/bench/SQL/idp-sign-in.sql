@@ -7,7 +7,9 @@ VALUES ('', left(encode(sha256(convert_to('user-' || :user, 'UTF8')), 'hex'), 28
     decode(lpad(to_hex(:n::bigint), 32, '0'), 'hex'), decode(lpad(to_hex(:n::bigint), 64, '0'), 'hex'), :user, now(),
     'oidc.bench', NULL, NULL, NULL,
     '{"email": "user-1@example.com", "email_verified": true, "name": "User 1"}');
-INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule, details)
+INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule, details, policy_version, decisions)
 VALUES ('', left(encode(sha256(convert_to('user-' || :user, 'UTF8')), 'hex'), 28),
-    lpad(to_hex(:n::bigint), 32, '0')::uuid, now(), 'signed-in', 'I2', NULL);
+    lpad(to_hex(:n::bigint), 32, '0')::uuid, now(), 'signed-in', 'I2', NULL, 1, :decisions);
+UPDATE users SET last_login_at = greatest(last_login_at, now()), last_refresh_at = greatest(last_refresh_at, now())
+WHERE tenant_id = '' AND user_id = left(encode(sha256(convert_to('user-' || :user, 'UTF8')), 'hex'), 28);
 COMMIT;
