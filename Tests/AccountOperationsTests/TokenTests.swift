@@ -72,8 +72,19 @@ struct TokenScene {
     }
 
     func rejection(of token: String, at now: Timestamp = TokenScene.now) -> TokenAuthority.Rejection? {
+        authority.rejection(of: token, at: now)
+    }
+
+    /// What another server has that was given the same key and has seen no token yet.
+    func elsewhere() -> TokenAuthority {
+        TokenAuthority(projectID: "demo-test", keys: TokenAuthority.KeySet(signing: key, published: [key]))
+    }
+}
+
+extension TokenAuthority {
+    fileprivate func rejection(of token: String, at now: Timestamp = TokenScene.now) -> Rejection? {
         do {
-            _ = try authority.verifyIDToken(token, at: now)
+            _ = try verifyIDToken(token, at: now)
             return nil
         } catch {
             return error
@@ -178,13 +189,36 @@ struct TokenTests {
 
     @Test func `what is read back is what was written`() throws {
         let scene = try TokenScene()
-        let token = try scene.authority.verifyIDToken(scene.token, at: TokenScene.now)
+        let token = try scene.elsewhere().verifyIDToken(scene.token, at: TokenScene.now)
         #expect(token.user == scene.user.id && token.tenant == .project && token.sessionEpoch == 77)
         #expect(token.authTime == Timestamp(secondsSinceEpoch: 1_750_000_000))
         #expect(token.issuedAt == token.authTime)
         #expect(token.expiresAt == Timestamp(secondsSinceEpoch: 1_750_003_600))
         #expect(token.signInProvider == "google.com")
         #expect(token.secondFactor == scene.session.secondFactor)
+    }
+
+    @Test(arguments: ["password", "google.com", "anonymous", "custom", "phone"], [false, true])
+    func `who minted a token knows of it what others read`(_ signInProvider: String, _ hasFactor: Bool) throws {
+        let scene = try TokenScene()
+        var session = scene.session
+        session.signInProvider = signInProvider
+        if !hasFactor { session.secondFactor = nil }
+        session.authTime = Timestamp(microsecondsSinceEpoch: 1_749_990_000_999_999)
+        let token = try scene.authority.mintIDToken(for: scene.user, session: session, at: TokenScene.now)
+        let remembered = try scene.authority.verifyIDToken(token, at: TokenScene.now)
+        #expect(remembered == (try scene.elsewhere().verifyIDToken(token, at: TokenScene.now)))
+    }
+
+    @Test func `a token of a key that is not published is not remembered`() throws {
+        let scene = try TokenScene()
+        let taken = try TokenScene.key(.es256, id: "key-2")
+        let authority = TokenAuthority(
+            projectID: "demo-test",
+            keys: TokenAuthority.KeySet(signing: taken, published: [scene.key])
+        )
+        let token = try authority.mintIDToken(for: scene.user, session: scene.session, at: TokenScene.now)
+        #expect(authority.rejection(of: token) == .invalid)
     }
 
     @Test func `claims of the session and the account never take a reserved name`() throws {
@@ -198,7 +232,7 @@ struct TokenTests {
         #expect(claims["sub"] == "user-1" && claims["user_id"] == "user-1" && claims["aud"] == "demo-test")
         #expect(claims["phone_number"] == "+16505553434" && claims["email_verified"] == true)
         #expect(claims["a"] == 2 && claims["b"] == ["deep": 1])
-        #expect(try scene.authority.verifyIDToken(token, at: TokenScene.now).sessionEpoch == 77)
+        #expect(try scene.elsewhere().verifyIDToken(token, at: TokenScene.now).sessionEpoch == 77)
     }
 
     @Test func `a token past its hour is expired, even when its signature is remembered`() throws {
@@ -234,8 +268,9 @@ struct TokenTests {
                 certificate: scene.key.certificate
             )
         )
-        scene.authority.replaceKeys(TokenAuthority.KeySet(signing: read, published: [read]))
-        #expect(scene.rejection(of: scene.token) == nil)
+        let elsewhere = scene.elsewhere()
+        elsewhere.replaceKeys(TokenAuthority.KeySet(signing: read, published: [read]))
+        #expect(elsewhere.rejection(of: scene.token) == nil)
         #expect(SigningKey(id: "k", algorithm: algorithm, privateKeyBytes: [1, 2, 3], certificate: []) == nil)
     }
 }

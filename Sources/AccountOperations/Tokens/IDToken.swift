@@ -87,6 +87,21 @@ enum IDTokenClaims {
         }
     }
 
+    /// What `decode` reads out of the payload.
+    static func verified(for user: UserRecord, session: SessionRecord, issuedAt: Timestamp) -> VerifiedIDToken {
+        let now = issuedAt.secondsSinceEpoch
+        return VerifiedIDToken(
+            user: user.id,
+            tenant: user.tenant,
+            authTime: Timestamp(secondsSinceEpoch: session.authTime.secondsSinceEpoch),
+            issuedAt: Timestamp(secondsSinceEpoch: now),
+            expiresAt: Timestamp(secondsSinceEpoch: now + Lifetimes.idTokenSeconds),
+            sessionEpoch: user.sessionEpoch,
+            signInProvider: session.signInProvider,
+            secondFactor: session.secondFactor
+        )
+    }
+
     /// `nil` when the payload is not one of ours.
     static func decode(_ payload: [UInt8], issuer: String, audience: String) -> VerifiedIDToken? {
         guard let claims = try? JSONValue(parsing: payload), let firebase = claims["firebase"],

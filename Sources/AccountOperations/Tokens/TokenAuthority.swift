@@ -30,7 +30,7 @@ package final class TokenAuthority: Sendable {
 
     private struct State {
         var keys: KeySet
-        /// Tokens whose signature was found good, by SHA-256 of the text. Everything that can change about a token or
+        /// Tokens that were minted here or whose signature was found good, by SHA-256 of the text. Everything that can change about a token or
         /// its user is checked again every time.
         var verified: [SHA256Digest: VerifiedIDToken] = [:]
         var verifiedBefore: [SHA256Digest: VerifiedIDToken] = [:]
@@ -39,8 +39,10 @@ package final class TokenAuthority: Sendable {
             verified[digest] ?? verifiedBefore[digest]
         }
 
-        /// Two generations instead of a list in order of use: constant work, bounded memory.
-        mutating func remember(_ token: VerifiedIDToken, for digest: SHA256Digest) {
+        /// Two generations instead of a list in order of use: constant work, bounded memory. Nothing is remembered of a key
+        /// that has been taken out of use meanwhile.
+        mutating func remember(_ token: VerifiedIDToken, for digest: SHA256Digest, signedBy key: SigningKey) {
+            guard keys.published.contains(where: { $0.id == key.id }) else { return }
             if verified.count >= TokenAuthority.cachedTokensMax {
                 verifiedBefore = verified
                 verified = [:]
@@ -80,9 +82,14 @@ package final class TokenAuthority: Sendable {
     /// An ID token for `user` within `session`, valid for an hour from `now`.
     package func mintIDToken(for user: UserRecord, session: SessionRecord, at now: Timestamp) throws -> String {
         let key = state.withLock { $0.keys.signing }
-        return try key.sign(
+        let token = try key.sign(
             IDTokenClaims.payload(for: user, session: session, issuer: issuer, audience: audience, issuedAt: now)
         )
+        // SDKs look the account up with a token as soon as they have it.
+        let verified = IDTokenClaims.verified(for: user, session: session, issuedAt: now)
+        let digest = SHA256.hash(data: Array(token.utf8))
+        state.withLock { $0.remember(verified, for: digest, signedBy: key) }
+        return token
     }
 
     /// Checks signature, issuer, audience and expiry. Whether the session still lives is for `decideAccess` to say.
@@ -97,15 +104,15 @@ package final class TokenAuthority: Sendable {
     }
 
     private func checkSignature(of token: [UInt8], digest: SHA256Digest) throws(Rejection) -> VerifiedIDToken {
-        guard let payload = verifiedPayload(of: token),
+        guard let (payload, key) = verifiedPayload(of: token),
             let verified = IDTokenClaims.decode(payload, issuer: issuer, audience: audience)
         else { throw .invalid }
-        state.withLock { $0.remember(verified, for: digest) }
+        state.withLock { $0.remember(verified, for: digest, signedBy: key) }
         return verified
     }
 
-    /// The payload of a token that one of the keys signed, whatever it says; `nil` for any other.
-    private func verifiedPayload(of token: [UInt8]) -> [UInt8]? {
+    /// The payload of a token that one of the keys signed, whatever it says, and the key; `nil` for any other.
+    private func verifiedPayload(of token: [UInt8]) -> (payload: [UInt8], key: SigningKey)? {
         let parts = token.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
             let signature = Base64URL.decode(parts[2])
@@ -114,7 +121,7 @@ package final class TokenAuthority: Sendable {
         // The header is compared, not interpreted: an algorithm the key was not made for is never tried.
         guard let key = keys.first(where: { $0.header == header }) else { return nil }
         let signingInput = token.dropLast(parts[2].count + 1)
-        return key.verifies(signature, over: signingInput) ? payload : nil
+        return key.verifies(signature, over: signingInput) ? (payload, key) : nil
     }
 
     /// A token that lets a service account act as administrator until it expires or the account's key is taken away.
@@ -125,7 +132,8 @@ package final class TokenAuthority: Sendable {
 
     /// Reads back an access token of this project that has not expired at `now`; `nil` for anything else.
     package func verifyAccessToken(_ token: String, at now: Timestamp) -> AccessTokenClaims? {
-        guard token.utf8.count <= Self.tokenBytesMax, let payload = verifiedPayload(of: Array(token.utf8)),
+        guard token.utf8.count <= Self.tokenBytesMax,
+            let payload = verifiedPayload(of: Array(token.utf8))?.payload,
             let claims = AccessTokenClaims(payload: payload, project: audience), now < claims.expiresAt
         else { return nil }
         return claims
