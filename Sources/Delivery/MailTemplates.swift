@@ -8,7 +8,7 @@ package struct MailTemplates: Sendable {
     /// Names of types, as on the wire where they are known there.
     package static let types = [
         "PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL", "RECOVER_EMAIL", "ADDRESS_IN_USE",
-        "CONFLICT_PROOF", "METHODS_QUARANTINED", "REVERT_SECOND_FACTOR_ADDITION",
+        "CONFLICT_PROOF", "METHODS_QUARANTINED", "ACCOUNTS_MERGED", "REVERT_SECOND_FACTOR_ADDITION",
         // The next one goes here.
     ]
 
@@ -19,14 +19,14 @@ package struct MailTemplates: Sendable {
     /// What a template may name. The last three are put in here.
     private static let names: Set<String> = [
         "LINK", "EMAIL", "NEW_EMAIL", "APP_NAME", "DISPLAY_NAME", "CODE", "PROVIDER", "ASKING_NAME", "ASKING_FROM",
-        "METHODS", "NUMBER", "UNTIL", "AFTER_RESET", "AFTER_PROOF", "AFTER_AUDIT", "LANGUAGE", "SUBJECT",
-        ".",
+        "METHODS", "NUMBER", "UNTIL", "AFTER_RESET", "AFTER_PROOF", "AFTER_AUDIT", "BY_OPERATOR", "LANGUAGE",
+        "SUBJECT", ".",
     ]
 
     /// What a mail is of no use without.
     private static func namesNeeded(_ type: String) -> [String] {
         switch type {
-        case "ADDRESS_IN_USE", "METHODS_QUARANTINED": []
+        case "ADDRESS_IN_USE", "METHODS_QUARANTINED", "ACCOUNTS_MERGED": []
         case "CONFLICT_PROOF": ["CODE", "LINK"]
         default: ["LINK"]
         }

@@ -34,6 +34,7 @@ import Testing
                     reason: "password-reset",
                     until: "2026-12-22T05:04:05Z"
                 ),
+                merged: .init(isByOperator: true, undoUntil: "2026-12-22T05:04:05Z"),
                 numberEnding: "3434"
             )
             let message = try #require(
@@ -62,6 +63,8 @@ import Testing
                 }
             case .methodsQuarantined:
                 #expect(message.text.contains("corp") && message.text.contains("2026-12-22 05:04 UTC"))
+            case .accountsMerged:
+                #expect(message.text.contains("2026-12-22 05:04 UTC") && message.text.contains("ada@example.com"))
             case .addressInUse:
                 #expect(message.text.contains("ada@example.com"))
             }

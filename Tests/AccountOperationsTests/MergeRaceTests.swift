@@ -48,6 +48,7 @@ struct MergeRaceTests {
             #expect(try await count(first, "prepared") == 0)
             #expect(outcomes.contains { isSuccess($0) })
             #expect(try await database.count("SELECT count(*) FROM account_events WHERE kind = 'merged-away'") == 1)
+            #expect(try await database.count("SELECT count(*) FROM outbox") == 1, "the proven address is told once")
             #expect(try await database.count("SELECT count(*) FROM identifiers") == 3)
             #expect(try await database.inconsistencies() == [])
         }

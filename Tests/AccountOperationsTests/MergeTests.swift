@@ -170,6 +170,42 @@ struct MergeTests {
         }
     }
 
+    @Test func `the owner of each proven address is told`() async throws {
+        try await TestService.with { service in
+            func told() async throws -> [Mail] { try await service.operations.notices(tenant: .project) }
+            let bob = try await service.signUp("bob@example.com")
+            _ = try await service.merge(bob.user.id, try await service.signUpAnonymously().user.id)
+            #expect(try await told() == [], "the address may be anybody's")
+
+            let ada = try await service.signUp("Ada@example.com")
+            try await service.edit(ada.user.id) {
+                $0.prove(.emailCode)
+                $0.profile.language = "th"
+            }
+            let google = service.credential(.google, subject: "g-1", email: "ada@gmail.com", isVerified: true)
+            let other = try await service.signIn(google).signedIn()
+            _ = try await service.merge(ada.user.id, other.user.id, [.email: .survivor])
+            let until = RFC3339.text(service.clock.now.adding(seconds: 30 * 86_400))
+            let mails = try await told()
+            #expect(Set(mails.map(\.to)) == ["Ada@example.com", "ada@gmail.com"] && mails.count == 2)
+            #expect(Set(mails.map(\.locale)) == ["th", "en"])
+            for mail in mails {
+                #expect(mail.template == .accountsMerged)
+                #expect(mail.merged == Mail.Merged(isByOperator: true, undoUntil: until))
+            }
+
+            let guest = try await service.signUpAnonymously()
+            let session = try await service.signIn("ada@example.com").success()
+            _ = try await service.operations.mergeAccounts(
+                by: .owners(survivor: session.tokens.idToken, absorbed: guest.tokens.idToken),
+                choices: [:],
+                tenant: .project
+            ).success()
+            let all = try await told()
+            #expect(all.filter { $0.merged?.isByOperator == false }.map(\.to) == ["Ada@example.com"] && all.count == 3)
+        }
+    }
+
     @Test func `an app's secret comes over, and is bound to the account that stays`() async throws {
         try await TestService.with { service in
             var random = SplitMix(state: 7)

@@ -12,7 +12,7 @@ struct MailTemplatesTests {
             "LINK": "https://id.example.com/__/auth/action?mode=x&oobCode=y", "EMAIL": "ada@example.com",
             "NEW_EMAIL": "ada@example.org", "APP_NAME": "Example", "DISPLAY_NAME": "Ada", "CODE": "12345678",
             "PROVIDER": "Google", "ASKING_NAME": "Ada L.", "ASKING_FROM": "192.0.2.7", "UNTIL": "2026-12-22 05:04 UTC",
-            "AFTER_RESET": "true",
+            "AFTER_RESET": "true", "BY_OPERATOR": "true",
         ],
         methods: ["Google", "GitHub"]
     )
@@ -22,7 +22,9 @@ struct MailTemplatesTests {
         var text = ""
         for type in MailTemplates.types {
             var plain = Self.everything
-            for absent in ["DISPLAY_NAME", "ASKING_NAME", "ASKING_FROM", "AFTER_RESET"] { plain.text[absent] = nil }
+            for absent in ["DISPLAY_NAME", "ASKING_NAME", "ASKING_FROM", "AFTER_RESET", "BY_OPERATOR"] {
+                plain.text[absent] = nil
+            }
             plain.text["AFTER_PROOF"] = "true"
             var audited = plain
             audited.text["AFTER_PROOF"] = nil
@@ -31,6 +33,7 @@ struct MailTemplatesTests {
                 switch type {
                 case "CONFLICT_PROOF": [Self.everything, plain]
                 case "METHODS_QUARANTINED": [Self.everything, plain, audited]
+                case "ACCOUNTS_MERGED": [Self.everything, plain]
                 default: [plain]
                 }
             for values in variants {

@@ -14,9 +14,13 @@ package struct Mail: Sendable, Hashable {
         case conflictProof
         /// Tells the owner of an account what was suspended and why. Carries nothing.
         case methodsQuarantined
+        /// Tells the owner of an account that it and another were made one. Carries nothing.
+        case accountsMerged
 
         package static let allCases =
-            EmailCodeRecord.Kind.allCases.map(Self.code) + [.addressInUse, .conflictProof, .methodsQuarantined]
+            EmailCodeRecord.Kind.allCases.map(Self.code) + [
+                .addressInUse, .conflictProof, .methodsQuarantined, .accountsMerged,
+            ]
 
         package var name: String {
             switch self {
@@ -24,6 +28,7 @@ package struct Mail: Sendable, Hashable {
             case .addressInUse: "ADDRESS_IN_USE"
             case .conflictProof: "CONFLICT_PROOF"
             case .methodsQuarantined: "METHODS_QUARANTINED"
+            case .accountsMerged: "ACCOUNTS_MERGED"
             }
         }
 
@@ -53,6 +58,13 @@ package struct Mail: Sendable, Hashable {
         package var until: String
     }
 
+    /// Who made the reader's account and another one, and how long that can be undone.
+    package struct Merged: Sendable, Hashable {
+        package var isByOperator: Bool
+        /// RFC 3339.
+        package var undoUntil: String
+    }
+
     /// The recipient, as the address was typed.
     package var to: String
     /// The account's address, as clients see it.
@@ -68,6 +80,7 @@ package struct Mail: Sendable, Hashable {
     package var locale: String
     package var asking: Asking?
     package var suspended: Suspended?
+    package var merged: Merged?
     /// The last digits of a number that became a second factor.
     package var numberEnding: String?
 
@@ -91,6 +104,10 @@ package struct Mail: Sendable, Hashable {
                 writer.field("suspendedReason", suspended.reason)
                 writer.field("suspendedUntil", suspended.until)
             }
+            if let merged {
+                writer.field("mergedByOperator", merged.isByOperator)
+                writer.field("mergeUndoUntil", merged.undoUntil)
+            }
         }
     }
 
@@ -106,6 +123,7 @@ package struct Mail: Sendable, Hashable {
         locale: String,
         asking: Asking? = nil,
         suspended: Suspended? = nil,
+        merged: Merged? = nil,
         numberEnding: String? = nil
     ) {
         self.template = template
@@ -119,6 +137,7 @@ package struct Mail: Sendable, Hashable {
         self.locale = locale
         self.asking = asking
         self.suspended = suspended
+        self.merged = merged
         self.numberEnding = numberEnding
     }
 
@@ -146,6 +165,9 @@ package struct Mail: Sendable, Hashable {
                     return nil
                 }
                 return Suspended(methods: methods.compactMap(\.string), reason: reason, until: until)
+            },
+            merged: value["mergeUndoUntil"]?.string.map {
+                Merged(isByOperator: value["mergedByOperator"]?.bool ?? false, undoUntil: $0)
             },
             numberEnding: value["numberEnding"]?.string
         )

@@ -98,17 +98,6 @@ package struct UndoneMerge: Sendable {
     package let kept: [LaterChange]
 }
 
-/// How long receivers of webhooks have, and how long a merge can be undone.
-package struct MergeTimes: Sendable, Hashable {
-    package var answerSeconds: Int64
-    package var undoSeconds: Int64
-
-    package init(_ settings: ProjectSettings) {
-        answerSeconds = settings.mergeAnswerSeconds
-        undoSeconds = settings.mergeUndoSeconds
-    }
-}
-
 /// Makes two accounts one, and two of them again. Needs no server: the command line does the same.
 ///
 /// A merge is prepared in one transaction and done in another. In between the receivers of webhooks are asked, and nothing is
@@ -117,7 +106,7 @@ package struct AccountMerges: Sendable {
     private let store: AccountStore
     private let sealer: Sealer
     private let effects: Effects
-    private let times: MergeTimes
+    private let settings: ProjectSettings
     private let metrics: OperationMetrics
 
     /// How many merges are told of one account.
@@ -129,13 +118,13 @@ package struct AccountMerges: Sendable {
         store: AccountStore,
         sealer: Sealer,
         effects: Effects,
-        times: MergeTimes,
+        settings: ProjectSettings,
         metrics: OperationMetrics = OperationMetrics()
     ) {
         self.store = store
         self.sealer = sealer
         self.effects = effects
-        self.times = times
+        self.settings = settings
         self.metrics = metrics
     }
 
@@ -195,7 +184,7 @@ package struct AccountMerges: Sendable {
                 askedBy: request.asker == .administrator ? .administrator : .owners,
                 reason: request.asker == .administrator ? reason : nil,
                 preparedAt: now,
-                deadlineAt: now.adding(seconds: times.answerSeconds)
+                deadlineAt: now.adding(seconds: settings.mergeAnswerSeconds)
             )
             let applied = try await store.prepareMerge(
                 merge,
@@ -279,6 +268,10 @@ package struct AccountMerges: Sendable {
                 guard case .merge(let plan) = plan, let survivor, let absorbed else {
                     throw UnexpectedDecision(verdict.rule)
                 }
+                let undoUntil = now.adding(seconds: settings.mergeUndoSeconds)
+                let mails = [(survivor, survivorEvent), (absorbed, absorbedEvent)].compactMap { user, event in
+                    mail(to: user, about: merge, undoUntil: undoUntil).map { ($0, event) }
+                }
                 applied = try await store.commitMerge(
                     MergeWrite(
                         merge: merge,
@@ -289,12 +282,40 @@ package struct AccountMerges: Sendable {
                         sealedSecrets: try await sealedSecrets(of: absorbed, plan, for: survivor, at: now),
                         survivorEvent: event(survivorEvent, .accountsMerged),
                         absorbedEvent: event(absorbedEvent, .mergedAway),
-                        undoUntil: now.adding(seconds: times.undoSeconds)
+                        undoUntil: undoUntil,
+                        companions: try mails.map { mail, event in
+                            .enqueue(
+                                // One event, one such mail: it has the event's id.
+                                try mail.message(
+                                    id: event,
+                                    tenant: merge.tenant,
+                                    createdAt: now,
+                                    expiresAt: undoUntil,
+                                    sealer: sealer
+                                )
+                            )
+                        }
                     )
                 )
             }
             return applied == .applied ? try await store.merge(merge.id, tenant: merge.tenant) : nil
         }
+    }
+
+    /// What the owner of one of the accounts is told; nobody where nobody has shown to have its address.
+    private func mail(to user: UserRecord, about merge: MergeRecord, undoUntil: Timestamp) -> Mail? {
+        guard let email = user.email, email.isVerified else { return nil }
+        return Mail(
+            template: .accountsMerged,
+            to: email.address.raw,
+            email: email.address.lowercased,
+            displayName: user.profile.displayName,
+            locale: settings.mailLocale(user.profile.language),
+            merged: Mail.Merged(
+                isByOperator: merge.askedBy == .administrator,
+                undoUntil: RFC3339.text(undoUntil)
+            )
+        )
     }
 
     private func passwordHash(of absorbed: UserRecord, _ plan: MergePlan) async throws -> String? {
@@ -462,7 +483,7 @@ extension AccountOperations {
             store: store,
             sealer: sealer,
             effects: effects,
-            times: MergeTimes(project.settings),
+            settings: project.settings,
             metrics: metrics
         )
     }

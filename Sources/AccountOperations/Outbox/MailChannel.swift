@@ -94,19 +94,27 @@ extension Mail {
             text["ASKING_FROM"] = asking.from
         }
         if let suspended {
-            // To the minute: 2026-11-22 05:20 UTC.
-            text["UNTIL"] = suspended.until.prefix(16).replacing("T", with: " ") + " UTC"
+            text["UNTIL"] = toTheMinute(suspended.until)
             switch QuarantineReason(rawValue: suspended.reason) {
             case .passwordReset?: text["AFTER_RESET"] = "true"
             case .audit?: text["AFTER_AUDIT"] = "true"
             case .addressProven?, nil: text["AFTER_PROOF"] = "true"
             }
         }
+        if let merged {
+            text["UNTIL"] = toTheMinute(merged.undoUntil)
+            if merged.isByOperator { text["BY_OPERATOR"] = "true" }
+        }
         return MailTemplates.Values(
             text: text,
             methods: suspended?.methods.map { methodName($0, in: language) } ?? []
         )
     }
+}
+
+/// 2026-11-22 05:20 UTC.
+private func toTheMinute(_ time: String) -> String {
+    time.prefix(16).replacing("T", with: " ") + " UTC"
 }
 
 /// A name that somebody chose for themselves, where it can be said in a mail to somebody else: strangers would write

@@ -15,6 +15,7 @@ package struct MergeWrite: Sendable {
     package var survivorEvent: AccountEvent
     package var absorbedEvent: AccountEvent
     package var undoUntil: Timestamp
+    package var companions: [AccountWrite.Companion]
 
     package init(
         merge: MergeRecord,
@@ -25,7 +26,8 @@ package struct MergeWrite: Sendable {
         sealedSecrets: [SecondFactorID: [UInt8]],
         survivorEvent: AccountEvent,
         absorbedEvent: AccountEvent,
-        undoUntil: Timestamp
+        undoUntil: Timestamp,
+        companions: [AccountWrite.Companion] = []
     ) {
         self.merge = merge
         self.survivor = survivor
@@ -36,6 +38,7 @@ package struct MergeWrite: Sendable {
         self.survivorEvent = survivorEvent
         self.absorbedEvent = absorbedEvent
         self.undoUntil = undoUntil
+        self.companions = companions
     }
 }
 
@@ -84,6 +87,7 @@ extension AccountStore {
             }
         )
         change.raisesVersion = true
+        change.companions = write.companions
         var batch = WriteBatch("merge-commit")
         for statement in journal.opening { batch.append(statement) }
         batch.append(UserRow.lock(write.absorbed))

@@ -44,7 +44,7 @@ struct AccountMergeCommand: AsyncParsableCommand {
                     store: store,
                     sealer: sealer,
                     effects: Effects.system,
-                    times: MergeTimes(project.settings)
+                    settings: project.settings
                 )
                 return try await body(merges, TenantID(tenant))
             }

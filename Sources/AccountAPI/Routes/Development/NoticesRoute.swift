@@ -25,6 +25,10 @@ extension Route {
                             writer.field("reason", suspended.reason)
                             writer.field("until", suspended.until)
                         }
+                        if let merged = mail.merged {
+                            writer.field("byOperator", merged.isByOperator)
+                            writer.field("until", merged.undoUntil)
+                        }
                     }
                 }
             )
