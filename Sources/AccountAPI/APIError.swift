@@ -171,6 +171,9 @@ struct APIError: Error, Sendable {
     /// Whether somebody tried too often.
     var isThrottled: Bool { code == .tooManyAttemptsTryLater || code == .resetPasswordExceedLimit }
 
+    /// PostgreSQL cannot store it, and nobody means it.
+    static let containsNUL = malformedJSON("Strings must not contain U+0000.")
+
     static func malformedJSON(_ explanation: String) -> APIError {
         APIError(
             .badRequest,

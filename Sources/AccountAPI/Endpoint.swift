@@ -17,6 +17,9 @@ struct Endpoint: Sendable {
     @Sendable func respond(to request: RoutedRequest) async throws -> ServerResponse {
         guard case .ready(let operations, _) = api.service.state else { throw APIError.unavailable }
         let query = PercentEncoding.pairs(Array(request.query.utf8), plusIsSpace: false)
+        for text in [query.values, request.captures.values].joined() where text.utf8.contains(0) {
+            throw APIError.containsNUL
+        }
         let caller = try await caller(of: request, query: query, operations: operations)
         let body = try body(of: request.http)
         try checkProject(request.captures, query: query, body, caller: caller, operations: operations)
@@ -135,7 +138,7 @@ struct Endpoint: Sendable {
         let bytes = Array(buffer.readableBytesView)
         // What begins like an object is one, whatever it is called: `curl -d` calls everything a form.
         let isObject = bytes.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
-        return !isObject && isForm(request)
+        return !isObject && route.acceptsForm && isForm(request)
             ? try Self.form(bytes) : try RequestBody(parsing: bytes, depthMax: api.jsonDepthMax)
     }
 
@@ -150,7 +153,7 @@ struct Endpoint: Sendable {
         }
         let members = PercentEncoding.pairs(bytes, plusIsSpace: true)
         guard !members.contains(where: { $0.key.utf8.contains(0) || $0.value.utf8.contains(0) }) else {
-            throw .malformedJSON("Strings must not contain U+0000.")
+            throw .containsNUL
         }
         return RequestBody(members: members.mapValues(JSONValue.string))
     }

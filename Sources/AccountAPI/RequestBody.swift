@@ -30,7 +30,7 @@ struct RequestBody: Sendable {
             switch error {
             case .malformed: throw .malformedJSON("The body is not valid JSON.")
             case .tooDeep: throw .malformedJSON("The body is nested too deeply.")
-            case .containsNUL: throw .malformedJSON("Strings must not contain U+0000.")
+            case .containsNUL: throw .containsNUL
             }
         }
         guard let members = value.object else { throw .malformedJSON("The body must be an object.") }

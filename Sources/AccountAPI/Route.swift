@@ -44,6 +44,9 @@ struct Route: Sendable {
     let aliases: [String]
     let service: Service
     let access: Access
+    /// Whether a body may be a form (`application/x-www-form-urlencoded`), as OAuth's token endpoints have it (RFC 6749 §3.2).
+    /// Everywhere else what is no JSON object is malformed, whatever it is called: `curl -d` calls everything a form.
+    let acceptsForm: Bool
     let handle: @Sendable (APIRequest) async throws -> APIResponse
 
     init(
@@ -53,6 +56,7 @@ struct Route: Sendable {
         aliases: [String] = [],
         service: Service = .identityToolkit,
         access: Access,
+        acceptsForm: Bool = false,
         handle: @escaping @Sendable (APIRequest) async throws -> APIResponse
     ) {
         self.method = method
@@ -61,6 +65,7 @@ struct Route: Sendable {
         self.aliases = aliases
         self.service = service
         self.access = access
+        self.acceptsForm = acceptsForm
         self.handle = handle
     }
 

@@ -131,7 +131,9 @@ extension AccountOperations {
                 return refused(refusal, challenge)
             }
             guard let found, let address = user.email?.address else { throw UnexpectedDecision(.b2) }
-            if let objection = objection(toSignInWith: password) { return .denied(objection) }
+            if let objection = objection(toSignInWith: password) {
+                return try await isLocked(address, tenant: tenant) ? nil : .denied(objection)
+            }
             var attempt = attempt
             attempt.kind = .methodRestored
             attempt.passwordHash = found.hash

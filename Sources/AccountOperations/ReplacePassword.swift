@@ -23,15 +23,15 @@ extension AccountOperations {
             case .refuse(let refusal): return refused(.refusal(refusal), by: signIn.rule)
             // There is no way to show a second factor here: sign in, then change the password.
             case .secondFactorRequired:
-                // Says that the password is right, so only while it may be guessed at.
-                let isLocked = try await store.wrongGuesses(at: .password(of: email), tenant: tenant, at: effects.now())
-                    .isLocked
-                return isLocked ? nil : refused(.refusal(.credentialTooOld), by: signIn.rule)
+                return try await isLocked(email, tenant: tenant)
+                    ? nil : refused(.refusal(.credentialTooOld), by: signIn.rule)
             case .createUser, .conflict: throw UnexpectedDecision(signIn.rule)
             case .signIn: break
             }
             guard let user = judged.user else { throw UnexpectedDecision(signIn.rule) }
-            if let objection = objection(toNew: newPassword) { return .denied(objection) }
+            if let objection = objection(toNew: newPassword) {
+                return try await isLocked(email, tenant: tenant) ? nil : .denied(objection)
+            }
             let hash: String
             if let newHash {
                 hash = newHash

@@ -98,8 +98,23 @@ package struct AuthenticatedSession: Sendable {
 
     /// Whether the sign-in behind the session is recent enough for `operation`.
     func isRecent(for operation: SensitiveOperation, policy: LinkPolicy, now: Timestamp) -> Bool {
-        reauthentication(policy: policy, operation: operation, account: user.account)
-            .isMet(authTime: token.authTime, now: now)
+        isRecent(for: operation, onAccount: user.account, policy: policy, now: now)
+    }
+
+    /// The same for the account as it was loaded since.
+    func isRecent(
+        for operation: SensitiveOperation,
+        onAccount account: Account,
+        policy: LinkPolicy,
+        now: Timestamp
+    ) -> Bool {
+        reauthentication(
+            policy: policy,
+            operation: operation,
+            account: account,
+            isSessionAnonymous: token.isAnonymous
+        )
+        .isMet(authTime: token.authTime, now: now)
     }
 }
 

@@ -164,6 +164,7 @@ extension AccountOperations {
             let ended = try await end(
                 verdict,
                 credential,
+                keptUntil: pending?.conflict.expiresAt,
                 after: firstFactor,
                 found: found,
                 attempt: attempt,
@@ -186,9 +187,12 @@ extension AccountOperations {
     }
 
     /// Applies the verdict, or keeps the credential where the verdict is a conflict.
+    ///
+    /// - `end`: when a credential that was kept before is to be forgotten.
     private func end(
         _ verdict: Verdict<SignInDecision>,
         _ credential: VerifiedCredential,
+        keptUntil end: Timestamp?,
         after firstFactor: FirstFactor,
         found: FoundAccounts,
         attempt: SignInAttempt,
@@ -201,6 +205,7 @@ extension AccountOperations {
                 because: conflict,
                 event: attempt.event(.conflictOpened, verdict.rule),
                 among: found.loaded,
+                until: end,
                 tenant: tenant
             )
             guard let handle else { return nil }

@@ -19,9 +19,7 @@ extension AccountOperations {
             guard let judged = try await judge(password, of: email, tenant: tenant) else { return nil }
             // Only somebody who knows the password learns that it is not good enough any more.
             if judged.verdict.decision.letsIn, let objection = objection(toSignInWith: password) {
-                let isLocked = try await store.wrongGuesses(at: .password(of: email), tenant: tenant, at: effects.now())
-                    .isLocked
-                return isLocked ? nil : .denied(objection)
+                return try await isLocked(email, tenant: tenant) ? nil : .denied(objection)
             }
             // The time of the sign-in is when the password was found right, not when it began to wait for a thread.
             var attempt = SignInAttempt(

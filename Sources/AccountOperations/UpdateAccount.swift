@@ -91,8 +91,7 @@ extension AccountOperations {
     ) throws -> UpdatePlan {
         let policy = policy
         func isRecent(for operation: SensitiveOperation) -> Bool {
-            reauthentication(policy: policy, operation: operation, account: user.account)
-                .isMet(authTime: caller.token.authTime, now: now)
+            caller.isRecent(for: operation, onAccount: user.account, policy: policy, now: now)
         }
         var plan = UpdatePlan(user.account)
         if let email, request.password != nil, user.email == nil || user.email?.address == email {

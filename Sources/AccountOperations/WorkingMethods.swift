@@ -24,6 +24,7 @@ extension AccountOperations {
             operation: operation,
             account: account,
             enabledProviders: enabledProviders(of: account),
+            isSessionAnonymous: session.token.isAnonymous,
             authTime: session.token.authTime,
             now: now
         )

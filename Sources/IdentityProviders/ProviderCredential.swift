@@ -98,6 +98,9 @@ package struct ProviderParameters: Sendable, Hashable {
         self.sessionID = sessionID
     }
 
+    /// Whether one of them holds U+0000, so that what it says could not be kept.
+    package var holdsNUL: Bool { values.values.contains { $0.utf8.contains(0) } }
+
     /// The state of the flow that these parameters answer; `nil` for a credential that the client got by itself.
     ///
     /// A code counts with its flow only, whoever names the provider beside it: without, it could be anybody's.

@@ -128,4 +128,45 @@ struct AddressRecoveryTests {
             #expect(try await api.signIn("ada@example.com").status == 200)
         }
     }
+
+    @Test(arguments: [false, true])
+    func `K3: an address that a session takes off is told of, and no road leads around P17`(
+        _ isProtected: Bool
+    ) async throws {
+        try await TestAPI.with(settings: settings(protectsEmails: isProtected)) { api in
+            let ada = try await api.signUp("ada@example.com")
+            let idToken = ada["idToken"] ?? .null
+            let removal: JSONValue = ["idToken": idToken, "deleteAttribute": ["EMAIL"]]
+            #expect(try await api.post("/v1/accounts:update", removal).status == 200)
+            #expect(try await recoveries(api) == ["ada@example.com"])
+            let recovery = try await api.listedCode("RECOVER_EMAIL").code
+
+            let body: JSONValue = ["idToken": idToken, "email": "thief@example.com", "password": "the thief's own"]
+            for path in ["/v1/accounts:update", "/v1/accounts:signUp"] {
+                let answer = try await api.post(path, body)
+                // Unprotected, the first ends the session.
+                if isProtected || path.hasSuffix("signUp") {
+                    #expect(answer.status == 400, "\(path): \(answer.text)")
+                } else {
+                    #expect(answer.status == 200, "\(path): \(answer.text)")
+                }
+            }
+            #expect(try await api.post("/v1/accounts:update", ["oobCode": .string(recovery)]).status == 200)
+            #expect(try await api.service.user(owning: "ada@example.com")?.id.rawValue == ada["localId"]?.string)
+        }
+    }
+
+    @Test func `M10: where the address was taken off first, a link asks for what replacing one asks for`() async throws
+    {
+        try await TestAPI.with { api in
+            let ada = try await api.signUp("ada@example.com")
+            let idToken = ada["idToken"]?.string
+            let removal: JSONValue = ["idToken": .string(idToken ?? ""), "deleteAttribute": ["EMAIL"]]
+            #expect(try await api.post("/v1/accounts:update", removal).status == 200)
+            let link = try await api.code("EMAIL_SIGNIN", for: "thief@example.com")
+            api.service.clock.advance(seconds: 301)
+            let moved = try await api.follow(link, as: "thief@example.com", idToken: idToken)
+            #expect(moved.errorMessage == "CREDENTIAL_TOO_OLD_LOGIN_AGAIN", "\(moved.text)")
+        }
+    }
 }

@@ -67,6 +67,8 @@ struct BadInputTests {
         // {"alg":"none","typ":"JWT"} . {"sub":"nobody", …} and an empty signature
         "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.eyJzdWIiOiJub2JvZHkiLCJhdWQiOiJkZW1vLXRlc3QifQ.",
         "eyJhbGciOiJIUzI1NiJ9.e30.AAAA", "AQAAAA", "🙂", "' OR 1=1 --",
+        // A refresh token in form, of the tenant U+0000 and the user nobody
+        "AQEAAAZub2JvZHlhYWFhYWFhYWFhYWFhYWFhYmJiYmJiYmJiYmJiYmJiYmJiYmJiYmJiYmJiYmJiYmI",
     ]
 
     /// What only some routes read, administrators' among them. These are sent in addition to the usual fields.
@@ -126,6 +128,16 @@ struct BadInputTests {
                         for request in Self.requests + tampered {
                             try await Self.expectRefusal(of: request, by: route, caller: caller, api)
                         }
+                        // As `curl -d` sends them.
+                        for request in Self.malformed where !request.body.isEmpty {
+                            try await Self.expectRefusal(
+                                of: request,
+                                by: route,
+                                caller: caller,
+                                contentType: "application/x-www-form-urlencoded",
+                                api
+                            )
+                        }
                     }
                 }
             }
@@ -140,12 +152,19 @@ struct BadInputTests {
         of request: (name: String, body: [UInt8]),
         by route: Route,
         caller bearer: String?,
+        contentType: String? = nil,
         _ api: TestAPI
     ) async throws {
         // Any object is a configuration: fields that are none are ignored. Its own fields have their own tests.
         if route.method == .patch, (try? RequestBody(parsing: request.body, depthMax: 64)) != nil { return }
         let path = try #require(route.concretePaths.first)
-        let answer = try await api.wire.send(route.method, path, request.body, bearer: bearer)
+        let answer = try await api.wire.send(
+            route.method,
+            path,
+            request.body,
+            bearer: bearer,
+            headers: contentType.map { [.contentType: $0] } ?? [:]
+        )
         // An administrator may ask for anybody; here that is nobody.
         if bearer != nil, path.hasSuffix("accounts:lookup"), answer.status == 200 {
             #expect(answer.json["users"] == nil, "\(request.name): \(answer.text.prefix(300))")

@@ -24,4 +24,23 @@ struct ReauthenticationTests {
             #expect(operations.allSatisfy { $0["maxAge"] == .integer(seconds) && $0["exemptions"] == ["anonymous"] })
         }
     }
+
+    @Test func `unlinking what a session signed in with does not make it a guest's`() async throws {
+        let settings = ProjectSettings.developmentDefaults.setting(["recentSignInSeconds": 2], at: ["concord"])
+        try await TestAPI.with(settings: settings) { api in
+            let body: JSONValue = [
+                "requestUri": "http://localhost", "postBody": #"providerId=twitter.com&id_token={"sub":"77"}"#,
+            ]
+            let session = try await api.post("/v1/accounts:signInWithIdp", body).json
+            let idToken = session["idToken"] ?? .null
+            api.service.clock.advance(seconds: 5)
+            let unlink: JSONValue = ["idToken": idToken, "deleteProvider": ["twitter.com"]]
+            #expect(try await api.post("/v1/accounts:update", unlink).status == 200)
+            let own: JSONValue = ["idToken": idToken, "email": "a@example.com", "password": "correct horse"]
+            for (path, body) in [("delete", ["idToken": idToken]), ("signUp", own)] as [(String, JSONValue)] {
+                let answer = try await api.post("/v1/accounts:\(path)", body)
+                #expect(answer.errorMessage == "CREDENTIAL_TOO_OLD_LOGIN_AGAIN", "\(path): \(answer.text)")
+            }
+        }
+    }
 }

@@ -128,4 +128,54 @@ struct SignInWithIdpRouteTests {
             }
         }
     }
+
+    @Test(arguments: ["refresh_token", "access_token", "oauth_token_secret", "code", "user", "nonce", "x"])
+    func `what holds U+0000 is refused, for it could not be kept`(_ name: String) async throws {
+        try await TestAPI.with { api in
+            _ = try await api.signUp("bob@example.com")
+            let rows = try await api.service.database.rowCounts()
+            let form = twitter("bob", email: "bob@example.com") + "&\(name)=a%00b"
+            for answer in [
+                try await api.post(Self.path, request(form)),
+                try await api.post(Self.path, request("", ["requestUri": .string("http://localhost?" + form)])),
+                try await api.post(Self.path, request("", ["requestUri": .string("http://localhost#" + form)])),
+            ] {
+                #expect(answer.status == 400, "\(answer.text)")
+                #expect(answer.text.contains("Strings must not contain U+0000."), "\(answer.text)")
+            }
+            #expect(try await api.service.database.rowCounts() == rows)
+        }
+    }
+
+    @Test func `presenting a pending token makes its hour no longer, asking the provider again does`() async throws {
+        try await TestAPI.with { api in
+            _ = try await api.signUp("bob@example.com")
+            func ask(
+                _ postBody: String?,
+                _ pendingToken: JSONValue?,
+                _ idToken: JSONValue? = nil
+            ) async throws -> TestAPI.Answer {
+                var extra: [String: JSONValue] = ["returnIdpCredential": true]
+                extra["pendingToken"] = pendingToken
+                extra["idToken"] = idToken
+                return try await api.post(Self.path, request(postBody ?? "", extra))
+            }
+            let bob = twitter("bob", email: "bob@example.com")
+            var handle = try #require(try await ask(bob, nil).json["pendingToken"])
+            for _ in 0..<3 {
+                api.service.clock.advance(seconds: 1000)
+                let answer = try await ask(nil, handle)
+                #expect(answer.json["needConfirmation"] == true, "\(answer.text)")
+                handle = try #require(answer.json["pendingToken"])
+            }
+            api.service.clock.advance(seconds: 599)
+            handle = try #require(try await ask(bob, nil).json["pendingToken"])
+            api.service.clock.advance(seconds: 1000)
+            #expect(try await ask(nil, handle).json["needConfirmation"] == true, "the provider was asked anew")
+            api.service.clock.advance(seconds: 2601)
+            let session = try await api.signIn("bob@example.com").json["idToken"]
+            let late = try await ask(nil, handle, session)
+            #expect(late.errorMessage?.hasPrefix("INVALID_PENDING_TOKEN") == true, "\(late.text)")
+        }
+    }
 }

@@ -219,5 +219,8 @@ struct EmailLinkRows {
     @Test func `M10: replacing the address by a link needs a recent sign-in`() {
         let target = Account.fixture("t", email: bob, password: true)
         #expect(decide(target: target, recent: false) == Verdict(.m10, .refuse(.credentialTooOld)))
+        // The address was taken off first.
+        let bare = Account.fixture("t", initialEmail: true)
+        #expect(decide(target: bare, recent: false) == Verdict(.m10, .refuse(.credentialTooOld)))
     }
 }

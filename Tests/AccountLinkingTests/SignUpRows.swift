@@ -96,6 +96,9 @@ struct SignUpRows {
         // Neither an old session nor an address of somebody else's is told anything new.
         #expect(decide(link(target, recent: false)).rule == .p16)
         #expect(decide(link(target), owner: .fixture("o", email: ann)).rule == .p3)
+        // The address was taken off first.
+        let bare = Account.fixture("t", providers: [.google: "g"], initialEmail: true)
+        #expect(decide(link(bare)) == Verdict(.p17, .refuse(.emailChangeNeedsVerification)))
     }
 
     @Test func `P5: with duplicates allowed an address inside a provider's row is free`() {

@@ -84,24 +84,34 @@ struct ReauthenticationRows {
         let policy = LinkPolicy.policy { $0.recentSignInSeconds = 120 }
         let account = Account.fixture("a", email: ann, password: true)
         #expect(
-            reauthentication(policy: policy, operation: operation, account: account)
+            reauthentication(policy: policy, operation: operation, account: account, isSessionAnonymous: true)
                 == .required(maximumAgeSeconds: 120)
         )
         #expect(
-            reauthentication(policy: LinkPolicy(), operation: operation, account: account)
+            reauthentication(policy: LinkPolicy(), operation: operation, account: account, isSessionAnonymous: true)
                 == .required(maximumAgeSeconds: 300)
         )
     }
 
     @Test(arguments: SensitiveOperation.allCases)
-    func `an anonymous account is exempt, one of custom tokens is not`(operation: SensitiveOperation) {
-        #expect(
-            reauthentication(policy: LinkPolicy(), operation: operation, account: .fixture("a")) == .notRequired
-        )
-        #expect(
-            reauthentication(policy: LinkPolicy(), operation: operation, account: .fixture("a", customTokens: true))
-                == .required(maximumAgeSeconds: 300)
-        )
+    func `a guest is exempt, an account of custom tokens or one that was unlinked is not`(
+        operation: SensitiveOperation
+    ) {
+        func requirement(_ account: Account, isSessionAnonymous: Bool) -> ReauthenticationRequirement {
+            reauthentication(
+                policy: LinkPolicy(),
+                operation: operation,
+                account: account,
+                isSessionAnonymous: isSessionAnonymous
+            )
+        }
+        let recent = ReauthenticationRequirement.required(maximumAgeSeconds: 300)
+        #expect(requirement(.fixture("a"), isSessionAnonymous: true) == .notRequired)
+        #expect(requirement(.fixture("a", customTokens: true), isSessionAnonymous: true) == recent)
+        #expect(requirement(.fixture("a"), isSessionAnonymous: false) == recent)
+        var account = Account.fixture("a")
+        account.hasInitialEmail = true
+        #expect(requirement(account, isSessionAnonymous: true) == recent)
     }
 
     @Test func `a sign-in counts as recent to the very second`() {

@@ -537,13 +537,23 @@ struct UnlinkRows {
         )
     }
 
-    @Test func `K3: removing the address takes the link flag and leaves a hash of no use`() {
-        let account = Account.fixture("a", email: ann, proof: .emailCode, password: true, emailLink: true)
+    @Test func `K3: removing the address takes the link flag, remembers it and leaves a hash of no use`() {
+        var account = Account.fixture("a", email: ann, proof: .emailCode, password: true, emailLink: true)
+        account.hasInitialEmail = true
+        #expect(
+            decide(account, Removal(email: true))
+                == applied {
+                    $0.email = .remove
+                    $0.emailLink = false
+                }
+        )
+        account.hasInitialEmail = false
         let verdict = decide(account, Removal(email: true))
         #expect(
             verdict
                 == applied {
                     $0.email = .remove
+                    $0.rememberedInitialEmail = ann
                     $0.emailLink = false
                 }
         )

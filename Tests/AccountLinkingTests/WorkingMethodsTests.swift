@@ -136,7 +136,8 @@ struct WorkingMethodsTests {
             let requirement = reauthentication(
                 policy: point.policy,
                 operation: .deleteAccount,
-                account: point.account
+                account: point.account,
+                isSessionAnonymous: true
             )
             if requirement == .notRequired { return point.account.isAnonymous }
             let ways = reauthenticationMethods(
@@ -169,6 +170,7 @@ struct WorkingMethodsTests {
                 operation: .deleteAccount,
                 account: account,
                 enabledProviders: [],
+                isSessionAnonymous: true,
                 authTime: Timestamp(secondsSinceEpoch: 1000),
                 now: Timestamp(secondsSinceEpoch: 1000 + seconds)
             )

@@ -143,6 +143,26 @@ struct PasswordAttemptTests {
         }
     }
 
+    @Test func `behind the lock nobody is told by a weak new password that the old one is right`() async throws {
+        try await TestService.with { service in
+            let email = service.newAddress()
+            _ = try await service.signUp(email).value
+            let replace: @Sendable (String) async throws -> Denial? = { old in
+                try await service.operations
+                    .replacePassword(of: email, oldPassword: old, newPassword: "x", tenant: .project)
+                    .denial
+            }
+            #expect(try await replace(TestService.password) == .weakPassword, "this is what would be told")
+            // They all find the address open; the right one is compared last.
+            let guesses = (0..<40).map { number in Task { try await replace("guess \(number)") } }
+            for _ in 0..<100 { await Task.yield() }
+            let right = try await replace(TestService.password)
+            for guess in guesses { #expect(try await [Self.wrong, Self.locked].contains(guess.value)) }
+            #expect(right == Self.locked)
+            #expect(try await failures(service) == [10])
+        }
+    }
+
     @Test func `an address nobody has is answered and locked like one somebody has`() async throws {
         try await TestService.with(settings: Self.protected) { service in
             let known = service.newAddress()

@@ -210,6 +210,21 @@ struct TokenTests {
         #expect(remembered == (try scene.elsewhere().verifyIDToken(token, at: TokenScene.now)))
     }
 
+    @Test func `the longest token there is can be read back`() throws {
+        let scene = try TokenScene()
+        var user = scene.user
+        let text = String(repeating: "\u{10FFFF}", count: 990)
+        user.customAttributes = JSONValue.object(["a": .string(text)]).text
+        user.profile.displayName = String(text.prefix(256))
+        user.profile.photoURL = String(repeating: "\u{10FFFF}", count: 2048)
+        var session = scene.session
+        session.claims = ["b": .string(text)]
+        session.signInAttributes = ["c": .string(String(repeating: "c", count: 12_288))]
+        let token = try scene.authority.mintIDToken(for: user, session: session, at: TokenScene.now)
+        #expect(token.utf8.count > 40_000)
+        #expect(throws: Never.self) { try scene.elsewhere().verifyIDToken(token, at: TokenScene.now) }
+    }
+
     @Test func `a token of a key that is not published is not remembered`() throws {
         let scene = try TokenScene()
         let taken = try TokenScene.key(.es256, id: "key-2")

@@ -23,7 +23,7 @@ final class SocketProxy: Sendable {
     }
 
     /// Only a private cluster is reached by a socket in a directory.
-    static let isPossible = ProcessInfo.processInfo.environment["CONCORD_DATABASE_URL"] == nil
+    static let isPossible = ProcessInfo.processInfo.environment["CONCORD_TEST_DATABASE_URL"] == nil
 
     private let directory: String
     private let upstream: String

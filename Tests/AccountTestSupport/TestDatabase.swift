@@ -7,7 +7,7 @@ import PostgresCluster
 
 /// A migrated database of a test's own, on a real PostgreSQL.
 ///
-/// The server is a private cluster that lives as long as the test process, or the one `CONCORD_DATABASE_URL` names. A
+/// The server is a private cluster that lives as long as the test process, or the one `CONCORD_TEST_DATABASE_URL` names. A
 /// database is a copy of one migrated template, so each test gets its own in the time of a file copy.
 package struct TestDatabase: Sendable {
     package let configuration: PostgresConfiguration
@@ -165,7 +165,7 @@ private actor TestServer {
     private static func start() async throws -> (base: PostgresConfiguration, url: @Sendable (String) -> String) {
         let base: PostgresConfiguration
         let url: @Sendable (String) -> String
-        if let given = ProcessInfo.processInfo.environment["CONCORD_DATABASE_URL"] {
+        if let given = ProcessInfo.processInfo.environment["CONCORD_TEST_DATABASE_URL"] {
             base = try PostgresConfiguration(connectionString: given)
             url = { name in URLComponents(string: given).map { $0.settingPath("/\(name)") } ?? given }
         } else {

@@ -1,8 +1,9 @@
 import AccountLinking
 import AccountTestSupport
-import IdentityProviders
 import JSON
 import Testing
+
+@testable import IdentityProviders
 
 /// What each provider says in its own way.
 struct ProviderTests {
@@ -142,6 +143,20 @@ struct ProviderTests {
         )
         #expect(verified.federatedID == "subject-1")
         #expect(verified.rawUserInfo.contains(#""department":"engines""#))
+    }
+
+    @Test
+    func `attributes that are too many for a token are left out as a whole`() async throws {
+        let scene = try Scene(Scene.openIDConnect)
+        func groups(_ bytes: Int) -> [String: JSONValue] { ["groups": .string(String(repeating: "g", count: bytes))] }
+        let most = OpenIDConnect.attributesBytesMax
+        let many = try #require(try await scene.verify(claims: groups(most / 2)).verified)
+        #expect(many.signInAttributes?["groups"] != nil)
+        // A token of an issuer's may be longer than that, and so may what its profile adds.
+        let credential = ProviderCredential(provider: many.incoming.identity.provider, idToken: "x")
+        let claims = JSONValue.object(groups(most).merging(["sub": "subject-1"]) { $1 })
+        let tooMany = OpenIDConnect.verification(of: credential, claims: claims, issuer: "https://issuer.example")
+        #expect(tooMany.verified != nil && tooMany.verified?.signInAttributes == nil)
     }
 
     @Test

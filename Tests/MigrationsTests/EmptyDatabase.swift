@@ -6,7 +6,7 @@ import Subprocess
 import SystemPackage
 import Testing
 
-/// A database without anything in it, on a real PostgreSQL: the server that `CONCORD_DATABASE_URL` names, or a private
+/// A database without anything in it, on a real PostgreSQL: the server that `CONCORD_TEST_DATABASE_URL` names, or a private
 /// cluster that lives as long as the test process.
 struct EmptyDatabase: Sendable {
     let name: String
@@ -95,7 +95,7 @@ private struct TestServer: Sendable {
     }
 
     private static func start() async throws -> TestServer {
-        if let url = ProcessInfo.processInfo.environment["CONCORD_DATABASE_URL"] {
+        if let url = ProcessInfo.processInfo.environment["CONCORD_TEST_DATABASE_URL"] {
             let configuration = try PostgresConfiguration(connectionString: url)
             return TestServer(
                 configuration: configuration,

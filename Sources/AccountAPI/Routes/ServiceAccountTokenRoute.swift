@@ -8,7 +8,8 @@ extension Route {
         .post,
         AccountOperations.tokenPath,
         service: .none,
-        access: .anyone
+        access: .anyone,
+        acceptsForm: true
     ) { request in
         let body = request.body
         guard let grantType = try body.nonEmptyString("grantType") else { throw APIError.code(.missingGrantType) }

@@ -60,6 +60,7 @@ extension Route {
                 postBody: try body.nonEmptyString("postBody"),
                 sessionID: try body.nonEmptyString("sessionId")
             )
+            if parameters.holdsNUL { throw .containsNUL }
             if let state = parameters.state {
                 source = .flow(parameters, state: state)
             } else if let provider = parameters.provider {

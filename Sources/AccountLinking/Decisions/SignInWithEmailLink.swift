@@ -33,10 +33,10 @@ package func decideSignInWithEmailLink(
         if target.isAnonymous {
             return Verdict(.m8, .signIn(target.id, change, emailWasRecycled: false))
         }
-        if let replaced = target.email {
+        if target.hasHadEmail {
             // This is a change of address by another road, so it asks for and ends what such a change does.
             guard isSessionRecent else { return Verdict(.m10, .refuse(.credentialTooOld)) }
-            if !target.hasInitialEmail { change.rememberedInitialEmail = replaced.address }
+            if !target.hasInitialEmail { change.rememberedInitialEmail = target.email?.address }
             change.endsSessions = true
         }
         return Verdict(.m6, .signIn(target.id, change, emailWasRecycled: false))

@@ -50,11 +50,12 @@ package func decideSignUp(
         change.endsSessions = true
         guard let emailOwner else {
             change.email = .set(email, proof: nil)
-            if let replaced = target.email {
-                // This is a change of address by another road, so it is refused where U1 refuses one.
-                if policy.protectsEmailEnumeration { return Verdict(.p17, .refuse(.emailChangeNeedsVerification)) }
-                if !target.hasInitialEmail { change.rememberedInitialEmail = replaced.address }
+            // This is a change of address by another road, so it is refused where U1 refuses one; also where the address was
+            // taken off first.
+            if target.hasHadEmail, policy.protectsEmailEnumeration {
+                return Verdict(.p17, .refuse(.emailChangeNeedsVerification))
             }
+            if !target.hasInitialEmail { change.rememberedInitialEmail = target.email?.address }
             return Verdict(.p4, .signIn(target.id, change, emailWasRecycled: false))
         }
         if emailOwner.id != target.id { return Verdict(.p3, .refuse(.emailExists)) }

@@ -67,6 +67,10 @@ package func decideUnlink(
 
     if change.isEmpty { return Verdict(.k1, .unchanged(account.id)) }
     if change.email == .remove, !isSessionRecent { return Verdict(.k5, .refuse(.credentialTooOld)) }
+    // Whoever loses an address has to hear of it, and can take it back: the session may be stolen.
+    if case .client = request, change.email == .remove, !account.hasInitialEmail {
+        change.rememberedInitialEmail = account.email?.address
+    }
     if keepsLastMethod {
         let left = account.applying(change)
         let losesMethod = left.signInMethods != account.signInMethods

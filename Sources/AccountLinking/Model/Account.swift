@@ -137,9 +137,12 @@ package struct Account: Sendable, Hashable {
 
     package var isEmailVerified: Bool { email?.isVerified ?? false }
 
-    /// Nothing but the account itself: no address, number, provider or custom token ever identified it.
+    /// Has an address, or had one that is remembered.
+    package var hasHadEmail: Bool { email != nil || hasInitialEmail }
+
+    /// Nothing but the account itself: no number, provider or custom token identifies it, and no address ever did.
     package var isAnonymous: Bool {
-        email == nil && phoneNumber == nil && linkedProviders.isEmpty && !hasPassword && !usesCustomTokens
+        !hasHadEmail && phoneNumber == nil && linkedProviders.isEmpty && !hasPassword && !usesCustomTokens
     }
 
     /// The methods that would let somebody in now, in the order `createAuthUri` lists them.

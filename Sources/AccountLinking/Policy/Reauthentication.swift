@@ -55,13 +55,17 @@ extension LinkPolicy {
 
 /// How recent the sign-in of a session must be before `operation` on `account`.
 ///
-/// Anonymous accounts are exempt: they have nothing to sign in again with (`spec/04` §6).
+/// Anonymous accounts are exempt: they have nothing to sign in again with (`spec/04` §6). Not one that a session has made
+/// look like that by unlinking what it signed in with.
+///
+/// - `isSessionAnonymous`: whether the session began as a guest's.
 package func reauthentication(
     policy: LinkPolicy,
     operation: SensitiveOperation,
-    account: Account
+    account: Account,
+    isSessionAnonymous: Bool
 ) -> ReauthenticationRequirement {
-    account.isAnonymous ? .notRequired : policy.reauthentication(for: operation)
+    account.isAnonymous && isSessionAnonymous ? .notRequired : policy.reauthentication(for: operation)
 }
 
 /// A way in which a user can sign in anew.
@@ -117,16 +121,23 @@ package struct ReauthenticationChallenge: Sendable, Hashable {
 /// What a session has to do before `operation` on its account; `nil` when its sign-in is recent enough.
 ///
 /// - `enabledProviders`: those whose credentials are accepted now.
+/// - `isSessionAnonymous`: whether the session began as a guest's.
 /// - `authTime`: when the session signed in.
 package func reauthenticationChallenge(
     policy: LinkPolicy,
     operation: SensitiveOperation,
     account: Account,
     enabledProviders: Set<ProviderID>,
+    isSessionAnonymous: Bool,
     authTime: Timestamp,
     now: Timestamp
 ) -> ReauthenticationChallenge? {
-    let requirement = reauthentication(policy: policy, operation: operation, account: account)
+    let requirement = reauthentication(
+        policy: policy,
+        operation: operation,
+        account: account,
+        isSessionAnonymous: isSessionAnonymous
+    )
     guard case .required(let maximumAgeSeconds) = requirement, !requirement.isMet(authTime: authTime, now: now)
     else { return nil }
     return ReauthenticationChallenge(

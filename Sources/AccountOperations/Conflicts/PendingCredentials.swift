@@ -55,27 +55,31 @@ extension AccountOperations {
             conflict.sealedCredential,
             context: Self.credentialContext(conflict.user, conflict.tenant, conflict.identityDigest)
         )
-        guard let credential = VerifiedCredential(stored: try JSONValue(parsing: content)) else {
-            throw UnreadablePendingCredential()
-        }
+        // What a provider says may be nested as deeply as is read at all, and lies deeper here.
+        guard let value = try? JSONValue(parsing: content, depthMax: 128),
+            let credential = VerifiedCredential(stored: value)
+        else { throw UnreadablePendingCredential() }
         return PendingCredential(conflict: conflict, credential: credential)
     }
 
     /// Keeps a credential that could not be applied, and gives out its handle.
     ///
-    /// `accounts`: those the decision was taken on.
+    /// `accounts`: those the decision was taken on. `end`: when it is to be forgotten at the latest, where it had been kept
+    /// before: no provider was asked since.
     /// - Returns: `nil` when the account it concerns is gone.
     func keep(
         _ credential: VerifiedCredential,
         because conflict: Conflict,
         event: AccountEvent,
         among accounts: [UserRecord?],
+        until end: Timestamp?,
         tenant: TenantID
     ) async throws -> String? {
         let identity = credential.incoming.identity
         let digest = Self.digest(of: credential.incoming)
         let user = conflict.account
         let now = event.occurredAt
+        let anew = now.adding(seconds: project.settings.conflictLifetimeSeconds)
         let sealed = try sealer.seal(
             Array(credential.stored.text.utf8),
             context: Self.credentialContext(user, tenant, digest)
@@ -94,7 +98,7 @@ extension AccountOperations {
                 sealedCredential: sealed,
                 accountMethod: accountMethod ?? .other,
                 openedAt: now,
-                expiresAt: now.adding(seconds: project.settings.conflictLifetimeSeconds)
+                expiresAt: end.map { min($0, anew) } ?? anew
             ),
             event: event
         )

@@ -50,6 +50,12 @@ extension AccountOperations {
         )
     }
 
+    /// Whether passwords of `email` may not be guessed at now. To be asked before anything is said that only a right password
+    /// is told and that is not applied with `JudgedPassword.companions`: judge again where it is so.
+    func isLocked(_ email: EmailAddress, tenant: TenantID) async throws -> Bool {
+        try await store.wrongGuesses(at: .password(of: email), tenant: tenant, at: effects.now()).isLocked
+    }
+
     /// Whether `password` matches `hash`, as `PasswordHasher.verify`. Reads the secret that the hash names, where it names one.
     func verify(_ password: String, against hash: String?) async throws -> Bool {
         var key: HashKey?

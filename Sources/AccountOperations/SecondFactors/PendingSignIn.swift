@@ -89,7 +89,8 @@ extension FirstFactor {
 
     /// `nil` for what `stored` did not make.
     init?(stored: [UInt8]) {
-        guard let value = try? JSONValue(parsing: stored) else { return nil }
+        // What a provider says may be nested as deeply as is read at all, and lies deeper here.
+        guard let value = try? JSONValue(parsing: stored, depthMax: 128) else { return nil }
         switch value["by"]?.string {
         case "password": kind = .password
         case "email-link":

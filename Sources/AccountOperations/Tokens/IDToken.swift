@@ -13,6 +13,9 @@ package struct VerifiedIDToken: Sendable, Hashable {
     package var sessionEpoch: Int64
     package var signInProvider: String
     package var secondFactor: SessionRecord.SecondFactor?
+
+    /// Whether its session began as a guest's.
+    var isAnonymous: Bool { signInProvider == "anonymous" }
 }
 
 /// The claims of an ID token: how they are laid out, and how they are read back.

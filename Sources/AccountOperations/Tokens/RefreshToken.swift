@@ -44,7 +44,9 @@ package struct RefreshToken: Sendable {
         guard encoded.utf8.count <= 2048, var rest = Base64URL.decode(encoded)?[...],
             rest.popFirst() == Self.version, let tenantLength = rest.popFirst(),
             rest.count >= Int(tenantLength) + 2,
-            let tenant = String(validating: rest.prefix(Int(tenantLength)), as: UTF8.self)
+            let tenant = String(validating: rest.prefix(Int(tenantLength)), as: UTF8.self),
+            // A user's id is checked; this one is what a stranger wrote, and is looked for.
+            !tenant.utf8.contains(0)
         else { return nil }
         rest = rest.dropFirst(Int(tenantLength))
         guard let high = rest.popFirst(), let low = rest.popFirst() else { return nil }

@@ -53,8 +53,9 @@ package final class TokenAuthority: Sendable {
 
     /// Two generations of at most this many tokens are remembered: about 10 MiB when full.
     private static let cachedTokensMax = 16_384
-    /// Longer text is no token of ours.
-    private static let tokenBytesMax = 16_384
+    /// Longer text is no token of ours: everything that goes into one has a bound, what a provider says of its user included
+    /// (`OpenIDConnect.attributesBytesMax`).
+    private static let tokenBytesMax = 65_536
 
     private let issuer: String
     private let audience: String

@@ -174,7 +174,7 @@ struct ConflictRow: RowDecodable {
     }
 
     /// Opens a conflict, or joins the one that lives for this account and identity: that one gets the newer credential
-    /// and expiry, and keeps its id, so that handles given out before stay good, and its proof, which is bound to the same
+    /// and the later expiry, and keeps its id, so that handles given out before stay good, and its proof, which is bound to the same
     /// identity.
     static func openOrJoin(_ conflict: ConflictRecord) -> SQL {
         """
@@ -186,7 +186,8 @@ struct ConflictRow: RowDecodable {
             \(conflict.openedAt.stored), \(conflict.expiresAt.stored))
         ON CONFLICT (tenant_id, user_id, identity_digest) WHERE state IN ('open', 'proven') DO UPDATE SET
             version = conflicts.version + 1, kind = excluded.kind, token_digests = excluded.token_digests,
-            sealed_credential = excluded.sealed_credential, expires_at = excluded.expires_at, is_counted = false,
+            sealed_credential = excluded.sealed_credential,
+            expires_at = greatest(conflicts.expires_at, excluded.expires_at), is_counted = false,
             proofs_started = CASE WHEN conflicts.expires_at > excluded.opened_at THEN conflicts.proofs_started ELSE 0 END
         RETURNING conflict_id
         """

@@ -136,7 +136,12 @@ struct OpenIDConnect: IdentityProvider {
         return .object(profile.merging(claims.object ?? [:]) { $1 })
     }
 
-    /// What claims that are believed say; everything the issuer says about the user becomes a sign-in attribute.
+    /// What sign-in attributes may take as JSON. They are in every ID token of the session, and a token goes into a field of a
+    /// request's head.
+    static let attributesBytesMax = 12_288
+
+    /// What claims that are believed say; everything the issuer says about the user becomes a sign-in attribute, unless it is
+    /// too much: then nothing does, for half of somebody's groups would be a lie.
     static func verification(
         of credential: ProviderCredential,
         claims: JSONValue,
@@ -144,7 +149,9 @@ struct OpenIDConnect: IdentityProvider {
     ) -> CredentialVerification {
         .verified(of: credential, claims: claims, issuer: issuer) { verified, _ in
             let attributes = (claims.object ?? [:]).filter { !protocolClaims.contains($0.key) }
-            verified.signInAttributes = .object(attributes)
+            if JSONValue.object(attributes).text.utf8.count <= attributesBytesMax {
+                verified.signInAttributes = .object(attributes)
+            }
         }
     }
 
