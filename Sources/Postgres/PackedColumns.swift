@@ -18,6 +18,12 @@ package struct PackedColumns {
         place = bytes.baseAddress.map { $0 + offset }
     }
 
+    /// Where in `bytes`, for which this was made, the next column begins.
+    package func offset(in bytes: UnsafeRawBufferPointer) -> Int {
+        guard let place, let start = bytes.baseAddress else { return 0 }
+        return place - start
+    }
+
     /// The bytes of the next column; `nil` for NULL.
     ///
     /// - Throws: `.decoding`, as all below, where the row is cut short.

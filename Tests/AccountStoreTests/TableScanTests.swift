@@ -26,7 +26,7 @@ struct TableScanTests {
     func `ranges are in the order of bytes, whatever the ids look like`(kind: String) throws {
         let ids = try #require(Self.ids[kind])
         for countMax in [1, 2, 7, 64, 5000] {
-            let ranges = IDRanges(ids, countMax: countMax)
+            let ranges = IDRanges(IDSample(ids), countMax: countMax)
             #expect((1...max(1, countMax)).contains(ranges.count))
             let others = ["", "\u{0}", "user", "user-", "user-19999999999", "zzz", "~", "\u{10FFFF}z"]
             let sorted = (ids + others).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -37,7 +37,7 @@ struct TableScanTests {
 
     @Test func `ranges are about as large as each other`() {
         let ids = (0..<10_000).map { "prefix-of-all-\(10_000 + $0)" }
-        let ranges = IDRanges(ids.shuffled().prefix(2000).map(\.self), countMax: 20)
+        let ranges = IDRanges(IDSample(ids.shuffled().prefix(2000).map(\.self)), countMax: 20)
         #expect(ranges.count == 20)
         let sizes = Dictionary(grouping: ids) { index(of: $0, ranges) }.mapValues(\.count)
         #expect(sizes.values.allSatisfy { (250...1000).contains($0) }, "\(sizes)")
@@ -50,9 +50,7 @@ struct TableScanTests {
                 group.addTask {
                     var out = BucketWriter(file)
                     for number in 0..<20_000 {
-                        try out.append(to: number % 4) { bytes in
-                            bytes += Array("\(writer):\(number) ".utf8)
-                        }
+                        try out.append("\(writer):\(number) ", to: number % 4)
                     }
                     try out.finish()
                 }
@@ -68,6 +66,25 @@ struct TableScanTests {
             }
         }
         #expect(try file.contents(of: 4) == [])
+        #expect(file.byteCount(of: 4) == 0)
+    }
+
+    @Test func `a bucket is read by chunks as well, and records stay whole in them`() throws {
+        let file = try BucketFile(in: "/tmp", buckets: 2)
+        var out = BucketWriter(file)
+        for number in 0..<5000 {
+            try out.append("\(number)" + String(repeating: "x", count: number % 1000 == 999 ? 30_000 : 7) + " ", to: 1)
+        }
+        try out.finish()
+        var (numbers, chunks): ([Int], Int) = ([], 0)
+        try file.forEachChunk(of: 1) { chunk in
+            let words = String(decoding: chunk, as: UTF8.self).split(separator: " ")
+            numbers += words.compactMap { Int($0.prefix { $0 != "x" }) }
+            chunks += 1
+        }
+        #expect(numbers.sorted() == Array(0..<5000) && chunks > 5)
+        #expect(try file.contents(of: 1).count == file.byteCount(of: 1))
+        try file.forEachChunk(of: 0) { _ in Issue.record("nothing was put there") }
     }
 
     @Test func `what is longer than a chunk stays whole, whoever writes beside it`() async throws {
@@ -79,7 +96,9 @@ struct TableScanTests {
                     var out = BucketWriter(file)
                     for _ in 0..<20 {
                         for length in lengths {
-                            try out.append(to: 0) { $0 += Array(repeating: writer, count: length) + [0] }
+                            try Array(repeating: writer, count: length).withUnsafeBytes { bytes in
+                                try [UInt8(0)].withUnsafeBytes { end in try out.append(end, after: bytes, to: 0) }
+                            }
                         }
                     }
                     try out.finish()
@@ -97,6 +116,112 @@ struct TableScanTests {
     @Test func `a folder that cannot be written is told`() async throws {
         let failure = #expect(throws: SpillFailure.self) { _ = try BucketFile(in: "/nonexistent", buckets: 1) }
         #expect(failure?.description.contains("made in /nonexistent") == true)
+    }
+
+    // MARK: Rows
+
+    /// A row of one column behind the user's, as `RawRows` packs it.
+    private static func row(of id: String, tag: UInt8, _ text: String) -> [UInt8] {
+        let columns = [id, text].flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
+        return [tag, UInt8(columns.count & 0xFF), UInt8(columns.count >> 8), 0, 0] + columns
+    }
+
+    private struct Seen: Equatable {
+        var tag: UInt8
+        var id: String
+        var text: String
+    }
+
+    private static func read(_ bytes: [UInt8]) throws -> [Seen] {
+        try bytes.withUnsafeBytes { bytes in
+            let rows = try KeyedRows(bytes)
+            return try rows.indices.map { place in
+                let row = try rows.row(at: place)
+                var columns = PackedColumns(bytes, at: row.columnsOffset)
+                return Seen(tag: row.tag, id: row.id.string, text: try columns.text().string)
+            }
+        }
+    }
+
+    /// Ids that begin alike, are one another's beginnings, or differ only far behind.
+    private static let oddIDs = [
+        "", "a", "a\u{0}", "a\u{0}\u{0}", "aa", "ab", "é", "日本", "same-12345678-1", "same-12345678-2", "same-12345678",
+        "same-123456789", "same-12345678-", "samf", String(repeating: "x", count: 100),
+        String(repeating: "x", count: 99),
+    ]
+
+    @Test func `rows are sorted by the bytes of ids, then tables, and keep their order besides`() throws {
+        for ids in [Self.oddIDs, Array(Self.oddIDs[8...12]), ["only"], [], ["b", "a"]] {
+            var rows: [Seen] = []
+            for number in 0..<20 * ids.count {
+                rows.append(
+                    Seen(tag: UInt8.random(in: 0..<9), id: ids.randomElement() ?? "", text: String(number))
+                )
+            }
+            let bytes = rows.flatMap { Self.row(of: $0.id, tag: $0.tag, $0.text) }
+            let sorted = rows.enumerated().sorted { one, other in
+                if one.element.id.utf8.elementsEqual(other.element.id.utf8) {
+                    return (one.element.tag, one.offset) < (other.element.tag, other.offset)
+                }
+                return one.element.id.utf8.lexicographicallyPrecedes(other.element.id.utf8)
+            }
+            #expect(try Self.read(bytes) == sorted.map(\.element))
+        }
+        for cut in [1, 4, 5, 9] {
+            #expect(throws: PostgresError.self) {
+                _ = try Self.read(Array(Self.row(of: "abcdefg", tag: 1, "").prefix(cut)))
+            }
+        }
+    }
+
+    @Test(arguments: ["numbered", "random", "of other scripts", "the same", "odd"])
+    func `a bucket too large for memory comes in parts that are not`(kind: String) throws {
+        let ids = Self.ids[kind] ?? Self.oddIDs.filter { !$0.utf8.contains(0) }
+        let file = try BucketFile(in: "/tmp", buckets: 3)
+        // Two writers, as there are two readers of tables.
+        for writer in 0..<2 {
+            var out = BucketWriter(file)
+            for (number, id) in ids.shuffled().enumerated() {
+                for tag in UInt8(0)..<9 {
+                    let text = "\(writer) \(number) " + String(repeating: "t", count: Int.random(in: 0..<100))
+                    try Self.row(of: id, tag: tag, text).withUnsafeBytes { try out.append($0, to: 1) }
+                }
+            }
+            try out.finish()
+        }
+        let all = try Self.read(try file.contents(of: 1))
+        #expect(all.count == 18 * ids.count)
+        // One account is not divided.
+        let largest =
+            Dictionary(grouping: all, by: \.id).values
+            .map { rows in rows.reduce(0) { $0 + 7 + $1.id.utf8.count + $1.text.utf8.count } }.max() ?? 0
+        for bytesMax in [1, 5000, 100_000, 10_000_000] {
+            var (seen, parts): ([Seen], Int) = ([], 0)
+            try file.forEachPart(of: 1, bytesMax: bytesMax, folder: "/tmp") { bytes in
+                let rows = try Self.read(bytes)
+                #expect(bytes.count <= bytesMax + largest)
+                seen += rows
+                parts += 1
+            }
+            #expect(seen.map(\.id) == all.map(\.id) && seen.map(\.tag) == all.map(\.tag))
+            func lines(_ rows: [Seen]) -> [String] { rows.map { "\($0.id) \($0.tag) \($0.text)" }.sorted() }
+            #expect(lines(seen) == lines(all))
+            #expect(parts >= file.byteCount(of: 1) / (bytesMax + largest))
+        }
+        try file.forEachPart(of: 0, bytesMax: 10, folder: "/tmp") { #expect($0.isEmpty) }
+    }
+}
+
+extension IDSample {
+    fileprivate init(_ ids: [String]) {
+        self.init()
+        for id in ids { Array(id.utf8).withUnsafeBytes { append($0) } }
+    }
+}
+
+extension BucketWriter {
+    fileprivate mutating func append(_ text: String, to bucket: Int) throws {
+        try Array(text.utf8).withUnsafeBytes { try append($0, to: bucket) }
     }
 }
 

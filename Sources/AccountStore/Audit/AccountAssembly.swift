@@ -30,18 +30,52 @@ struct AccountAssembly {
     private var codeKinds = RecentValues(EmailCodeRecord.Kind.init(rawValue:))
     private var conflictKinds = RecentValues(ConflictKind.init(rawValue:))
 
+    /// Puts together all accounts of some rows.
+    ///
     /// - Parameters:
     ///   - rows: everything that was read of the accounts.
     ///   - tenant: whose.
     /// - Throws: `.decoding` where a row is not what was asked for.
     init(_ rows: AuditedRows, tenant: String) throws {
-        self.tenant = TenantID(tenant)
-        try rows.withAccounts { rows in
-            accounts.reserveCapacity(rows.ids.count)
-            let readsClaims = rows.hasRead(.claims)
-            for account in rows.ids.indices { try add(account, rows, readsClaims) }
-            claims = []
+        self.init(tenant: tenant)
+        self = try rows.withAccounts { rows in
+            var assembly = self
+            try assembly.add(rows.ids.indices, rows)
+            return assembly
         }
+    }
+
+    private init(tenant: String) {
+        self.tenant = TenantID(tenant)
+    }
+
+    /// Puts together the accounts of some rows and calls `body` with some after the other: `countMax` at most, the rest of
+    /// what `rows` has is then still bytes.
+    ///
+    /// - Throws: `.decoding` where a row is not what was asked for; what `body` throws.
+    static func forEachPage(
+        of rows: AuditedRows,
+        tenant: String,
+        countMax: Int,
+        _ body: (inout AccountAssembly) throws -> Void
+    ) throws {
+        try rows.withAccounts { rows in
+            var assembly = AccountAssembly(tenant: tenant)
+            for start in stride(from: 0, to: rows.ids.count, by: countMax) {
+                assembly.accounts.removeAll(keepingCapacity: true)
+                assembly.unclaimed.removeAll()
+                try assembly.add(start..<min(start + countMax, rows.ids.count), rows)
+                try body(&assembly)
+            }
+        }
+    }
+
+    private mutating func add(_ some: Range<Int>, _ rows: borrowing RowsByAccount<AuditedTable>) throws(PostgresError) {
+        accounts.reserveCapacity(accounts.count + some.count)
+        let readsClaims = rows.hasRead(.claims)
+        for account in some { try add(account, rows, readsClaims) }
+        // They point into the rows.
+        claims.removeAll(keepingCapacity: true)
     }
 
     private mutating func add(

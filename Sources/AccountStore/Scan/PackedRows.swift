@@ -34,85 +34,36 @@ struct PackedRows<Table: ScannedTable> {
 ///
 /// SAFETY: as `PackedColumns`.
 struct RowsByAccount<Table: ScannedTable> {
-    private static var headBytes: Int { 5 }
-
-    /// Where a row's columns begin, that of the user left out, and whose it is in which table: accounts are numbered as they
-    /// come, and each has a number for each table.
-    private struct Row {
-        var columns: PackedColumns
-        var group: Int
-    }
-
     let ids: [PackedText]
+    private let bytes: UnsafeRawBufferPointer
     private let tableCount: Int
     private let tables: Set<Table>
-    /// Those of the first account first.
-    private let rows: [PackedColumns]
-    /// Where in `rows` those of the first account in the first table begin, those in the second, and so on.
-    private let starts: [Int]
+    /// Where in `bytes` the columns of each row begin, that of the user left out; those of the first account first.
+    private let offsets: [UInt32]
+    /// Where in `offsets` those of the first account in the first table begin, those in the second, and so on.
+    private let starts: [UInt32]
 
     /// - `tables`: those that were read.
     fileprivate init(_ bytes: UnsafeRawBufferPointer, tables: Set<Table>) throws(PostgresError) {
+        self.bytes = bytes
         self.tables = tables
         let tableCount = Table.allCases.count
         self.tableCount = tableCount
-        var found: [PackedText] = []
-        let read = try Self.rows(bytes, tableCount, &found)
-        let order = found.indices.sorted { found[$0] < found[$1] }
-        ids = order.map { found[$0] }
-        var firstGroups = [Int](repeating: 0, count: found.count)
-        for (place, number) in order.enumerated() { firstGroups[number] = place * tableCount }
-        func group(_ row: Row) -> Int {
-            let (number, table) = row.group.quotientAndRemainder(dividingBy: tableCount)
-            return firstGroups[number] + table
+        var (ids, offsets, starts): ([PackedText], [UInt32], [UInt32]) = ([], [], [])
+        let rows = try KeyedRows(bytes)
+        offsets.reserveCapacity(rows.indices.count)
+        for place in rows.indices {
+            let row = try rows.row(at: place)
+            guard row.tag < tableCount else { throw PostgresError(.decoding, "row of an unknown table") }
+            if ids.last != row.id { ids.append(row.id) }
+            let group = (ids.count - 1) * tableCount + Int(row.tag)
+            while starts.count <= group { starts.append(UInt32(offsets.count)) }
+            offsets.append(UInt32(row.columnsOffset))
         }
-        // Each row goes behind those of the groups before its own, and those of its own that came before it.
-        var starts = [Int](repeating: 0, count: found.count * tableCount + 1)
-        for row in read { starts[group(row) + 1] += 1 }
-        for index in 1..<starts.count { starts[index] += starts[index - 1] }
+        while starts.count <= ids.count * tableCount { starts.append(UInt32(offsets.count)) }
+        self.ids = ids
+        self.offsets = offsets
         self.starts = starts
-        rows = Array(unsafeUninitializedCapacity: read.count) { rows, count in
-            for row in read {
-                let group = group(row)
-                rows.initializeElement(at: starts[group], to: row.columns)
-                starts[group] += 1
-            }
-            count = read.count
-        }
-    }
-
-    private static func rows(
-        _ bytes: UnsafeRawBufferPointer,
-        _ tableCount: Int,
-        _ found: inout [PackedText]
-    ) throws(PostgresError) -> [Row] {
-        var rows: [Row] = []
-        var numbers: [PackedText: Int] = [:]
-        var last: (id: PackedText, number: Int)?
-        var offset = 0
-        while offset < bytes.count {
-            guard bytes[offset] < tableCount, bytes.count - offset >= headBytes else {
-                throw PostgresError(.decoding, "row of an unknown table")
-            }
-            var columns = PackedColumns(bytes, at: offset + headBytes)
-            let id = try columns.text()
-            // Rows of one account often lie together.
-            var number = last?.number ?? 0
-            if last?.id != id {
-                if let known = numbers[id] {
-                    number = known
-                } else {
-                    number = found.count
-                    numbers[id] = number
-                    found.append(id)
-                }
-                last = (id, number)
-            }
-            rows.append(Row(columns: columns, group: number * tableCount + Int(bytes[offset])))
-            let count = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 1, as: UInt32.self))
-            offset += headBytes + Int(count)
-        }
-        return rows
     }
 
     /// Whether a table is one of those that were read.
@@ -121,9 +72,56 @@ struct RowsByAccount<Table: ScannedTable> {
     /// The rows of an account in a table, by their places.
     func places(_ account: Int, _ table: Table) -> Range<Int> {
         let group = account * tableCount + Int(table.rawValue)
-        return starts[group]..<starts[group + 1]
+        return Int(starts[group])..<Int(starts[group + 1])
     }
 
     /// The columns of the row at a place, that of the user left out.
-    subscript(place: Int) -> PackedColumns { rows[place] }
+    subscript(place: Int) -> PackedColumns { PackedColumns(bytes, at: Int(offsets[place])) }
+}
+
+/// Rows one after the other, as `RawRows.append` writes them.
+///
+/// SAFETY: as `PackedColumns`.
+struct PackedRowWalk {
+    struct Row {
+        /// Which table it is of.
+        var tag: UInt8
+        /// Whose it is.
+        var id: PackedText
+        /// All of it, with its head.
+        var range: Range<Int>
+        /// Where the columns behind the id begin.
+        var columnsOffset: Int
+    }
+
+    /// The tag, and how long the row is.
+    private static var headBytes: Int { 5 }
+
+    private let bytes: UnsafeRawBufferPointer
+    private var offset = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    /// - Throws: `.decoding` where the bytes are no such row.
+    @inline(__always)
+    mutating func next() throws(PostgresError) -> Row? {
+        guard offset < bytes.count else { return nil }
+        let row = try Self.row(of: bytes, at: offset)
+        offset = row.range.upperBound
+        return row
+    }
+
+    /// The row that begins at an offset.
+    @inline(__always)
+    static func row(of bytes: UnsafeRawBufferPointer, at offset: Int) throws(PostgresError) -> Row {
+        guard bytes.count - offset >= headBytes else { throw PostgresError(.decoding, "row is cut short") }
+        let count = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 1, as: UInt32.self)))
+        let start = offset + headBytes
+        guard bytes.count - start >= count else { throw PostgresError(.decoding, "row is cut short") }
+        var columns = PackedColumns(bytes, at: start)
+        let id = try columns.text()
+        return Row(tag: bytes[offset], id: id, range: offset..<start + count, columnsOffset: columns.offset(in: bytes))
+    }
 }

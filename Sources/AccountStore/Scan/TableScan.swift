@@ -40,8 +40,13 @@ final class TableScan<Table: ScannedTable>: Sendable {
     private static var usersPerBlock: Double { 32 }
     /// Ids in the sample for each range: so many make ranges even enough.
     private static var samplePerRange: Int { 50 }
+    /// Bytes of rows for each account that belongs into a range; ranges with more are divided.
+    private static var bytesPerAccountMax: Int { 2048 }
 
     private let start: [UInt8]
+    private let folder: String
+    /// Bytes of rows that are put together at once.
+    private let partBytesMax: Int
     private let statement: Statement
     private let ranges: IDRanges
     private let file: BucketFile
@@ -53,7 +58,7 @@ final class TableScan<Table: ScannedTable>: Sendable {
     ///   - tables: which ones, `users` first.
     ///   - tenant: whose rows are read.
     ///   - start: rows of users up to this id are left out.
-    ///   - rangeSize: about how many accounts there are in a range.
+    ///   - rangeSize: about how many accounts are put together at once.
     ///   - readers: how many call `read`, each once.
     ///   - folder: where the file goes.
     ///   - connection: in the snapshot.
@@ -70,6 +75,8 @@ final class TableScan<Table: ScannedTable>: Sendable {
         statement: @escaping Statement
     ) throws {
         self.start = Array(start.utf8)
+        self.folder = folder
+        partBytesMax = rangeSize * Self.bytesPerAccountMax
         self.statement = statement
         let counts = try connection.query(AuditTransaction.blockCounts(tables.map(\.name))).map { $0 ?? 0 }
         var pieces: [Piece] = []
@@ -89,8 +96,10 @@ final class TableScan<Table: ScannedTable>: Sendable {
         let users = usersEstimate > 0 ? usersEstimate : Double(counts[0]) * Self.usersPerBlock
         let wanted = min(Double(Self.rangesMax), (users / Double(rangeSize)).rounded(.up))
         let percent = min(100, 100 * wanted * Double(Self.samplePerRange) / max(1, users))
-        let sample = try connection.query(AuditedUserRow.sample(percent: max(0.01, percent), tenant: tenant))
-        ranges = IDRanges(sample.compactMap(\.self), countMax: Int(wanted))
+        let sample = try connection.rawRows(AuditedUserRow.sample(percent: max(0.01, percent), tenant: tenant))
+        var ids = IDSample()
+        for row in 0..<sample.count { sample.withBytes(row: row, column: 0) { ids.append($0) } }
+        ranges = IDRanges(ids, countMax: Int(wanted))
         file = try BucketFile(in: folder, buckets: ranges.count)
         var state = State(pieces: pieces[...], readersLeft: readers)
         state.reading.blocksInAll = counts.reduce(0, +)
@@ -120,15 +129,16 @@ final class TableScan<Table: ScannedTable>: Sendable {
         try gate.wait { state.withLock { $0.readersLeft == 0 } }
     }
 
-    private func put(_ rows: RawRows, of table: Table, into writer: inout BucketWriter) throws(SpillFailure) {
+    private func put(_ rows: RawRows, of table: Table, into writer: inout BucketWriter) throws {
+        var packed: [UInt8] = []
         for row in 0..<rows.count {
             let range: Int? = rows.withBytes(row: row, column: 0) { user in
                 !start.isEmpty && !start.lexicographicallyPrecedes(user) ? nil : ranges.index(of: user)
             }
             guard let range else { continue }
-            try writer.append(to: range) { bytes in
-                rows.append(row: row, tag: table.rawValue, to: &bytes)
-            }
+            packed.removeAll(keepingCapacity: true)
+            rows.append(row: row, tag: table.rawValue, to: &packed)
+            try packed.withUnsafeBytes { bytes in try writer.append(bytes, to: range) }
         }
     }
 
@@ -141,8 +151,12 @@ final class TableScan<Table: ScannedTable>: Sendable {
         }
     }
 
-    /// The rows of a range, once all tables are read.
-    func rows(ofRange range: Int) throws(SpillFailure) -> PackedRows<Table> {
-        PackedRows(try file.contents(of: range), shapes: state.withLock(\.shapes))
+    /// Calls `body` with the rows of a range in the order of ids, once all tables are read: some accounts after the other,
+    /// however many there are.
+    func forEachPart(ofRange range: Int, _ body: (PackedRows<Table>) throws -> Void) throws {
+        let shapes = state.withLock(\.shapes)
+        try file.forEachPart(of: range, bytesMax: partBytesMax, folder: folder) { bytes in
+            try body(PackedRows(bytes, shapes: shapes))
+        }
     }
 }
