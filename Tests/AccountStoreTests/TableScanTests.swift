@@ -120,9 +120,10 @@ struct TableScanTests {
 
     // MARK: Rows
 
-    /// A row of one column behind the user's, as `RawRows` packs it.
+    /// A row of one column behind the user's.
     private static func row(of id: String, tag: UInt8, _ text: String) -> [UInt8] {
-        let columns = [id, text].flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
+        var columns: [UInt8] = []
+        for value in [id, text] { columns += [0, 0, 0, UInt8(value.utf8.count)] + Array(value.utf8) }
         return [tag, UInt8(columns.count & 0xFF), UInt8(columns.count >> 8), 0, 0] + columns
     }
 
@@ -134,8 +135,13 @@ struct TableScanTests {
 
     private static func read(_ bytes: [UInt8]) throws -> [Seen] {
         try bytes.withUnsafeBytes { bytes in
-            let rows = try KeyedRows(bytes)
-            return try rows.indices.map { place in
+            var rows = try KeyedRows(bytes)
+            if try (0..<rows.count).contains(where: { place in
+                try place > 0 && rows.row(at: place).id != rows.row(at: place - 1).id && rows.mayBeApart(at: place)
+            }) {
+                try rows.compareIDs()
+            }
+            return try (0..<rows.count).map { place in
                 let row = try rows.row(at: place)
                 var columns = PackedColumns(bytes, at: row.columnsOffset)
                 return Seen(tag: row.tag, id: row.id.string, text: try columns.text().string)
@@ -194,7 +200,7 @@ struct TableScanTests {
         // One account is not divided.
         let largest =
             Dictionary(grouping: all, by: \.id).values
-            .map { rows in rows.reduce(0) { $0 + 7 + $1.id.utf8.count + $1.text.utf8.count } }.max() ?? 0
+            .map { rows in rows.reduce(0) { $0 + 13 + $1.id.utf8.count + $1.text.utf8.count } }.max() ?? 0
         for bytesMax in [1, 5000, 100_000, 10_000_000] {
             var (seen, parts): ([Seen], Int) = ([], 0)
             try file.forEachPart(of: 1, bytesMax: bytesMax, folder: "/tmp") { bytes in
@@ -250,18 +256,21 @@ struct RawRowTests {
             let query: SQL = """
                 SELECT n, CASE WHEN n >= 0 THEN repeat('é', (n / 2)::integer) || repeat('a', (n % 2)::integer) END, 'skipped',
                     n % 2 = 1, CASE WHEN n > 9 THEN to_timestamp(n) END
-                FROM unnest(\(lengths.map(Int64.init) + [-1])) AS n
+                FROM (VALUES (0::bigint), (1), (2), (125), (126), (127), (252), (253), (254), (255), (256), (257), (65535),
+                    (65536), (100000), (-1)) AS numbers (n)
                 """
             let rows = try connection.rawRows(query)
             #expect(rows.text(row: 2, column: 1) == "é" && rows.texts(ofColumn: 1).last == "")
             #expect(rows.withBytes(row: 2, column: 1) { Array($0) } == Array("é".utf8))
             var (bytes, offsets): ([UInt8], [Int]) = ([7], [])
             for row in 0..<rows.count {
-                // Behind the tag and the length of the row.
-                offsets.append(bytes.count + 5)
-                rows.append(row: row, tag: 3, to: &bytes)
+                offsets.append(bytes.count)
+                rows.append(row: row, to: &bytes)
             }
-            #expect(bytes[offsets[1] - 5..<offsets[1]].elementsEqual([3, UInt8(offsets[2] - 5 - offsets[1]), 0, 0, 0]))
+            // The same rows in the other way.
+            var copied: [UInt8] = [7]
+            try connection.copyRows(query) { copied.append(contentsOf: $0) }
+            #expect(copied == bytes)
             try bytes.withUnsafeBytes { bytes in
                 for (offset, length) in zip(offsets, lengths + [-1]) {
                     let row = try Texts(PackedColumns(bytes, at: offset))
@@ -284,7 +293,7 @@ struct RawRowTests {
                     for _ in 0..<6 { try columns.skip() }
                 }
             }
-            for count in [offsets[4] - 6, offsets[14] - 6, offsets[14] + 12, bytes.count - 2] {
+            for count in [offsets[4] - 6, offsets[14] - 6, offsets[14] + 13, bytes.count - 2] {
                 let cut = Array(bytes.prefix(count))
                 let last = offsets.last { $0 < count } ?? 0
                 _ = cut.withUnsafeBytes { cut in
@@ -302,6 +311,89 @@ struct RawRowTests {
         }
     }
 
+    @Test func `values are the same as literals of a copy as they are as parameters`() async throws {
+        try await PostgresConnection.withConnection(try StoreScene.shared.database.configuration) { connection in
+            let texts = [
+                "", "'", "''; DROP TABLE users; --", #"\"#, #"\' \x41 \"#, "$1", "é日本\u{10FFFF}", "a\nb\u{1}", "E'x'",
+                "x'::int",
+            ]
+            let numbers: [Int64] = [0, -1, .max, .min]
+            let times = [0, 1, -1, 1_800_000_000_123_456, -62_135_596_800_000_001].map {
+                PostgresTimestamp(microsecondsSinceEpoch: $0)
+            }
+            for place in texts.indices {
+                let (number, time) = (numbers[place % numbers.count], times[place % times.count])
+                let query: SQL = "SELECT \(texts[place]), \(number), \(time), \(place % 2 == 0), \(texts[place]) = ''"
+                let rows = try connection.rawRows(query)
+                #expect(rows.text(row: 0, column: 0) == texts[place])
+                var (expected, copied): ([UInt8], [UInt8]) = ([], [])
+                rows.append(row: 0, to: &expected)
+                try connection.copyRows(query) { copied.append(contentsOf: $0) }
+                #expect(copied == expected, "\(texts[place])")
+                try rows.shape.check([String.self, Int64.self, PostgresTimestamp.self, Bool.self, Bool.self])
+            }
+            let none: String? = nil
+            for query: SQL in ["SELECT \(none)", "SELECT \("a\u{0}b")", "SELECT \(["a"])", "SELECT \([UInt8(1)])"] {
+                #expect(throws: PostgresError.self) { try connection.copyRows(query) { _ in } }
+            }
+            try connection.copyRows("SELECT 1 WHERE false") { _ in Issue.record("there is no row") }
+        }
+    }
+
+    @Test func `a copy that fails says why, wherever it does`() async throws {
+        struct Enough: Error {}
+        let configuration = try StoreScene.shared.database.configuration
+        for (query, code, countMax): (SQL, SQLState, Int) in [
+            ("SELECT nonsense", "42703", 0), ("SELECT 1 / (3 - n) FROM generate_series(1, 5) AS n", "22012", 2),
+            ("CREATE TABLE nothing ()", "42601", 0),
+        ] {
+            try await PostgresConnection.withConnection(configuration) { connection in
+                var count = 0
+                let failure = #expect(throws: PostgresError.self) { try connection.copyRows(query) { _ in count += 1 } }
+                #expect(failure?.sqlState == code && count <= countMax)
+            }
+        }
+        try await PostgresConnection.withConnection(configuration) { connection in
+            var count = 0
+            #expect(throws: Enough.self) {
+                try connection.copyRows("SELECT n FROM generate_series(1, 100000) AS n") { _ in
+                    count += 1
+                    if count == 7 { throw Enough() }
+                }
+            }
+            #expect(count == 7 && !connection.isReusable)
+        }
+    }
+
+    @Test func `what no server sends is no copy`() throws {
+        func rows(_ messages: [[UInt8]], columns: Int) throws -> (rows: [[UInt8]], isOver: Bool) {
+            var reader = CopyReader(columnCount: columns)
+            var rows: [[UInt8]] = []
+            for message in messages { try message.withUnsafeBytes { try reader.read($0) { rows.append(Array($0)) } } }
+            return (rows, reader.isOver)
+        }
+        let head = Array("PGCOPY\n".utf8) + [0xFF, 13, 10, 0] + [0, 0, 0, 0]
+        let (end, row): ([UInt8], [UInt8]) = ([0xFF, 0xFF], [0, 1, 0, 0, 0, 1, 65])
+        for messages in [
+            [head + [0, 0, 0, 0] + row, row, end], [head + [0, 0, 0, 0], row, row, end],
+            [head + [0, 0, 0, 2, 9, 9] + row, row, end],
+        ] {
+            let read = try rows(messages, columns: 1)
+            #expect(read.rows == [Array(row[2...]), Array(row[2...])] && read.isOver)
+        }
+        #expect(try rows([head + [0, 0, 0, 0] + end], columns: 1).isOver)
+        #expect(try !rows([head + [0, 0, 0, 0] + row], columns: 1).isOver)
+        let wide: [UInt8] = [0, 2] + row.dropFirst(2)
+        let wrong: [[[UInt8]]] = [
+            [row], [[]], [Array(head.dropLast())], [head + [0, 0, 0, 1]], [head + [0, 0, 0, 0], [0]],
+            [head + [0, 0, 0, 0], []],
+            [head + [0, 0, 0, 0], end, row], [head + [0, 0, 0, 0], wide],
+        ]
+        for messages in wrong {
+            #expect(throws: PostgresError.self, "\(messages)") { try rows(messages, columns: 1) }
+        }
+    }
+
     @Test func `texts in place compare as their bytes`() async throws {
         try await PostgresConnection.withConnection(try StoreScene.shared.database.configuration) { connection in
             let texts = [
@@ -310,8 +402,8 @@ struct RawRowTests {
             let rows = try connection.rawRows("SELECT t FROM unnest(\(texts)) AS t")
             var (bytes, offsets): ([UInt8], [Int]) = ([], [])
             for row in 0..<rows.count {
-                offsets.append(bytes.count + 5)
-                rows.append(row: row, tag: 0, to: &bytes)
+                offsets.append(bytes.count)
+                rows.append(row: row, to: &bytes)
             }
             try bytes.withUnsafeBytes { bytes in
                 let packed = try offsets.map { offset in

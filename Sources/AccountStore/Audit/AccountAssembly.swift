@@ -73,18 +73,21 @@ struct AccountAssembly {
     private mutating func add(_ some: Range<Int>, _ rows: borrowing RowsByAccount<AuditedTable>) throws(PostgresError) {
         accounts.reserveCapacity(accounts.count + some.count)
         let readsClaims = rows.hasRead(.claims)
-        for account in some { try add(account, rows, readsClaims) }
+        for account in some {
+            guard let snapshot = try snapshot(of: account, rows, readsClaims) else { continue }
+            accounts.append(snapshot)
+        }
         // They point into the rows.
         claims.removeAll(keepingCapacity: true)
     }
 
-    private mutating func add(
-        _ account: Int,
+    /// The next of `accounts`; `nil` for what stands under an id that no account can have, which is nobody's.
+    private mutating func snapshot(
+        of account: Int,
         _ rows: borrowing RowsByAccount<AuditedTable>,
         _ readsClaims: Bool
-    ) throws(PostgresError) {
-        // What stands under an id that no account can have is nobody's.
-        guard let id = UserID(rows.ids[account].string) else { return }
+    ) throws(PostgresError) -> AccountSnapshot? {
+        guard let id = UserID(rows.ids[account].string) else { return nil }
         var snapshot = AccountSnapshot(tenant: tenant, id: id)
         for place in rows.places(account, .users) { try readUser(rows[place], &snapshot) }
         for place in rows.places(account, .passwords) { try readPassword(rows[place], &snapshot) }
@@ -106,7 +109,7 @@ struct AccountAssembly {
             for place in rows.places(account, .claims) { claims.append(try AuditedClaimRow(rows[place])) }
             if !snapshot.owns(exactly: claims) { compareClaims(&snapshot) }
         }
-        accounts.append(snapshot)
+        return snapshot
     }
 
     private mutating func readUser(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError) {

@@ -2,7 +2,8 @@ import Postgres
 
 /// Rows in the order of their users' ids and, of one user, of their tables; those of one table stay in their order.
 ///
-/// Sorted by a number that is made of the id, byte by byte: no id is compared with many others, whoever chose them.
+/// Sorted by a number that is made of the id, byte by byte: no id is compared with many others, whoever chose them. Where several ids
+/// have one number, that shows when rows are looked at, and then ids are compared (`compareIDs`).
 ///
 /// SAFETY: as `PackedColumns`.
 struct KeyedRows {
@@ -23,8 +24,9 @@ struct KeyedRows {
     private let bytes: UnsafeRawBufferPointer
     private var rows: [Row] = []
 
-    /// The places.
-    var indices: Range<Int> { rows.indices }
+    private var haveComparedIDs = false
+
+    var count: Int { rows.count }
 
     /// - Throws: `.decoding` where the bytes are no rows.
     init(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) {
@@ -38,15 +40,22 @@ struct KeyedRows {
             prefix = UnsafeRawBufferPointer(rebasing: known[..<known.commonPrefixCount(with: row.id.bytes)])
         }
         let prefixCount = prefix?.count ?? 0
-        for place in rows.indices {
-            rows[place].key = try id(of: rows[place]).bytes.number(after: prefixCount)
+        try rows.withUnsafeMutableBufferPointer { rows throws(PostgresError) in
+            for place in rows.indices {
+                rows[place].key = try Self.id(of: rows[place], bytes).bytes.number(after: prefixCount)
+            }
         }
         sort()
-        try separate()
     }
 
-    private func id(of row: Row) throws(PostgresError) -> PackedText {
+    @inline(__always)
+    private static func id(of row: Row, _ bytes: UnsafeRawBufferPointer) throws(PostgresError) -> PackedText {
         try PackedRowWalk.row(of: bytes, at: Int(row.offset)).id
+    }
+
+    /// Whether a row of another user than the one before has its number, so that the rows of both may be mixed.
+    func mayBeApart(at place: Int) -> Bool {
+        place > 0 && !haveComparedIDs && rows[place].key == rows[place - 1].key
     }
 
     /// The row at a place in the order.
@@ -62,9 +71,10 @@ struct KeyedRows {
             for place in 0..<Row.digitCount { counts[place << 8 | row.digit(place)] += 1 }
         }
         var sorted = rows
+        let count = rows.count
         for place in 0..<Row.digitCount {
             let counts = counts[(place << 8)..<(place + 1) << 8]
-            guard !counts.contains(rows.count) else { continue }
+            guard !counts.contains(count) else { continue }
             var next: [Int] = []
             next.reserveCapacity(256)
             var total = 0
@@ -72,39 +82,32 @@ struct KeyedRows {
                 next.append(total)
                 total += count
             }
-            for row in rows {
-                let digit = row.digit(place)
-                sorted[next[digit]] = row
-                next[digit] += 1
+            next.withUnsafeMutableBufferPointer { next in
+                sorted.withUnsafeMutableBufferPointer { sorted in
+                    for row in rows {
+                        let digit = row.digit(place)
+                        sorted[next[digit]] = row
+                        next[digit] += 1
+                    }
+                }
             }
             swap(&rows, &sorted)
         }
     }
 
-    /// Puts those in order that have one key and not one id.
-    private mutating func separate() throws(PostgresError) {
-        var first = 0
-        while first < rows.count {
-            let id = try id(of: rows[first])
-            var end = first + 1
-            var isOne = true
-            while end < rows.count, rows[end].key == rows[first].key {
-                if isOne, try self.id(of: rows[end]) != id { isOne = false }
-                end += 1
-            }
-            if !isOne {
-                var told: [(id: PackedText, row: Row)] = []
-                for row in rows[first..<end] { told.append((try self.id(of: row), row)) }
-                told.sort { ($0.id, $0.row.tag, $0.row.offset) < ($1.id, $1.row.tag, $1.row.offset) }
-                for (place, row) in told.enumerated() { rows[first + place] = row.row }
-            }
-            first = end
-        }
+    /// Sorts by whole ids, where several have one number.
+    mutating func compareIDs() throws(PostgresError) {
+        var told: [(key: UInt64, id: PackedText, row: Row)] = []
+        for row in rows { told.append((row.key, try Self.id(of: row, bytes), row)) }
+        told.sort { ($0.key, $0.id, $0.row.tag, $0.row.offset) < ($1.key, $1.id, $1.row.tag, $1.row.offset) }
+        rows = told.map(\.row)
+        haveComparedIDs = true
     }
 }
 
 extension UnsafeRawBufferPointer {
     /// The eight bytes behind an offset, as a number; what is not there counts as zero.
+    @inline(__always)
     func number(after offset: Int) -> UInt64 {
         if count - offset >= 8 {
             return UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))

@@ -2,7 +2,7 @@ import Postgres
 
 /// Rows of tables, of some accounts, in any order: what accounts are put together from.
 struct PackedRows<Table: ScannedTable> {
-    /// Of each row its table, its length in four bytes, and the row as `RawRows` packs it.
+    /// As `PackedRowWalk` reads them.
     private var bytes: [UInt8] = []
     private var shapes: [Table: RowShape] = [:]
 
@@ -16,7 +16,13 @@ struct PackedRows<Table: ScannedTable> {
 
     mutating func append(_ rows: RawRows, of table: Table) {
         shapes[table] = rows.shape
-        for row in 0..<rows.count { rows.append(row: row, tag: table.rawValue, to: &bytes) }
+        var columns: [UInt8] = []
+        for row in 0..<rows.count {
+            columns.removeAll(keepingCapacity: true)
+            rows.append(row: row, to: &columns)
+            PackedRowWalk.withHead(tag: table.rawValue, count: columns.count) { bytes.append(contentsOf: $0) }
+            bytes += columns
+        }
     }
 
     /// Calls `body` with the rows account by account.
@@ -49,21 +55,39 @@ struct RowsByAccount<Table: ScannedTable> {
         self.tables = tables
         let tableCount = Table.allCases.count
         self.tableCount = tableCount
-        var (ids, offsets, starts): ([PackedText], [UInt32], [UInt32]) = ([], [], [])
-        let rows = try KeyedRows(bytes)
-        offsets.reserveCapacity(rows.indices.count)
-        for place in rows.indices {
-            let row = try rows.row(at: place)
-            guard row.tag < tableCount else { throw PostgresError(.decoding, "row of an unknown table") }
-            if ids.last != row.id { ids.append(row.id) }
-            let group = (ids.count - 1) * tableCount + Int(row.tag)
-            while starts.count <= group { starts.append(UInt32(offsets.count)) }
-            offsets.append(UInt32(row.columnsOffset))
+        var rows = try KeyedRows(bytes)
+        var groups = try Groups(rows, tableCount: tableCount)
+        if groups.areMixed {
+            try rows.compareIDs()
+            groups = try Groups(rows, tableCount: tableCount)
         }
-        while starts.count <= ids.count * tableCount { starts.append(UInt32(offsets.count)) }
-        self.ids = ids
-        self.offsets = offsets
-        self.starts = starts
+        ids = groups.ids
+        offsets = groups.offsets
+        starts = groups.starts
+    }
+
+    private struct Groups {
+        var ids: [PackedText] = []
+        var offsets: [UInt32] = []
+        var starts: [UInt32] = []
+        /// Whether rows of an account may be apart.
+        var areMixed = false
+
+        init(_ rows: borrowing KeyedRows, tableCount: Int) throws(PostgresError) {
+            offsets.reserveCapacity(rows.count)
+            for place in 0..<rows.count {
+                let row = try rows.row(at: place)
+                guard row.tag < tableCount else { throw PostgresError(.decoding, "row of an unknown table") }
+                if ids.last != row.id {
+                    if rows.mayBeApart(at: place) { areMixed = true }
+                    ids.append(row.id)
+                }
+                let group = (ids.count - 1) * tableCount + Int(row.tag)
+                while starts.count <= group { starts.append(UInt32(offsets.count)) }
+                offsets.append(UInt32(row.columnsOffset))
+            }
+            while starts.count <= ids.count * tableCount { starts.append(UInt32(offsets.count)) }
+        }
     }
 
     /// Whether a table is one of those that were read.
@@ -79,7 +103,8 @@ struct RowsByAccount<Table: ScannedTable> {
     subscript(place: Int) -> PackedColumns { PackedColumns(bytes, at: Int(offsets[place])) }
 }
 
-/// Rows one after the other, as `RawRows.append` writes them.
+/// Rows one after the other: of each a tag, how long its columns are in four bytes, the lowest first, and the columns
+/// (`PackedColumns`), of which the first is the user's id.
 ///
 /// SAFETY: as `PackedColumns`.
 struct PackedRowWalk {
@@ -94,7 +119,6 @@ struct PackedRowWalk {
         var columnsOffset: Int
     }
 
-    /// The tag, and how long the row is.
     private static var headBytes: Int { 5 }
 
     private let bytes: UnsafeRawBufferPointer
@@ -102,6 +126,19 @@ struct PackedRowWalk {
 
     init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
+    }
+
+    /// Calls `body` with what stands before the columns of a row.
+    @inline(__always)
+    static func withHead<Failure>(
+        tag: UInt8,
+        count: Int,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        let head = (UInt64(UInt32(count)) << 8 | UInt64(tag)).littleEndian
+        try withUnsafeBytes(of: head) { head throws(Failure) in
+            try body(UnsafeRawBufferPointer(rebasing: head[..<headBytes]))
+        }
     }
 
     /// - Throws: `.decoding` where the bytes are no such row.

@@ -27,13 +27,12 @@ final class TableScan<Table: ScannedTable>: Sendable {
         var pieces: ArraySlice<Piece>
         /// Readers that have not put away what they read.
         var readersLeft: Int
-        var shapes: [Table: RowShape] = [:]
         var reading = AccountSnapshots.Reading()
         var rangesTaken = 0
     }
 
-    /// Blocks in a piece: a few megabytes of answer.
-    private static var blocksPerPiece: Int64 { 128 }
+    /// Blocks in a piece: some milliseconds of work.
+    private static var blocksPerPiece: Int64 { 512 }
     /// More make chunks too small, and every range is an open one.
     private static var rangesMax: Int { 1024 }
     /// Accounts in a block of `users`, where the database has not counted them.
@@ -48,6 +47,7 @@ final class TableScan<Table: ScannedTable>: Sendable {
     /// Bytes of rows that are put together at once.
     private let partBytesMax: Int
     private let statement: Statement
+    private let shapes: [Table: RowShape]
     private let ranges: IDRanges
     private let file: BucketFile
     private let state: Mutex<State>
@@ -101,6 +101,10 @@ final class TableScan<Table: ScannedTable>: Sendable {
         for row in 0..<sample.count { sample.withBytes(row: row, column: 0) { ids.append($0) } }
         ranges = IDRanges(ids, countMax: Int(wanted))
         file = try BucketFile(in: folder, buckets: ranges.count)
+        // What is copied does not say of what types it is.
+        shapes = try tables.reduce(into: [:]) { shapes, table in
+            shapes[table] = try connection.rawRows(statement(table, .blocks(0, before: 0))).shape
+        }
         var state = State(pieces: pieces[...], readersLeft: readers)
         state.reading.blocksInAll = counts.reduce(0, +)
         self.state = Mutex(state)
@@ -116,9 +120,9 @@ final class TableScan<Table: ScannedTable>: Sendable {
     ) throws {
         var writer = BucketWriter(file)
         while let piece = state.withLock({ $0.pieces.popFirst() }) {
-            let rows = try connection.rawRows(statement(piece.table, piece.scope))
-            state.withLock { $0.shapes[piece.table] = rows.shape }
-            try put(rows, of: piece.table, into: &writer)
+            try connection.copyRows(statement(piece.table, piece.scope)) { columns in
+                try put(columns, of: piece.table, into: &writer)
+            }
             try state.withLock { state in
                 state.reading.blocks += piece.blockCount
                 try progress(state.reading)
@@ -129,16 +133,12 @@ final class TableScan<Table: ScannedTable>: Sendable {
         try gate.wait { state.withLock { $0.readersLeft == 0 } }
     }
 
-    private func put(_ rows: RawRows, of table: Table, into writer: inout BucketWriter) throws {
-        var packed: [UInt8] = []
-        for row in 0..<rows.count {
-            let range: Int? = rows.withBytes(row: row, column: 0) { user in
-                !start.isEmpty && !start.lexicographicallyPrecedes(user) ? nil : ranges.index(of: user)
-            }
-            guard let range else { continue }
-            packed.removeAll(keepingCapacity: true)
-            rows.append(row: row, tag: table.rawValue, to: &packed)
-            try packed.withUnsafeBytes { bytes in try writer.append(bytes, to: range) }
+    private func put(_ row: UnsafeRawBufferPointer, of table: Table, into writer: inout BucketWriter) throws {
+        var columns = PackedColumns(row, at: 0)
+        let user = try columns.text().bytes
+        if !start.isEmpty, !start.lexicographicallyPrecedes(user) { return }
+        try PackedRowWalk.withHead(tag: table.rawValue, count: row.count) { head throws(SpillFailure) in
+            try writer.append(row, after: head, to: ranges.index(of: user))
         }
     }
 
@@ -154,7 +154,6 @@ final class TableScan<Table: ScannedTable>: Sendable {
     /// Calls `body` with the rows of a range in the order of ids, once all tables are read: some accounts after the other,
     /// however many there are.
     func forEachPart(ofRange range: Int, _ body: (PackedRows<Table>) throws -> Void) throws {
-        let shapes = state.withLock(\.shapes)
         try file.forEachPart(of: range, bytesMax: partBytesMax, folder: folder) { bytes in
             try body(PackedRows(bytes, shapes: shapes))
         }
