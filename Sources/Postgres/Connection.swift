@@ -132,6 +132,37 @@ final class Connection {
         PQgetResult(pointer).map { ResultSet(owning: $0) }
     }
 
+    /// What comes next of a `COPY … TO STDOUT`.
+    enum CopyProgress {
+        /// A row was handed on.
+        case row
+        /// Nothing is there yet.
+        case pending
+        /// No more comes; `nextResult` tells whether all has come.
+        case over
+    }
+
+    /// Calls `body` with the bytes of the next row of a `COPY … TO STDOUT`, if they are there. They are good until it returns.
+    func nextCopyRow(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows -> CopyProgress {
+        var row: UnsafeMutablePointer<CChar>?
+        let count = PQgetCopyData(pointer, &row, 1)
+        guard count > 0, let row else { return count == 0 ? .pending : .over }
+        defer { PQfreemem(row) }
+        try body(UnsafeRawBufferPointer(start: row, count: Int(count)))
+        return .row
+    }
+
+    /// `text` as a literal of SQL; `nil` for what cannot be one.
+    func literal(_ text: String) -> String? {
+        var text = text
+        let quoted = text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { PQescapeLiteral(pointer, $0.baseAddress, $0.count) }
+        }
+        guard let quoted else { return nil }
+        defer { PQfreemem(quoted) }
+        return String(cString: quoted)
+    }
+
     /// What cancels a running statement of this connection, from any thread.
     func cancelHandle() -> CancelHandle? {
         PQgetCancel(pointer).map { CancelHandle(owning: $0) }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// The columns of a row that `RawRows.append` wrote, one after the other and where they lie: nothing is copied.
+/// The columns of a row, one after the other and where they lie: nothing is copied. Each has its length before it, in four bytes, the
+/// highest first, and -1 for NULL, as `PostgresConnection.copyRows` hands them on and `RawRows.append` writes them.
 ///
 /// For rows by the million, of which a `RowDecoder` would make strings. Types are not looked at: `RowShape.check` does that
 /// once for all rows of a statement.
@@ -18,23 +19,23 @@ package struct PackedColumns {
         place = bytes.baseAddress.map { $0 + offset }
     }
 
+    /// Where in `bytes`, for which this was made, the next column begins.
+    package func offset(in bytes: UnsafeRawBufferPointer) -> Int {
+        guard let place, let start = bytes.baseAddress else { return 0 }
+        return place - start
+    }
+
     /// The bytes of the next column; `nil` for NULL.
     ///
     /// - Throws: `.decoding`, as all below, where the row is cut short.
     @inline(__always)
     package mutating func next() throws(PostgresError) -> UnsafeRawBufferPointer? {
-        guard let end, let start = place, end > start else { throw cutShort() }
-        let first = start.load(as: UInt8.self)
-        if first == PackedLength.null {
-            place = start + 1
+        guard let end, let start = place, end - start >= 4 else { throw cutShort() }
+        let count = Int(Int32(bigEndian: start.loadUnaligned(as: Int32.self)))
+        let value = start + 4
+        guard count >= 0 else {
+            place = value
             return nil
-        }
-        var value = start + 1
-        var count = Int(first)
-        if first == PackedLength.long {
-            guard end - value >= 4 else { throw cutShort() }
-            count = Int(UInt32(bigEndian: value.loadUnaligned(as: UInt32.self)))
-            value += 4
         }
         guard end - value >= count else { throw cutShort() }
         place = value + count
@@ -78,14 +79,6 @@ package struct RowShape: Sendable, Hashable {
             throw PostgresError(.decoding, "columns of types \(self.types)")
         }
     }
-}
-
-/// How long a column of a packed row is: one byte before its value, or five where that cannot tell.
-enum PackedLength {
-    static let null: UInt8 = 0xFF
-    /// Four bytes follow, the highest first.
-    static let long: UInt8 = 0xFE
-    static let bytesMax = 5
 }
 
 /// A text where a packed row holds it, as UTF-8.

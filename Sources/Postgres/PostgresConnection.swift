@@ -77,6 +77,44 @@ package final class PostgresConnection {
         return RawRows(try run(statement))
     }
 
+    /// Hands on the rows of `statement`, as they come and as a whole each, to be read by `PackedColumns`: by `COPY`, which costs
+    /// a third of what an answer with rows does here, and a tenth more in the server.
+    ///
+    /// - Parameters:
+    ///   - statement: a query; its values must be such as literals there are (`SQL.textWithLiterals`).
+    ///   - body: given the columns of a row, which are good until it returns. Where it throws the connection is of no use.
+    /// - Throws: `.server`, `.connectionLost`, `.misuse`; `.decoding` for what is no row; what `body` throws.
+    package func copyRows(_ statement: SQL, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        if let reason = interruption?() { throw reason }
+        let text = try statement.textWithLiterals(connection.literal)
+        try checked(connection.send(script: "COPY (\(text)) TO STDOUT (FORMAT binary)"))
+        let deadline = answerWait.map { currentInstant() + $0 }
+        try flush(until: deadline)
+        guard let start = try nextResult(until: deadline) else {
+            throw broken(.connectionLost, "connection to the server lost")
+        }
+        guard start.outcome == .copy else {
+            while try nextResult(until: deadline) != nil {}
+            try settle(.failure(start.failure()))
+            return
+        }
+        do {
+            var reader = CopyReader(columnCount: start.columnCount)
+            while true {
+                let progress = try connection.nextCopyRow { try reader.read($0, body) }
+                if progress == .over { break }
+                guard progress == .pending else { continue }
+                try wait(for: Int16(POLLIN), until: deadline)
+                try checked(connection.consumeInput())
+            }
+            try settle(try results())
+            guard reader.isOver else { throw broken(.connectionLost, "rows are missing") }
+        } catch {
+            isBroken = true
+            throw error
+        }
+    }
+
     /// How many rows `statement` inserted, changed, deleted or returned.
     @discardableResult
     package func execute(_ statement: SQL) throws(PostgresError) -> Int {

@@ -12,12 +12,9 @@ package struct RawRows: Sendable {
         RowShape(types: (0..<result.columnCount).map { result.typeOID(column: $0) })
     }
 
-    /// Appends a row to `bytes`, for `PackedColumns`, after `tag` and the row's length in four bytes, the lowest first.
-    package func append(row: Int, tag: UInt8, to bytes: inout [UInt8]) {
-        result.append(row: row, to: &bytes) { count, bytes in
-            bytes.append(tag)
-            withUnsafeBytes(of: UInt32(count).littleEndian) { bytes.append(contentsOf: $0) }
-        }
+    /// Appends the columns of a row to `bytes`, for `PackedColumns`.
+    package func append(row: Int, to bytes: inout [UInt8]) {
+        result.append(row: row, to: &bytes)
     }
 
     /// One value that is a text; empty for NULL.

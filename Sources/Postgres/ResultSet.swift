@@ -147,39 +147,14 @@ final class ResultSet: @unchecked Sendable {
         )
     }
 
-    /// Appends a row: of each column its length, as `PackedLength` has it, and its bytes; `head`, given the number of all those
-    /// bytes, may append something before. Only of an answer that shows all.
-    func append(row: Int, to bytes: inout [UInt8], head: (Int, inout [UInt8]) -> Void) {
+    /// Appends a row, for `PackedColumns`. Only of an answer that shows all.
+    func append(row: Int, to bytes: inout [UInt8]) {
         precondition(row < rowCount, "row outside the result")
-        // What the closures below capture: with `self` each row would wait for its bytes to be written, to release that.
-        let pointer = pointer
-        let row = Int32(row)
-        let columns = 0..<Int32(columnCount)
-        let countMax = columns.reduce(0) { $0 + PackedLength.bytesMax + Int(PQgetlength(pointer, row, $1)) }
-        withUnsafeTemporaryAllocation(byteCount: countMax, alignment: 1) { packed in
-            var count = 0
-            for column in columns {
-                let length = Int(PQgetlength(pointer, row, column))
-                if length == 0, PQgetisnull(pointer, row, column) == 1 {
-                    packed[count] = PackedLength.null
-                    count += 1
-                    continue
-                }
-                if length < PackedLength.long {
-                    packed[count] = UInt8(length)
-                    count += 1
-                } else {
-                    packed[count] = PackedLength.long
-                    packed.storeBytes(of: UInt32(length).bigEndian, toByteOffset: count + 1, as: UInt32.self)
-                    count += PackedLength.bytesMax
-                }
-                UnsafeMutableRawBufferPointer(rebasing: packed[count...]).copyMemory(
-                    from: UnsafeRawBufferPointer(start: PQgetvalue(pointer, row, column), count: length)
-                )
-                count += length
-            }
-            head(count, &bytes)
-            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: packed[..<count]))
+        for column in 0..<columnCount {
+            let isNull = PQgetisnull(pointer, Int32(row), Int32(column)) == 1
+            let count = isNull ? -1 : PQgetlength(pointer, Int32(row), Int32(column))
+            withUnsafeBytes(of: count.bigEndian) { bytes.append(contentsOf: $0) }
+            withBytes(row: row, column: column) { bytes.append(contentsOf: $0) }
         }
     }
 

@@ -174,7 +174,10 @@ extension SQL {
             return shape
         }
 
-        var text: String {
+        var text: String { text { "$\($0 + 1)" } }
+
+        /// The text with what stands for each parameter, of which the first is 0.
+        func text<Failure>(_ parameter: (Int) throws(Failure) -> String) throws(Failure) -> String {
             var text = ""
             var parameters = 0
             for piece in pieces {
@@ -182,8 +185,8 @@ extension SQL {
                 case .literal(let literal): text += literal.description
                 case .text(let piece): text += piece
                 case .parameter:
+                    text += try parameter(parameters)
                     parameters += 1
-                    text += "$\(parameters)"
                 }
             }
             return text

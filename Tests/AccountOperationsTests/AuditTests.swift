@@ -294,6 +294,38 @@ struct AuditTests {
         #expect(hash.hasPrefix(AuditRule.currentPasswordScheme) && !hasher.isOutdated(hash))
     }
 
+    @Test func `rules are asked of a page of accounts at most, however wrong the database counts them`() async throws {
+        try await TestDatabase.with { database in
+            try await Self.fill(database, count: 3000)
+            let ids: [String?] = try await database.rows(#"SELECT user_id FROM users ORDER BY user_id COLLATE "C""#)
+            // One range of ids for all accounts, some, and one for each.
+            for estimate in [1, 1000, 10_000_000] {
+                try await database.execute("UPDATE pg_class SET reltuples = \(estimate) WHERE oid = 'users'::regclass")
+                let snapshots = AccountSnapshots(
+                    database.configuration,
+                    connections: 3,
+                    pageSize: 40,
+                    temporaryFolder: "/tmp"
+                )
+                let read = Mutex<[String]>([])
+                try await snapshots.read(
+                    .all,
+                    tenant: nil,
+                    at: Self.now,
+                    work: { page in
+                        guard case .accounts(let accounts) = page.content else { return [] }
+                        #expect(accounts.count <= 40)
+                        #expect(accounts.allSatisfy { $0.account != nil && $0.linkedProviders.count == 1 })
+                        #expect(accounts.allSatisfy { $0.strayClaims.isEmpty && $0.unclaimed.isEmpty })
+                        return accounts.map(\.id.rawValue)
+                    },
+                    take: { ids in read.withLock { $0 += ids } }
+                )
+                #expect(read.withLock { $0 } == ids.compactMap(\.self))
+            }
+        }
+    }
+
     @Test func `many more accounts than a page has are put together by what they share`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 4000)

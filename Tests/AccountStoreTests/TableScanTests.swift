@@ -26,7 +26,7 @@ struct TableScanTests {
     func `ranges are in the order of bytes, whatever the ids look like`(kind: String) throws {
         let ids = try #require(Self.ids[kind])
         for countMax in [1, 2, 7, 64, 5000] {
-            let ranges = IDRanges(ids, countMax: countMax)
+            let ranges = IDRanges(IDSample(ids), countMax: countMax)
             #expect((1...max(1, countMax)).contains(ranges.count))
             let others = ["", "\u{0}", "user", "user-", "user-19999999999", "zzz", "~", "\u{10FFFF}z"]
             let sorted = (ids + others).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -37,7 +37,7 @@ struct TableScanTests {
 
     @Test func `ranges are about as large as each other`() {
         let ids = (0..<10_000).map { "prefix-of-all-\(10_000 + $0)" }
-        let ranges = IDRanges(ids.shuffled().prefix(2000).map(\.self), countMax: 20)
+        let ranges = IDRanges(IDSample(ids.shuffled().prefix(2000).map(\.self)), countMax: 20)
         #expect(ranges.count == 20)
         let sizes = Dictionary(grouping: ids) { index(of: $0, ranges) }.mapValues(\.count)
         #expect(sizes.values.allSatisfy { (250...1000).contains($0) }, "\(sizes)")
@@ -50,9 +50,7 @@ struct TableScanTests {
                 group.addTask {
                     var out = BucketWriter(file)
                     for number in 0..<20_000 {
-                        try out.append(to: number % 4) { bytes in
-                            bytes += Array("\(writer):\(number) ".utf8)
-                        }
+                        try out.append("\(writer):\(number) ", to: number % 4)
                     }
                     try out.finish()
                 }
@@ -68,6 +66,25 @@ struct TableScanTests {
             }
         }
         #expect(try file.contents(of: 4) == [])
+        #expect(file.byteCount(of: 4) == 0)
+    }
+
+    @Test func `a bucket is read by chunks as well, and records stay whole in them`() throws {
+        let file = try BucketFile(in: "/tmp", buckets: 2)
+        var out = BucketWriter(file)
+        for number in 0..<5000 {
+            try out.append("\(number)" + String(repeating: "x", count: number % 1000 == 999 ? 30_000 : 7) + " ", to: 1)
+        }
+        try out.finish()
+        var (numbers, chunks): ([Int], Int) = ([], 0)
+        try file.forEachChunk(of: 1) { chunk in
+            let words = String(decoding: chunk, as: UTF8.self).split(separator: " ")
+            numbers += words.compactMap { Int($0.prefix { $0 != "x" }) }
+            chunks += 1
+        }
+        #expect(numbers.sorted() == Array(0..<5000) && chunks > 5)
+        #expect(try file.contents(of: 1).count == file.byteCount(of: 1))
+        try file.forEachChunk(of: 0) { _ in Issue.record("nothing was put there") }
     }
 
     @Test func `what is longer than a chunk stays whole, whoever writes beside it`() async throws {
@@ -79,7 +96,9 @@ struct TableScanTests {
                     var out = BucketWriter(file)
                     for _ in 0..<20 {
                         for length in lengths {
-                            try out.append(to: 0) { $0 += Array(repeating: writer, count: length) + [0] }
+                            try Array(repeating: writer, count: length).withUnsafeBytes { bytes in
+                                try [UInt8(0)].withUnsafeBytes { end in try out.append(end, after: bytes, to: 0) }
+                            }
                         }
                     }
                     try out.finish()
@@ -97,6 +116,118 @@ struct TableScanTests {
     @Test func `a folder that cannot be written is told`() async throws {
         let failure = #expect(throws: SpillFailure.self) { _ = try BucketFile(in: "/nonexistent", buckets: 1) }
         #expect(failure?.description.contains("made in /nonexistent") == true)
+    }
+
+    // MARK: Rows
+
+    /// A row of one column behind the user's.
+    private static func row(of id: String, tag: UInt8, _ text: String) -> [UInt8] {
+        var columns: [UInt8] = []
+        for value in [id, text] { columns += [0, 0, 0, UInt8(value.utf8.count)] + Array(value.utf8) }
+        return [tag, UInt8(columns.count & 0xFF), UInt8(columns.count >> 8), 0, 0] + columns
+    }
+
+    private struct Seen: Equatable {
+        var tag: UInt8
+        var id: String
+        var text: String
+    }
+
+    private static func read(_ bytes: [UInt8]) throws -> [Seen] {
+        try bytes.withUnsafeBytes { bytes in
+            var rows = try KeyedRows(bytes)
+            if try (0..<rows.count).contains(where: { place in
+                try place > 0 && rows.row(at: place).id != rows.row(at: place - 1).id && rows.mayBeApart(at: place)
+            }) {
+                try rows.compareIDs()
+            }
+            return try (0..<rows.count).map { place in
+                let row = try rows.row(at: place)
+                var columns = PackedColumns(bytes, at: row.columnsOffset)
+                return Seen(tag: row.tag, id: row.id.string, text: try columns.text().string)
+            }
+        }
+    }
+
+    /// Ids that begin alike, are one another's beginnings, or differ only far behind.
+    private static let oddIDs = [
+        "", "a", "a\u{0}", "a\u{0}\u{0}", "aa", "ab", "é", "日本", "same-12345678-1", "same-12345678-2", "same-12345678",
+        "same-123456789", "same-12345678-", "samf", String(repeating: "x", count: 100),
+        String(repeating: "x", count: 99),
+    ]
+
+    @Test func `rows are sorted by the bytes of ids, then tables, and keep their order besides`() throws {
+        for ids in [Self.oddIDs, Array(Self.oddIDs[8...12]), ["only"], [], ["b", "a"]] {
+            var rows: [Seen] = []
+            for number in 0..<20 * ids.count {
+                rows.append(
+                    Seen(tag: UInt8.random(in: 0..<9), id: ids.randomElement() ?? "", text: String(number))
+                )
+            }
+            let bytes = rows.flatMap { Self.row(of: $0.id, tag: $0.tag, $0.text) }
+            let sorted = rows.enumerated().sorted { one, other in
+                if one.element.id.utf8.elementsEqual(other.element.id.utf8) {
+                    return (one.element.tag, one.offset) < (other.element.tag, other.offset)
+                }
+                return one.element.id.utf8.lexicographicallyPrecedes(other.element.id.utf8)
+            }
+            #expect(try Self.read(bytes) == sorted.map(\.element))
+        }
+        for cut in [1, 4, 5, 9] {
+            #expect(throws: PostgresError.self) {
+                _ = try Self.read(Array(Self.row(of: "abcdefg", tag: 1, "").prefix(cut)))
+            }
+        }
+    }
+
+    @Test(arguments: ["numbered", "random", "of other scripts", "the same", "odd"])
+    func `a bucket too large for memory comes in parts that are not`(kind: String) throws {
+        let ids = Self.ids[kind] ?? Self.oddIDs.filter { !$0.utf8.contains(0) }
+        let file = try BucketFile(in: "/tmp", buckets: 3)
+        // Two writers, as there are two readers of tables.
+        for writer in 0..<2 {
+            var out = BucketWriter(file)
+            for (number, id) in ids.shuffled().enumerated() {
+                for tag in UInt8(0)..<9 {
+                    let text = "\(writer) \(number) " + String(repeating: "t", count: Int.random(in: 0..<100))
+                    try Self.row(of: id, tag: tag, text).withUnsafeBytes { try out.append($0, to: 1) }
+                }
+            }
+            try out.finish()
+        }
+        let all = try Self.read(try file.contents(of: 1))
+        #expect(all.count == 18 * ids.count)
+        // One account is not divided.
+        let largest =
+            Dictionary(grouping: all, by: \.id).values
+            .map { rows in rows.reduce(0) { $0 + 13 + $1.id.utf8.count + $1.text.utf8.count } }.max() ?? 0
+        for bytesMax in [1, 5000, 100_000, 10_000_000] {
+            var (seen, parts): ([Seen], Int) = ([], 0)
+            try file.forEachPart(of: 1, bytesMax: bytesMax, folder: "/tmp") { bytes in
+                let rows = try Self.read(bytes)
+                #expect(bytes.count <= bytesMax + largest)
+                seen += rows
+                parts += 1
+            }
+            #expect(seen.map(\.id) == all.map(\.id) && seen.map(\.tag) == all.map(\.tag))
+            func lines(_ rows: [Seen]) -> [String] { rows.map { "\($0.id) \($0.tag) \($0.text)" }.sorted() }
+            #expect(lines(seen) == lines(all))
+            #expect(parts >= file.byteCount(of: 1) / (bytesMax + largest))
+        }
+        try file.forEachPart(of: 0, bytesMax: 10, folder: "/tmp") { #expect($0.isEmpty) }
+    }
+}
+
+extension IDSample {
+    fileprivate init(_ ids: [String]) {
+        self.init()
+        for id in ids { Array(id.utf8).withUnsafeBytes { append($0) } }
+    }
+}
+
+extension BucketWriter {
+    fileprivate mutating func append(_ text: String, to bucket: Int) throws {
+        try Array(text.utf8).withUnsafeBytes { try append($0, to: bucket) }
     }
 }
 
@@ -125,18 +256,21 @@ struct RawRowTests {
             let query: SQL = """
                 SELECT n, CASE WHEN n >= 0 THEN repeat('é', (n / 2)::integer) || repeat('a', (n % 2)::integer) END, 'skipped',
                     n % 2 = 1, CASE WHEN n > 9 THEN to_timestamp(n) END
-                FROM unnest(\(lengths.map(Int64.init) + [-1])) AS n
+                FROM (VALUES (0::bigint), (1), (2), (125), (126), (127), (252), (253), (254), (255), (256), (257), (65535),
+                    (65536), (100000), (-1)) AS numbers (n)
                 """
             let rows = try connection.rawRows(query)
             #expect(rows.text(row: 2, column: 1) == "é" && rows.texts(ofColumn: 1).last == "")
             #expect(rows.withBytes(row: 2, column: 1) { Array($0) } == Array("é".utf8))
             var (bytes, offsets): ([UInt8], [Int]) = ([7], [])
             for row in 0..<rows.count {
-                // Behind the tag and the length of the row.
-                offsets.append(bytes.count + 5)
-                rows.append(row: row, tag: 3, to: &bytes)
+                offsets.append(bytes.count)
+                rows.append(row: row, to: &bytes)
             }
-            #expect(bytes[offsets[1] - 5..<offsets[1]].elementsEqual([3, UInt8(offsets[2] - 5 - offsets[1]), 0, 0, 0]))
+            // The same rows in the other way.
+            var copied: [UInt8] = [7]
+            try connection.copyRows(query) { copied.append(contentsOf: $0) }
+            #expect(copied == bytes)
             try bytes.withUnsafeBytes { bytes in
                 for (offset, length) in zip(offsets, lengths + [-1]) {
                     let row = try Texts(PackedColumns(bytes, at: offset))
@@ -159,7 +293,7 @@ struct RawRowTests {
                     for _ in 0..<6 { try columns.skip() }
                 }
             }
-            for count in [offsets[4] - 6, offsets[14] - 6, offsets[14] + 12, bytes.count - 2] {
+            for count in [offsets[4] - 6, offsets[14] - 6, offsets[14] + 13, bytes.count - 2] {
                 let cut = Array(bytes.prefix(count))
                 let last = offsets.last { $0 < count } ?? 0
                 _ = cut.withUnsafeBytes { cut in
@@ -177,6 +311,89 @@ struct RawRowTests {
         }
     }
 
+    @Test func `values are the same as literals of a copy as they are as parameters`() async throws {
+        try await PostgresConnection.withConnection(try StoreScene.shared.database.configuration) { connection in
+            let texts = [
+                "", "'", "''; DROP TABLE users; --", #"\"#, #"\' \x41 \"#, "$1", "é日本\u{10FFFF}", "a\nb\u{1}", "E'x'",
+                "x'::int",
+            ]
+            let numbers: [Int64] = [0, -1, .max, .min]
+            let times = [0, 1, -1, 1_800_000_000_123_456, -62_135_596_800_000_001].map {
+                PostgresTimestamp(microsecondsSinceEpoch: $0)
+            }
+            for place in texts.indices {
+                let (number, time) = (numbers[place % numbers.count], times[place % times.count])
+                let query: SQL = "SELECT \(texts[place]), \(number), \(time), \(place % 2 == 0), \(texts[place]) = ''"
+                let rows = try connection.rawRows(query)
+                #expect(rows.text(row: 0, column: 0) == texts[place])
+                var (expected, copied): ([UInt8], [UInt8]) = ([], [])
+                rows.append(row: 0, to: &expected)
+                try connection.copyRows(query) { copied.append(contentsOf: $0) }
+                #expect(copied == expected, "\(texts[place])")
+                try rows.shape.check([String.self, Int64.self, PostgresTimestamp.self, Bool.self, Bool.self])
+            }
+            let none: String? = nil
+            for query: SQL in ["SELECT \(none)", "SELECT \("a\u{0}b")", "SELECT \(["a"])", "SELECT \([UInt8(1)])"] {
+                #expect(throws: PostgresError.self) { try connection.copyRows(query) { _ in } }
+            }
+            try connection.copyRows("SELECT 1 WHERE false") { _ in Issue.record("there is no row") }
+        }
+    }
+
+    @Test func `a copy that fails says why, wherever it does`() async throws {
+        struct Enough: Error {}
+        let configuration = try StoreScene.shared.database.configuration
+        for (query, code, countMax): (SQL, SQLState, Int) in [
+            ("SELECT nonsense", "42703", 0), ("SELECT 1 / (3 - n) FROM generate_series(1, 5) AS n", "22012", 2),
+            ("CREATE TABLE nothing ()", "42601", 0),
+        ] {
+            try await PostgresConnection.withConnection(configuration) { connection in
+                var count = 0
+                let failure = #expect(throws: PostgresError.self) { try connection.copyRows(query) { _ in count += 1 } }
+                #expect(failure?.sqlState == code && count <= countMax)
+            }
+        }
+        try await PostgresConnection.withConnection(configuration) { connection in
+            var count = 0
+            #expect(throws: Enough.self) {
+                try connection.copyRows("SELECT n FROM generate_series(1, 100000) AS n") { _ in
+                    count += 1
+                    if count == 7 { throw Enough() }
+                }
+            }
+            #expect(count == 7 && !connection.isReusable)
+        }
+    }
+
+    @Test func `what no server sends is no copy`() throws {
+        func rows(_ messages: [[UInt8]], columns: Int) throws -> (rows: [[UInt8]], isOver: Bool) {
+            var reader = CopyReader(columnCount: columns)
+            var rows: [[UInt8]] = []
+            for message in messages { try message.withUnsafeBytes { try reader.read($0) { rows.append(Array($0)) } } }
+            return (rows, reader.isOver)
+        }
+        let head = Array("PGCOPY\n".utf8) + [0xFF, 13, 10, 0] + [0, 0, 0, 0]
+        let (end, row): ([UInt8], [UInt8]) = ([0xFF, 0xFF], [0, 1, 0, 0, 0, 1, 65])
+        for messages in [
+            [head + [0, 0, 0, 0] + row, row, end], [head + [0, 0, 0, 0], row, row, end],
+            [head + [0, 0, 0, 2, 9, 9] + row, row, end],
+        ] {
+            let read = try rows(messages, columns: 1)
+            #expect(read.rows == [Array(row[2...]), Array(row[2...])] && read.isOver)
+        }
+        #expect(try rows([head + [0, 0, 0, 0] + end], columns: 1).isOver)
+        #expect(try !rows([head + [0, 0, 0, 0] + row], columns: 1).isOver)
+        let wide: [UInt8] = [0, 2] + row.dropFirst(2)
+        let wrong: [[[UInt8]]] = [
+            [row], [[]], [Array(head.dropLast())], [head + [0, 0, 0, 1]], [head + [0, 0, 0, 0], [0]],
+            [head + [0, 0, 0, 0], []],
+            [head + [0, 0, 0, 0], end, row], [head + [0, 0, 0, 0], wide],
+        ]
+        for messages in wrong {
+            #expect(throws: PostgresError.self, "\(messages)") { try rows(messages, columns: 1) }
+        }
+    }
+
     @Test func `texts in place compare as their bytes`() async throws {
         try await PostgresConnection.withConnection(try StoreScene.shared.database.configuration) { connection in
             let texts = [
@@ -185,8 +402,8 @@ struct RawRowTests {
             let rows = try connection.rawRows("SELECT t FROM unnest(\(texts)) AS t")
             var (bytes, offsets): ([UInt8], [Int]) = ([], [])
             for row in 0..<rows.count {
-                offsets.append(bytes.count + 5)
-                rows.append(row: row, tag: 0, to: &bytes)
+                offsets.append(bytes.count)
+                rows.append(row: row, to: &bytes)
             }
             try bytes.withUnsafeBytes { bytes in
                 let packed = try offsets.map { offset in

@@ -47,26 +47,40 @@ struct TraitGroup: Sendable {
 ///
 /// Records go to one of many buckets by their hash; a bucket is small enough to be put in order in memory.
 struct TraitSpill: ~Copyable {
+    /// What is told comes bucket by bucket, so this is for ever.
     private static let bucketCount = 256
+    /// Parts of each bucket, which are read one after the other.
+    private static let partCount = 4
 
     private let file: BucketFile
     private var writer: BucketWriter
 
     /// - `folder`: where the file goes.
     init(in folder: String) throws(SpillFailure) {
-        file = try BucketFile(in: folder, buckets: Self.bucketCount)
+        file = try BucketFile(in: folder, buckets: Self.bucketCount * Self.partCount)
         writer = BucketWriter(file)
     }
 
-    mutating func append(_ batch: TraitBatch) throws(SpillFailure) {
+    mutating func append(_ batch: TraitBatch) throws {
         var start = 0
         for (hash, end) in batch.ends {
-            try writer.append(to: Int(hash % UInt64(Self.bucketCount))) { bytes in
-                withUnsafeBytes(of: (hash, UInt32(end - start))) { bytes.append(contentsOf: $0.prefix(12)) }
-                batch.records.withUnsafeBytes { bytes.append(contentsOf: $0[start..<end]) }
+            let record = start..<end
+            try withUnsafeBytes(of: (hash, UInt32(record.count))) { head in
+                try batch.records.withUnsafeBytes { records in
+                    try writer.append(
+                        UnsafeRawBufferPointer(rebasing: records[record]),
+                        after: UnsafeRawBufferPointer(rebasing: head.prefix(12)),
+                        to: Self.bucket(of: hash)
+                    )
+                }
             }
             start = end
         }
+    }
+
+    private static func bucket(of hash: UInt64) -> Int {
+        let (rest, bucket) = hash.quotientAndRemainder(dividingBy: UInt64(bucketCount))
+        return Int(bucket) * partCount + Int(rest % UInt64(partCount))
     }
 
     /// Calls `body` for every two accounts or more that contributed the same to a rule: rule by rule within a bucket, by
@@ -75,7 +89,10 @@ struct TraitSpill: ~Copyable {
         let file = file
         try writer.finish()
         for index in 0..<Self.bucketCount {
-            var groups = Self.groups(in: try file.contents(of: index))
+            var groups: [TraitGroup] = []
+            for part in 0..<Self.partCount {
+                groups += Self.groups(in: try file.contents(of: index * Self.partCount + part))
+            }
             groups.sort { ($0.rule, $0.tenant.rawValue, $0.key) < ($1.rule, $1.tenant.rawValue, $1.key) }
             for group in groups { try body(group) }
         }

@@ -30,27 +30,64 @@ struct AccountAssembly {
     private var codeKinds = RecentValues(EmailCodeRecord.Kind.init(rawValue:))
     private var conflictKinds = RecentValues(ConflictKind.init(rawValue:))
 
+    /// Puts together all accounts of some rows.
+    ///
     /// - Parameters:
     ///   - rows: everything that was read of the accounts.
     ///   - tenant: whose.
     /// - Throws: `.decoding` where a row is not what was asked for.
     init(_ rows: AuditedRows, tenant: String) throws {
-        self.tenant = TenantID(tenant)
-        try rows.withAccounts { rows in
-            accounts.reserveCapacity(rows.ids.count)
-            let readsClaims = rows.hasRead(.claims)
-            for account in rows.ids.indices { try add(account, rows, readsClaims) }
-            claims = []
+        self.init(tenant: tenant)
+        self = try rows.withAccounts { rows in
+            var assembly = self
+            try assembly.add(rows.ids.indices, rows)
+            return assembly
         }
     }
 
-    private mutating func add(
-        _ account: Int,
+    private init(tenant: String) {
+        self.tenant = TenantID(tenant)
+    }
+
+    /// Puts together the accounts of some rows and calls `body` with some after the other: `countMax` at most, the rest of
+    /// what `rows` has is then still bytes.
+    ///
+    /// - Throws: `.decoding` where a row is not what was asked for; what `body` throws.
+    static func forEachPage(
+        of rows: AuditedRows,
+        tenant: String,
+        countMax: Int,
+        _ body: (inout AccountAssembly) throws -> Void
+    ) throws {
+        try rows.withAccounts { rows in
+            var assembly = AccountAssembly(tenant: tenant)
+            for start in stride(from: 0, to: rows.ids.count, by: countMax) {
+                assembly.accounts.removeAll(keepingCapacity: true)
+                assembly.unclaimed.removeAll()
+                try assembly.add(start..<min(start + countMax, rows.ids.count), rows)
+                try body(&assembly)
+            }
+        }
+    }
+
+    private mutating func add(_ some: Range<Int>, _ rows: borrowing RowsByAccount<AuditedTable>) throws(PostgresError) {
+        accounts.reserveCapacity(accounts.count + some.count)
+        let readsClaims = rows.hasRead(.claims)
+        for account in some {
+            guard let snapshot = try snapshot(of: account, rows, readsClaims) else { continue }
+            accounts.append(snapshot)
+        }
+        // They point into the rows.
+        claims.removeAll(keepingCapacity: true)
+    }
+
+    /// The next of `accounts`; `nil` for what stands under an id that no account can have, which is nobody's.
+    private mutating func snapshot(
+        of account: Int,
         _ rows: borrowing RowsByAccount<AuditedTable>,
         _ readsClaims: Bool
-    ) throws(PostgresError) {
-        // What stands under an id that no account can have is nobody's.
-        guard let id = UserID(rows.ids[account].string) else { return }
+    ) throws(PostgresError) -> AccountSnapshot? {
+        guard let id = UserID(rows.ids[account].string) else { return nil }
         var snapshot = AccountSnapshot(tenant: tenant, id: id)
         for place in rows.places(account, .users) { try readUser(rows[place], &snapshot) }
         for place in rows.places(account, .passwords) { try readPassword(rows[place], &snapshot) }
@@ -72,7 +109,7 @@ struct AccountAssembly {
             for place in rows.places(account, .claims) { claims.append(try AuditedClaimRow(rows[place])) }
             if !snapshot.owns(exactly: claims) { compareClaims(&snapshot) }
         }
-        accounts.append(snapshot)
+        return snapshot
     }
 
     private mutating func readUser(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError) {

@@ -134,14 +134,16 @@ package struct AccountSnapshots: Sendable {
             }
             try await readers.run { connection, gate in
                 var number = 0
-                while let (scan, firstPage) = try scans.scan(number, connection) {
+                while let (scan, firstRange) = try scans.scan(number, connection) {
                     try scan.read(connection, gate, progress: reading)
                     while let range = scan.nextRange() {
-                        try gate.check()
-                        let accounts = try scan.accounts(ofRange: range, connection)
-                        let end = accounts.last.map { Place(tenant: $0.tenant, userID: $0.id.rawValue) }
-                        let output = try work(Page(content: .accounts(accounts), end: end))
-                        try order.deliver(firstPage + range, output, gate)
+                        try scan.forEachPage(ofRange: range, countMax: pageSize, connection) { accounts in
+                            try gate.check()
+                            let end = accounts.last.map { Place(tenant: $0.tenant, userID: $0.id.rawValue) }
+                            let output = try work(Page(content: .accounts(accounts), end: end))
+                            try order.deliver(firstRange + range, output, gate)
+                        }
+                        try order.finish(firstRange + range)
                     }
                     number += 1
                 }
@@ -158,6 +160,7 @@ package struct AccountSnapshots: Sendable {
                         case .strayClaims(let ids): .strayClaims(try reader.strayClaims(of: ids, countMax: pageSize))
                         }
                     try order.deliver(turn.index, try work(Page(content: content, end: turn.end)), gate)
+                    try order.finish(turn.index)
                 }
             }
         }
@@ -186,7 +189,7 @@ private struct Tenants: Sendable {
 private final class TableScans: Sendable {
     private struct State {
         var tenants: [String]?
-        var scans: [Int: (AuditScan, firstPage: Int)] = [:]
+        var scans: [Int: (AuditScan, firstRange: Int)] = [:]
     }
 
     private let tenants: Tenants
@@ -207,10 +210,10 @@ private final class TableScans: Sendable {
             guard number < all.count else { return nil }
             let before = state.scans[number - 1]
             let scan = try make(all[number], connection)
-            let firstPage = before.map { $0.firstPage + $0.0.rangeCount } ?? 0
-            state.scans[number] = (scan, firstPage)
+            let firstRange = before.map { $0.firstRange + $0.0.rangeCount } ?? 0
+            state.scans[number] = (scan, firstRange)
             state.scans[number - 2] = nil
-            return (scan, firstPage)
+            return (scan, firstRange)
         }
     }
 }

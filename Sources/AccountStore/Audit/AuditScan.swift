@@ -54,12 +54,21 @@ final class AuditScan: Sendable {
     /// As `TableScan.nextRange`.
     func nextRange() -> Int? { scan.nextRange() }
 
-    /// The accounts of a range, in the order of their ids.
-    func accounts(ofRange range: Int, _ connection: PostgresConnection) throws -> [AccountSnapshot] {
-        var assembly = try AccountAssembly(try scan.rows(ofRange: range), tenant: tenant)
-        if !assembly.unclaimed.isEmpty {
-            try PageReader(connection, tenant: tenant, at: now).noteOwners(of: assembly.unclaimed, in: &assembly)
+    /// Calls `body` with the accounts of a range in the order of their ids, at most `countMax` at once.
+    func forEachPage(
+        ofRange range: Int,
+        countMax: Int,
+        _ connection: PostgresConnection,
+        _ body: ([AccountSnapshot]) throws -> Void
+    ) throws {
+        let reader = PageReader(connection, tenant: tenant, at: now)
+        try scan.forEachPart(ofRange: range) { rows in
+            try AccountAssembly.forEachPage(of: rows, tenant: tenant, countMax: countMax) { assembly in
+                if !assembly.unclaimed.isEmpty {
+                    try reader.noteOwners(of: assembly.unclaimed, in: &assembly)
+                }
+                try body(assembly.accounts)
+            }
         }
-        return assembly.accounts
     }
 }

@@ -57,9 +57,11 @@ package struct AccountExport: Sendable {
                         Result {
                             do {
                                 while let range = scan.nextRange() {
-                                    try gate.check()
-                                    let accounts = StoredAccounts(try scan.rows(ofRange: range), tenant)
-                                    try order.deliver(range, try write(accounts), gate)
+                                    try scan.forEachPart(ofRange: range) { rows in
+                                        try gate.check()
+                                        try order.deliver(range, try write(StoredAccounts(rows, tenant)), gate)
+                                    }
+                                    try order.finish(range)
                                 }
                             } catch {
                                 throw gate.fail(error)

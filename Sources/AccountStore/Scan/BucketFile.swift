@@ -10,28 +10,37 @@ package struct SpillFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Bytes in buckets, in a file without a name: whatever ends the process, nothing of it stays behind.
+/// Records in buckets, in a file without a name: whatever ends the process, nothing of it stays behind.
 ///
-/// Any number of threads may write at once; a bucket is read once all have.
+/// Any number of threads may write at once; a bucket is read once all have. What memory holds of it does not grow with what is
+/// written: each chunk of a bucket says where the one before it lies.
 package final class BucketFile: Sendable {
-    private struct Chunk {
-        var writer: Int
-        var offset: Int
-        var count: Int
+    /// Some records of one bucket, one after the other, behind a head in the file that is the `Chunk` before it.
+    fileprivate struct Chunk {
+        var offset: Int64 = 0
+        /// Bytes of records; 0 is none.
+        var count: Int64 = 0
     }
 
-    private struct State {
-        var buckets: [[Chunk]]
-        var length = 0
-        var writers = 0
+    /// What one writer put into a bucket.
+    fileprivate struct Chain {
+        var last = Chunk()
+        var byteCount = 0
     }
 
     /// What the system keeps of a file at once: what is written in whole ones is neither read nor zeroed before.
     fileprivate static let pageBytes = 4096
+    fileprivate static let headBytes = MemoryLayout<Chunk>.size
+
+    /// The bytes of as many pages as `count` bytes need.
+    fileprivate static func wholePages(_ count: Int) -> Int { (count + pageBytes - 1) / pageBytes * pageBytes }
 
     package let bucketCount: Int
     private let descriptor: Int32
-    private let state: Mutex<State>
+    /// How long the file is.
+    private let length = Atomic<Int>(0)
+    /// Of each writer that has finished, in the order in which they began: its chain of each bucket.
+    private let chains: Mutex<[[Chain]]>
 
     /// - `folder`: where the file goes.
     package init(in folder: String, buckets: Int) throws(SpillFailure) {
@@ -40,7 +49,7 @@ package final class BucketFile: Sendable {
         guard descriptor >= 0 else { throw SpillFailure("made in \(folder)") }
         unlink(path)
         bucketCount = buckets
-        state = Mutex(State(buckets: Array(repeating: [], count: buckets)))
+        chains = Mutex([])
     }
 
     deinit {
@@ -49,89 +58,204 @@ package final class BucketFile: Sendable {
 
     /// The number of a new writer.
     fileprivate func addWriter() -> Int {
-        state.withLock { state in
-            state.writers += 1
-            return state.writers
+        chains.withLock { chains in
+            chains.append([])
+            return chains.count - 1
         }
     }
 
-    /// Appends `bytes` to a bucket.
-    fileprivate func append(_ bytes: ArraySlice<UInt8>, to bucket: Int, from writer: Int) throws(SpillFailure) {
-        guard !bytes.isEmpty else { return }
-        let start = state.withLock { state in
-            let start = state.length
-            state.buckets[bucket].append(Chunk(writer: writer, offset: start, count: bytes.count))
-            state.length += (bytes.count + Self.pageBytes - 1) / Self.pageBytes * Self.pageBytes
-            return start
-        }
+    fileprivate func finish(_ writer: Int, _ written: [Chain]) {
+        chains.withLock { $0[writer] = written }
+    }
+
+    /// Writes whole pages behind all others. Returns where.
+    fileprivate func append(_ pages: UnsafeRawBufferPointer) throws(SpillFailure) -> Int64 {
+        let start = length.add(pages.count, ordering: .relaxed).oldValue
         var written = 0
-        while written < bytes.count {
-            let more = bytes.withUnsafeBytes { source in
-                pwrite(descriptor, source.baseAddress?.advanced(by: written), bytes.count - written, start + written)
-            }
+        while written < pages.count {
+            let more = pwrite(
+                descriptor,
+                pages.baseAddress?.advanced(by: written),
+                pages.count - written,
+                start + written
+            )
             if more < 0, errno == EINTR { continue }
             guard more > 0 else { throw SpillFailure("written") }
             written += more
         }
+        return Int64(start)
+    }
+
+    /// The bytes of all records in a bucket.
+    package func byteCount(of bucket: Int) -> Int {
+        writtenChains(of: bucket).reduce(0) { $0 + $1.byteCount }
+    }
+
+    private func writtenChains(of bucket: Int) -> [Chain] {
+        chains.withLock { chains in chains.compactMap { $0.isEmpty ? nil : $0[bucket] } }
     }
 
     /// Everything in a bucket, writer by writer, and what one of them appended in its order.
     package func contents(of bucket: Int) throws(SpillFailure) -> [UInt8] {
-        let chunks = state.withLock { $0.buckets[bucket] }.sorted { ($0.writer, $0.offset) < ($1.writer, $1.offset) }
-        let total = chunks.reduce(0) { $0 + $1.count }
-        var hasFailed = false
+        let chains = writtenChains(of: bucket)
+        let total = chains.reduce(0) { $0 + $1.byteCount }
+        var failure: SpillFailure?
         let bytes = [UInt8](unsafeUninitializedCapacity: total) { buffer, count in
-            let target = UnsafeMutableRawBufferPointer(buffer)
-            for chunk in chunks where !hasFailed {
-                var left = chunk.count
-                while left > 0 {
-                    let offset = chunk.offset + chunk.count - left
-                    let more = pread(descriptor, target.baseAddress?.advanced(by: count), left, offset)
-                    if more < 0, errno == EINTR { continue }
-                    guard more > 0 else {
-                        hasFailed = true
-                        break
-                    }
-                    left -= more
-                    count += more
+            let buffer = UnsafeMutableRawBufferPointer(buffer)
+            var start = 0
+            for chain in chains {
+                // From the last chunk to the first, which is the one that lies where the chain begins.
+                var (chunk, end) = (chain.last, start + chain.byteCount)
+                while chunk.count > 0, failure == nil {
+                    end -= Int(chunk.count)
+                    let target = UnsafeMutableRawBufferPointer(rebasing: buffer[end..<end + Int(chunk.count)])
+                    do throws(SpillFailure) { chunk = try read(chunk, into: target) } catch { failure = error }
                 }
+                start += chain.byteCount
+            }
+            count = total
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Calls `body` with some records of a bucket after the other, in no order.
+    package func forEachChunk(of bucket: Int, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        var bytes: [UInt8] = []
+        for chain in writtenChains(of: bucket) {
+            var chunk = chain.last
+            while chunk.count > 0 {
+                let count = Int(chunk.count)
+                if bytes.count < count { bytes = [UInt8](repeating: 0, count: count) }
+                chunk = try bytes.withUnsafeMutableBytes { bytes in
+                    try read(chunk, into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]))
+                }
+                try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
             }
         }
-        guard !hasFailed else { throw SpillFailure("read") }
-        return bytes
+    }
+
+    /// Reads the records of a chunk, which `target` is as long as. Returns the chunk before it.
+    private func read(
+        _ chunk: Chunk,
+        into target: UnsafeMutableRawBufferPointer
+    ) throws(SpillFailure) -> Chunk {
+        var before = Chunk()
+        let total = Self.headBytes + target.count
+        while true {
+            let count = withUnsafeMutablePointer(to: &before) { head in
+                let parts = [
+                    iovec(iov_base: head, iov_len: Self.headBytes),
+                    iovec(iov_base: target.baseAddress, iov_len: target.count),
+                ]
+                return preadv(descriptor, parts, Int32(parts.count), Int(chunk.offset))
+            }
+            if count == total { return before }
+            // A signal; else the file is shorter than it was written, or cannot be read.
+            guard count < 0, errno == EINTR else { throw SpillFailure("read") }
+        }
     }
 }
 
-/// What one thread puts into a `BucketFile`, gathered into chunks.
+/// What one thread puts into a `BucketFile`, gathered into chunks of whole pages.
 package struct BucketWriter: ~Copyable {
     /// Of all buckets together, unless there are very many: what a processor keeps at hand.
     private static let pendingBytesMax = 2 * 1_048_576
 
     private let file: BucketFile
     private let number: Int
-    /// Whole pages.
     private let chunkBytes: Int
-    private var pending: [[UInt8]]
+    /// The chunk of each bucket that is being filled: room for its head, then records.
+    private let pending: UnsafeMutableRawBufferPointer
+    /// How much of it is filled.
+    private var filled: [Int]
+    private var chains: [BucketFile.Chain]
 
     package init(_ file: BucketFile) {
         self.file = file
         number = file.addWriter()
         let page = BucketFile.pageBytes
         chunkBytes = max(page, min(16_384, Self.pendingBytesMax / file.bucketCount) / page * page)
-        pending = Array(repeating: [], count: file.bucketCount)
+        pending = .allocate(byteCount: chunkBytes * file.bucketCount, alignment: page)
+        filled = Array(repeating: BucketFile.headBytes, count: file.bucketCount)
+        chains = Array(repeating: BucketFile.Chain(), count: file.bucketCount)
     }
 
-    /// Appends what `write` writes to a bucket.
-    package mutating func append(to bucket: Int, _ write: (inout [UInt8]) -> Void) throws(SpillFailure) {
-        write(&pending[bucket])
-        guard pending[bucket].count >= chunkBytes else { return }
-        let whole = pending[bucket].count / chunkBytes * chunkBytes
-        try file.append(pending[bucket][..<whole], to: bucket, from: number)
-        pending[bucket].removeSubrange(..<whole)
+    deinit {
+        pending.deallocate()
+    }
+
+    /// Appends a record to a bucket: `head`, then `bytes`.
+    package mutating func append(
+        _ bytes: UnsafeRawBufferPointer,
+        after head: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+        to bucket: Int
+    ) throws(SpillFailure) {
+        let count = head.count + bytes.count
+        if filled[bucket] + count > chunkBytes {
+            try write(bucket)
+            guard BucketFile.headBytes + count <= chunkBytes else {
+                return try writeAlone(head, bytes, to: bucket)
+            }
+        }
+        let place = bucket * chunkBytes + filled[bucket]
+        Self.copy(head, bytes, to: UnsafeMutableRawBufferPointer(rebasing: pending[place...]))
+        filled[bucket] += count
+    }
+
+    private static func copy(
+        _ head: UnsafeRawBufferPointer,
+        _ bytes: UnsafeRawBufferPointer,
+        to target: UnsafeMutableRawBufferPointer
+    ) {
+        target.copyMemory(from: head)
+        UnsafeMutableRawBufferPointer(rebasing: target[head.count...]).copyMemory(from: bytes)
+    }
+
+    /// Writes the chunk of a bucket that is being filled, and begins another.
+    private mutating func write(_ bucket: Int) throws(SpillFailure) {
+        let count = filled[bucket] - BucketFile.headBytes
+        guard count > 0 else { return }
+        let start = bucket * chunkBytes
+        try write(UnsafeMutableRawBufferPointer(rebasing: pending[start..<start + chunkBytes]), count, to: bucket)
+        filled[bucket] = BucketFile.headBytes
+    }
+
+    /// A chunk of its own for what is longer than others.
+    private mutating func writeAlone(
+        _ head: UnsafeRawBufferPointer,
+        _ bytes: UnsafeRawBufferPointer,
+        to bucket: Int
+    ) throws(SpillFailure) {
+        let count = head.count + bytes.count
+        let chunk = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: BucketFile.wholePages(BucketFile.headBytes + count),
+            alignment: BucketFile.pageBytes
+        )
+        defer { chunk.deallocate() }
+        Self.copy(head, bytes, to: UnsafeMutableRawBufferPointer(rebasing: chunk[BucketFile.headBytes...]))
+        try write(chunk, count, to: bucket)
+    }
+
+    /// - `count`: how many bytes of records there are in `chunk`, behind its head. It has whole pages.
+    private mutating func write(
+        _ chunk: UnsafeMutableRawBufferPointer,
+        _ count: Int,
+        to bucket: Int
+    ) throws(SpillFailure) {
+        let end = BucketFile.headBytes + count
+        let pages = UnsafeMutableRawBufferPointer(rebasing: chunk[..<BucketFile.wholePages(end)])
+        pages.storeBytes(of: chains[bucket].last, as: BucketFile.Chunk.self)
+        // Whatever memory held before does not go to the disk.
+        UnsafeMutableRawBufferPointer(rebasing: pages[end...]).initializeMemory(as: UInt8.self, repeating: 0)
+        let offset = try file.append(UnsafeRawBufferPointer(pages))
+        chains[bucket].last = BucketFile.Chunk(offset: offset, count: Int64(count))
+        chains[bucket].byteCount += count
     }
 
     /// Hands over what has not been. After this nothing can be appended.
     package consuming func finish() throws(SpillFailure) {
-        for (bucket, bytes) in pending.enumerated() { try file.append(bytes[...], to: bucket, from: number) }
+        for bucket in chains.indices { try write(bucket) }
+        file.finish(number, chains)
     }
 }

@@ -10,15 +10,15 @@ struct IDRanges: Sendable {
 
     /// - `sample`: some of the ids, in any order; the more, the more even the ranges.
     /// - `countMax`: ranges at most; there are fewer where the sample does not tell so many apart.
-    init(_ sample: [String], countMax: Int) {
-        let ids = sample.map { Array($0.utf8) }
-        let first = ids.first ?? []
-        let length = ids.dropFirst().reduce(first.count) { length, id in
-            zip(first.prefix(length), id).prefix { $0 == $1 }.count
+    init(_ sample: IDSample, countMax: Int) {
+        let ids = 0..<sample.count
+        let first = sample.count > 0 ? sample.withID(0) { Array($0) } : []
+        let length = ids.reduce(first.count) { length, place in
+            sample.withID(place) { id in first.withUnsafeBytes { min(length, $0.commonPrefixCount(with: id)) } }
         }
         let prefix = Array(first.prefix(length))
         self.prefix = prefix
-        let numbers = ids.map { id in id.withUnsafeBytes { Self.number($0, after: prefix.count) } }.sorted()
+        let numbers = ids.map { place in sample.withID(place) { $0.number(after: length) } }.sorted()
         var starts: [UInt64] = []
         for range in 1..<max(1, countMax) where !numbers.isEmpty {
             let start = numbers[range * numbers.count / countMax]
@@ -33,7 +33,7 @@ struct IDRanges: Sendable {
             guard place < id.count, id[place] >= byte else { return 0 }
             if id[place] > byte { return starts.count }
         }
-        let number = Self.number(id, after: prefix.count)
+        let number = id.number(after: prefix.count)
         // How many starts are not above it. Random ids: a branch would be guessed wrong every other time.
         var (low, count) = (0, starts.count)
         while count > 0 {
@@ -43,15 +43,24 @@ struct IDRanges: Sendable {
         }
         return low
     }
+}
 
-    private static func number(_ id: UnsafeRawBufferPointer, after offset: Int) -> UInt64 {
-        if id.count - offset >= 8 {
-            return UInt64(bigEndian: id.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+/// Some ids, of many.
+struct IDSample: Sendable {
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = []
+
+    var count: Int { ends.count }
+
+    mutating func append(_ id: UnsafeRawBufferPointer) {
+        bytes.append(contentsOf: id)
+        ends.append(bytes.count)
+    }
+
+    /// Calls `body` with one of them.
+    func withID<Output>(_ place: Int, _ body: (UnsafeRawBufferPointer) -> Output) -> Output {
+        bytes.withUnsafeBytes { bytes in
+            body(UnsafeRawBufferPointer(rebasing: bytes[(place == 0 ? 0 : ends[place - 1])..<ends[place]]))
         }
-        var number: UInt64 = 0
-        for place in 0..<8 {
-            number = number << 8 | (offset + place < id.count ? UInt64(id[offset + place]) : 0)
-        }
-        return number
     }
 }

@@ -1,16 +1,23 @@
 import Synchronization
 
 /// Hands on what comes out of order, in order, and lets nobody get far ahead of whoever is next.
+///
+/// What is delivered has a number, of which there may be several in a row, or none: whoever delivers says when a number is
+/// over.
 final class InOrder<Output: Sendable>: Sendable {
     private struct State {
+        /// The number of which everything is handed on as it comes.
         var next = 0
-        var early: [Int: Output] = [:]
+        var early: [Int: [Output]] = [:]
+        var earlyCount = 0
+        /// Numbers behind `next` of which nothing more comes.
+        var over: Set<Int> = []
         /// Taken nothing more: whoever takes has thrown.
-        var isOver = false
+        var hasFailed = false
     }
 
     /// What is early is kept in memory.
-    static var aheadMax: Int { 16 }
+    static var aheadMax: Int { 64 }
 
     private let state = Mutex(State())
     private let take: @Sendable (Output) throws -> Void
@@ -22,17 +29,37 @@ final class InOrder<Output: Sendable>: Sendable {
     /// Whoever delivers while something is taken, or too early, waits.
     ///
     /// - Throws: what `take` throws, and what another that `gate` is told of failed with.
-    func deliver(_ index: Int, _ output: Output, _ gate: ReadersGate) throws {
-        try gate.wait { state.withLock { index - $0.next <= Self.aheadMax } }
+    func deliver(_ number: Int, _ output: Output, _ gate: ReadersGate) throws {
+        try gate.wait { state.withLock { $0.next == number || $0.earlyCount < Self.aheadMax } }
         try state.withLock { state in
-            if state.isOver { return }
-            state.early[index] = output
-            state.isOver = true
-            while let output = state.early.removeValue(forKey: state.next) {
-                state.next += 1
-                try take(output)
+            guard state.next == number else {
+                state.early[number, default: []].append(output)
+                state.earlyCount += 1
+                return
             }
-            state.isOver = false
+            try hand(on: output, &state)
         }
+    }
+
+    /// Nothing more comes of a number.
+    ///
+    /// - Throws: what `take` throws.
+    func finish(_ number: Int) throws {
+        try state.withLock { state in
+            state.over.insert(number)
+            while state.over.remove(state.next) != nil {
+                state.next += 1
+                let early = state.early.removeValue(forKey: state.next) ?? []
+                state.earlyCount -= early.count
+                for output in early { try hand(on: output, &state) }
+            }
+        }
+    }
+
+    private func hand(on output: Output, _ state: inout State) throws {
+        if state.hasFailed { return }
+        state.hasFailed = true
+        try take(output)
+        state.hasFailed = false
     }
 }

@@ -2,7 +2,7 @@ import Postgres
 
 /// Rows of tables, of some accounts, in any order: what accounts are put together from.
 struct PackedRows<Table: ScannedTable> {
-    /// Of each row its table, its length in four bytes, and the row as `RawRows` packs it.
+    /// As `PackedRowWalk` reads them.
     private var bytes: [UInt8] = []
     private var shapes: [Table: RowShape] = [:]
 
@@ -16,7 +16,13 @@ struct PackedRows<Table: ScannedTable> {
 
     mutating func append(_ rows: RawRows, of table: Table) {
         shapes[table] = rows.shape
-        for row in 0..<rows.count { rows.append(row: row, tag: table.rawValue, to: &bytes) }
+        var columns: [UInt8] = []
+        for row in 0..<rows.count {
+            columns.removeAll(keepingCapacity: true)
+            rows.append(row: row, to: &columns)
+            PackedRowWalk.withHead(tag: table.rawValue, count: columns.count) { bytes.append(contentsOf: $0) }
+            bytes += columns
+        }
     }
 
     /// Calls `body` with the rows account by account.
@@ -34,85 +40,54 @@ struct PackedRows<Table: ScannedTable> {
 ///
 /// SAFETY: as `PackedColumns`.
 struct RowsByAccount<Table: ScannedTable> {
-    private static var headBytes: Int { 5 }
-
-    /// Where a row's columns begin, that of the user left out, and whose it is in which table: accounts are numbered as they
-    /// come, and each has a number for each table.
-    private struct Row {
-        var columns: PackedColumns
-        var group: Int
-    }
-
     let ids: [PackedText]
+    private let bytes: UnsafeRawBufferPointer
     private let tableCount: Int
     private let tables: Set<Table>
-    /// Those of the first account first.
-    private let rows: [PackedColumns]
-    /// Where in `rows` those of the first account in the first table begin, those in the second, and so on.
-    private let starts: [Int]
+    /// Where in `bytes` the columns of each row begin, that of the user left out; those of the first account first.
+    private let offsets: [UInt32]
+    /// Where in `offsets` those of the first account in the first table begin, those in the second, and so on.
+    private let starts: [UInt32]
 
     /// - `tables`: those that were read.
     fileprivate init(_ bytes: UnsafeRawBufferPointer, tables: Set<Table>) throws(PostgresError) {
+        self.bytes = bytes
         self.tables = tables
         let tableCount = Table.allCases.count
         self.tableCount = tableCount
-        var found: [PackedText] = []
-        let read = try Self.rows(bytes, tableCount, &found)
-        let order = found.indices.sorted { found[$0] < found[$1] }
-        ids = order.map { found[$0] }
-        var firstGroups = [Int](repeating: 0, count: found.count)
-        for (place, number) in order.enumerated() { firstGroups[number] = place * tableCount }
-        func group(_ row: Row) -> Int {
-            let (number, table) = row.group.quotientAndRemainder(dividingBy: tableCount)
-            return firstGroups[number] + table
+        var rows = try KeyedRows(bytes)
+        var groups = try Groups(rows, tableCount: tableCount)
+        if groups.areMixed {
+            try rows.compareIDs()
+            groups = try Groups(rows, tableCount: tableCount)
         }
-        // Each row goes behind those of the groups before its own, and those of its own that came before it.
-        var starts = [Int](repeating: 0, count: found.count * tableCount + 1)
-        for row in read { starts[group(row) + 1] += 1 }
-        for index in 1..<starts.count { starts[index] += starts[index - 1] }
-        self.starts = starts
-        rows = Array(unsafeUninitializedCapacity: read.count) { rows, count in
-            for row in read {
-                let group = group(row)
-                rows.initializeElement(at: starts[group], to: row.columns)
-                starts[group] += 1
-            }
-            count = read.count
-        }
+        ids = groups.ids
+        offsets = groups.offsets
+        starts = groups.starts
     }
 
-    private static func rows(
-        _ bytes: UnsafeRawBufferPointer,
-        _ tableCount: Int,
-        _ found: inout [PackedText]
-    ) throws(PostgresError) -> [Row] {
-        var rows: [Row] = []
-        var numbers: [PackedText: Int] = [:]
-        var last: (id: PackedText, number: Int)?
-        var offset = 0
-        while offset < bytes.count {
-            guard bytes[offset] < tableCount, bytes.count - offset >= headBytes else {
-                throw PostgresError(.decoding, "row of an unknown table")
-            }
-            var columns = PackedColumns(bytes, at: offset + headBytes)
-            let id = try columns.text()
-            // Rows of one account often lie together.
-            var number = last?.number ?? 0
-            if last?.id != id {
-                if let known = numbers[id] {
-                    number = known
-                } else {
-                    number = found.count
-                    numbers[id] = number
-                    found.append(id)
+    private struct Groups {
+        var ids: [PackedText] = []
+        var offsets: [UInt32] = []
+        var starts: [UInt32] = []
+        /// Whether rows of an account may be apart.
+        var areMixed = false
+
+        init(_ rows: borrowing KeyedRows, tableCount: Int) throws(PostgresError) {
+            offsets.reserveCapacity(rows.count)
+            for place in 0..<rows.count {
+                let row = try rows.row(at: place)
+                guard row.tag < tableCount else { throw PostgresError(.decoding, "row of an unknown table") }
+                if ids.last != row.id {
+                    if rows.mayBeApart(at: place) { areMixed = true }
+                    ids.append(row.id)
                 }
-                last = (id, number)
+                let group = (ids.count - 1) * tableCount + Int(row.tag)
+                while starts.count <= group { starts.append(UInt32(offsets.count)) }
+                offsets.append(UInt32(row.columnsOffset))
             }
-            rows.append(Row(columns: columns, group: number * tableCount + Int(bytes[offset])))
-            let count = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 1, as: UInt32.self))
-            offset += headBytes + Int(count)
+            while starts.count <= ids.count * tableCount { starts.append(UInt32(offsets.count)) }
         }
-        return rows
     }
 
     /// Whether a table is one of those that were read.
@@ -121,9 +96,69 @@ struct RowsByAccount<Table: ScannedTable> {
     /// The rows of an account in a table, by their places.
     func places(_ account: Int, _ table: Table) -> Range<Int> {
         let group = account * tableCount + Int(table.rawValue)
-        return starts[group]..<starts[group + 1]
+        return Int(starts[group])..<Int(starts[group + 1])
     }
 
     /// The columns of the row at a place, that of the user left out.
-    subscript(place: Int) -> PackedColumns { rows[place] }
+    subscript(place: Int) -> PackedColumns { PackedColumns(bytes, at: Int(offsets[place])) }
+}
+
+/// Rows one after the other: of each a tag, how long its columns are in four bytes, the lowest first, and the columns
+/// (`PackedColumns`), of which the first is the user's id.
+///
+/// SAFETY: as `PackedColumns`.
+struct PackedRowWalk {
+    struct Row {
+        /// Which table it is of.
+        var tag: UInt8
+        /// Whose it is.
+        var id: PackedText
+        /// All of it, with its head.
+        var range: Range<Int>
+        /// Where the columns behind the id begin.
+        var columnsOffset: Int
+    }
+
+    private static var headBytes: Int { 5 }
+
+    private let bytes: UnsafeRawBufferPointer
+    private var offset = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    /// Calls `body` with what stands before the columns of a row.
+    @inline(__always)
+    static func withHead<Failure>(
+        tag: UInt8,
+        count: Int,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        let head = (UInt64(UInt32(count)) << 8 | UInt64(tag)).littleEndian
+        try withUnsafeBytes(of: head) { head throws(Failure) in
+            try body(UnsafeRawBufferPointer(rebasing: head[..<headBytes]))
+        }
+    }
+
+    /// - Throws: `.decoding` where the bytes are no such row.
+    @inline(__always)
+    mutating func next() throws(PostgresError) -> Row? {
+        guard offset < bytes.count else { return nil }
+        let row = try Self.row(of: bytes, at: offset)
+        offset = row.range.upperBound
+        return row
+    }
+
+    /// The row that begins at an offset.
+    @inline(__always)
+    static func row(of bytes: UnsafeRawBufferPointer, at offset: Int) throws(PostgresError) -> Row {
+        guard bytes.count - offset >= headBytes else { throw PostgresError(.decoding, "row is cut short") }
+        let count = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 1, as: UInt32.self)))
+        let start = offset + headBytes
+        guard bytes.count - start >= count else { throw PostgresError(.decoding, "row is cut short") }
+        var columns = PackedColumns(bytes, at: start)
+        let id = try columns.text()
+        return Row(tag: bytes[offset], id: id, range: offset..<start + count, columnsOffset: columns.offset(in: bytes))
+    }
 }

@@ -27,22 +27,27 @@ final class TableScan<Table: ScannedTable>: Sendable {
         var pieces: ArraySlice<Piece>
         /// Readers that have not put away what they read.
         var readersLeft: Int
-        var shapes: [Table: RowShape] = [:]
         var reading = AccountSnapshots.Reading()
         var rangesTaken = 0
     }
 
-    /// Blocks in a piece: a few megabytes of answer.
-    private static var blocksPerPiece: Int64 { 128 }
+    /// Blocks in a piece: some milliseconds of work.
+    private static var blocksPerPiece: Int64 { 512 }
     /// More make chunks too small, and every range is an open one.
     private static var rangesMax: Int { 1024 }
     /// Accounts in a block of `users`, where the database has not counted them.
     private static var usersPerBlock: Double { 32 }
     /// Ids in the sample for each range: so many make ranges even enough.
     private static var samplePerRange: Int { 50 }
+    /// Bytes of rows for each account that belongs into a range; ranges with more are divided.
+    private static var bytesPerAccountMax: Int { 2048 }
 
     private let start: [UInt8]
+    private let folder: String
+    /// Bytes of rows that are put together at once.
+    private let partBytesMax: Int
     private let statement: Statement
+    private let shapes: [Table: RowShape]
     private let ranges: IDRanges
     private let file: BucketFile
     private let state: Mutex<State>
@@ -53,7 +58,7 @@ final class TableScan<Table: ScannedTable>: Sendable {
     ///   - tables: which ones, `users` first.
     ///   - tenant: whose rows are read.
     ///   - start: rows of users up to this id are left out.
-    ///   - rangeSize: about how many accounts there are in a range.
+    ///   - rangeSize: about how many accounts are put together at once.
     ///   - readers: how many call `read`, each once.
     ///   - folder: where the file goes.
     ///   - connection: in the snapshot.
@@ -70,6 +75,8 @@ final class TableScan<Table: ScannedTable>: Sendable {
         statement: @escaping Statement
     ) throws {
         self.start = Array(start.utf8)
+        self.folder = folder
+        partBytesMax = rangeSize * Self.bytesPerAccountMax
         self.statement = statement
         let counts = try connection.query(AuditTransaction.blockCounts(tables.map(\.name))).map { $0 ?? 0 }
         var pieces: [Piece] = []
@@ -89,9 +96,15 @@ final class TableScan<Table: ScannedTable>: Sendable {
         let users = usersEstimate > 0 ? usersEstimate : Double(counts[0]) * Self.usersPerBlock
         let wanted = min(Double(Self.rangesMax), (users / Double(rangeSize)).rounded(.up))
         let percent = min(100, 100 * wanted * Double(Self.samplePerRange) / max(1, users))
-        let sample = try connection.query(AuditedUserRow.sample(percent: max(0.01, percent), tenant: tenant))
-        ranges = IDRanges(sample.compactMap(\.self), countMax: Int(wanted))
+        let sample = try connection.rawRows(AuditedUserRow.sample(percent: max(0.01, percent), tenant: tenant))
+        var ids = IDSample()
+        for row in 0..<sample.count { sample.withBytes(row: row, column: 0) { ids.append($0) } }
+        ranges = IDRanges(ids, countMax: Int(wanted))
         file = try BucketFile(in: folder, buckets: ranges.count)
+        // What is copied does not say of what types it is.
+        shapes = try tables.reduce(into: [:]) { shapes, table in
+            shapes[table] = try connection.rawRows(statement(table, .blocks(0, before: 0))).shape
+        }
         var state = State(pieces: pieces[...], readersLeft: readers)
         state.reading.blocksInAll = counts.reduce(0, +)
         self.state = Mutex(state)
@@ -107,9 +120,9 @@ final class TableScan<Table: ScannedTable>: Sendable {
     ) throws {
         var writer = BucketWriter(file)
         while let piece = state.withLock({ $0.pieces.popFirst() }) {
-            let rows = try connection.rawRows(statement(piece.table, piece.scope))
-            state.withLock { $0.shapes[piece.table] = rows.shape }
-            try put(rows, of: piece.table, into: &writer)
+            try connection.copyRows(statement(piece.table, piece.scope)) { columns in
+                try put(columns, of: piece.table, into: &writer)
+            }
             try state.withLock { state in
                 state.reading.blocks += piece.blockCount
                 try progress(state.reading)
@@ -120,15 +133,12 @@ final class TableScan<Table: ScannedTable>: Sendable {
         try gate.wait { state.withLock { $0.readersLeft == 0 } }
     }
 
-    private func put(_ rows: RawRows, of table: Table, into writer: inout BucketWriter) throws(SpillFailure) {
-        for row in 0..<rows.count {
-            let range: Int? = rows.withBytes(row: row, column: 0) { user in
-                !start.isEmpty && !start.lexicographicallyPrecedes(user) ? nil : ranges.index(of: user)
-            }
-            guard let range else { continue }
-            try writer.append(to: range) { bytes in
-                rows.append(row: row, tag: table.rawValue, to: &bytes)
-            }
+    private func put(_ row: UnsafeRawBufferPointer, of table: Table, into writer: inout BucketWriter) throws {
+        var columns = PackedColumns(row, at: 0)
+        let user = try columns.text().bytes
+        if !start.isEmpty, !start.lexicographicallyPrecedes(user) { return }
+        try PackedRowWalk.withHead(tag: table.rawValue, count: row.count) { head throws(SpillFailure) in
+            try writer.append(row, after: head, to: ranges.index(of: user))
         }
     }
 
@@ -141,8 +151,11 @@ final class TableScan<Table: ScannedTable>: Sendable {
         }
     }
 
-    /// The rows of a range, once all tables are read.
-    func rows(ofRange range: Int) throws(SpillFailure) -> PackedRows<Table> {
-        PackedRows(try file.contents(of: range), shapes: state.withLock(\.shapes))
+    /// Calls `body` with the rows of a range in the order of ids, once all tables are read: some accounts after the other,
+    /// however many there are.
+    func forEachPart(ofRange range: Int, _ body: (PackedRows<Table>) throws -> Void) throws {
+        try file.forEachPart(of: range, bytesMax: partBytesMax, folder: folder) { bytes in
+            try body(PackedRows(bytes, shapes: shapes))
+        }
     }
 }
