@@ -143,6 +143,7 @@ struct AuditRuleTests {
         _ kind: ConflictKind,
         _ provider: ProviderID,
         live: Int64,
+        isResolved: Bool = false,
         expiring: Timestamp = now
     ) -> AccountSnapshot.Conflicts {
         .init(
@@ -150,6 +151,7 @@ struct AuditRuleTests {
             provider: provider,
             count: 1,
             liveCount: live,
+            unresolvedCount: isResolved ? 0 : 1,
             lastOpenedAt: ago(days: 40),
             firstExpiry: expiring
         )
@@ -380,6 +382,15 @@ struct AuditRuleTests {
             snapshot.conflicts = [Self.conflict(.accountExistsWithDifferentCredential, .facebook, live: 1)]
         }
         for rule in AuditRule.all { #expect(Self.findings(rule, fresh) == [], "\(rule.id)") }
+    }
+
+    @Test func `a conflict that was settled by linking is about nobody else`() {
+        let settled = Self.changed { snapshot in
+            snapshot.conflicts = [
+                Self.conflict(.accountExistsWithDifferentCredential, .google, live: 0, isResolved: true)
+            ]
+        }
+        for rule in AuditRule.all { #expect(Self.findings(rule, settled) == [], "\(rule.id)") }
     }
 
     // MARK: Several accounts

@@ -279,6 +279,7 @@ struct PolicyComparisonTests {
                         provider: .gitHub,
                         count: 1,
                         liveCount: 1,
+                        unresolvedCount: 1,
                         lastOpenedAt: instant,
                         firstExpiry: instant
                     )

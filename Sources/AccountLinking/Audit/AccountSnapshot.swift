@@ -57,6 +57,8 @@ package struct AccountSnapshot: Sendable {
         package var count: Int64
         /// Those that can still be settled.
         package var liveCount: Int64
+        /// Those that were not settled by linking: whose they are nobody has shown.
+        package var unresolvedCount: Int64
         package var lastOpenedAt: Timestamp
         package var firstExpiry: Timestamp
 
@@ -65,6 +67,7 @@ package struct AccountSnapshot: Sendable {
             provider: ProviderID,
             count: Int64,
             liveCount: Int64,
+            unresolvedCount: Int64,
             lastOpenedAt: Timestamp,
             firstExpiry: Timestamp
         ) {
@@ -72,6 +75,7 @@ package struct AccountSnapshot: Sendable {
             self.provider = provider
             self.count = count
             self.liveCount = liveCount
+            self.unresolvedCount = unresolvedCount
             self.lastOpenedAt = lastOpenedAt
             self.firstExpiry = firstExpiry
         }

@@ -238,6 +238,7 @@ struct AccountAssembly {
         let provider = snapshot.noting("conflicts.provider_id", row.provider) { providers.value(of: $0) }
         guard let provider else { return }
         let liveCount: Int64 = row.isLive ? 1 : 0
+        let unresolvedCount: Int64 = row.isResolved ? 0 : 1
         guard let alike = snapshot.conflicts.firstIndex(where: { $0.kind == kind && $0.provider == provider }) else {
             snapshot.conflicts.append(
                 AccountSnapshot.Conflicts(
@@ -245,6 +246,7 @@ struct AccountAssembly {
                     provider: provider,
                     count: 1,
                     liveCount: liveCount,
+                    unresolvedCount: unresolvedCount,
                     lastOpenedAt: row.openedAt,
                     firstExpiry: row.expiresAt
                 )
@@ -253,6 +255,7 @@ struct AccountAssembly {
         }
         snapshot.conflicts[alike].count += 1
         snapshot.conflicts[alike].liveCount += liveCount
+        snapshot.conflicts[alike].unresolvedCount += unresolvedCount
         snapshot.conflicts[alike].lastOpenedAt = max(snapshot.conflicts[alike].lastOpenedAt, row.openedAt)
         snapshot.conflicts[alike].firstExpiry = min(snapshot.conflicts[alike].firstExpiry, row.expiresAt)
     }

@@ -43,7 +43,7 @@ enum AuditedTable: UInt8, ScannedTable {
             case .factors: [String.self]
             case .sessions: [Int64.self, String.self, Time.self]
             case .codes: [String.self, Time.self, Time.self]
-            case .conflicts: [String.self, String.self, Bool.self, Time.self, Time.self]
+            case .conflicts: [String.self, String.self, Bool.self, Bool.self, Time.self, Time.self]
             case .claims: [String.self, String.self]
             }
         return [String.self] + columns

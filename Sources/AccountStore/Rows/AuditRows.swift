@@ -224,6 +224,8 @@ struct AuditedConflictRow {
     let provider: PackedText
     /// Whether it can still be settled.
     let isLive: Bool
+    /// Whether it was settled by linking.
+    let isResolved: Bool
     let openedAt: Timestamp
     let expiresAt: Timestamp
 
@@ -232,14 +234,15 @@ struct AuditedConflictRow {
         kind = try row.text()
         provider = try row.text()
         isLive = try row.bool()
+        isResolved = try row.bool()
         openedAt = Timestamp(try row.timestamp())
         expiresAt = Timestamp(try row.timestamp())
     }
 
     static func of(_ scope: AuditScope, tenant: String, at now: Timestamp) -> SQL {
         """
-        SELECT user_id, kind, provider_id, state IN ('open', 'proven') AND expires_at > \(now.stored), opened_at,
-            expires_at
+        SELECT user_id, kind, provider_id, state IN ('open', 'proven') AND expires_at > \(now.stored),
+            state = 'resolved', opened_at, expires_at
         FROM conflicts WHERE tenant_id = \(tenant) AND \(scope.condition)
         """
     }

@@ -13,10 +13,14 @@ extension AuditRule {
             guard !snapshot.conflicts.isEmpty else { return [] }
             let linked = Set(snapshot.linkedProviders.map(\.identity.provider))
             return snapshot.conflicts
-                .filter { $0.kind == .accountExistsWithDifferentCredential && linked.contains($0.provider) }
+                .filter {
+                    // One that was settled was about the identity that is linked.
+                    $0.kind == .accountExistsWithDifferentCredential && $0.unresolvedCount > 0
+                        && linked.contains($0.provider)
+                }
                 .map { conflict in
                     Evidence([
-                        "provider": .text(conflict.provider.rawValue), "conflicts": .count(conflict.count),
+                        "provider": .text(conflict.provider.rawValue), "conflicts": .count(conflict.unresolvedCount),
                         "lastOpened": .instant(conflict.lastOpenedAt),
                     ])
                 }
