@@ -93,10 +93,8 @@ struct AccountImportCommand: AsyncParsableCommand {
                 queueMax: serving.limits.passwordHashingQueueLengthMax,
                 randomBytes: effects.randomBytes
             )
-            let sealer = try Sealer(serving.keys)
-            let end = try await withClient(serving.database.postgres) { client in
+            let end = try await withSealingStore(serving) { store, sealer in
                 let reader = try AccountFileReader(path: file, format, identities: identities)
-                let store = AccountStore(client: client)
                 guard try await store.project() != nil else {
                     throw StartupFailure.noProject
                 }
