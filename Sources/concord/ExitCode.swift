@@ -33,6 +33,7 @@ extension ExitCode {
             case let error as StartupFailure: error.exitCode
             case AccountFileError.unreadable: .badConfiguration
             case AccountFileError.broken: .badData
+            case AccountFileError.unnamedHash: .validationFailure
             case is SpillFailure: .cannotWrite
             case let error as MigrationDirectoryError: Self(for: error)
             case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo
