@@ -63,11 +63,12 @@ package struct AccountReports: Sendable {
         try await store.merges(of: id, tenant: tenant, countMax: 1).current
     }
 
-    /// `nil` where there is no such account.
-    ///
-    /// - `historyMax`: how many decisions are told.
-    package func report(on id: UserID, tenant: TenantID, historyMax: Int) async throws -> AccountReport? {
-        guard let user = try await store.user(id, tenant: tenant) else { return nil }
+    /// The columns of an account that hold what cannot be read, as an audit names them.
+    package func unreadableColumns(of id: UserID, tenant: TenantID) async throws -> [String] {
+        try await snapshot(of: id, tenant: tenant).unreadable
+    }
+
+    private func snapshot(of id: UserID, tenant: TenantID) async throws -> AccountSnapshot {
         let pages = PageBox()
         try await snapshots.read(
             .users([id]),
@@ -77,7 +78,15 @@ package struct AccountReports: Sendable {
             work: { $0 },
             take: { pages.keep($0) }
         )
-        let snapshot = pages.account ?? AccountSnapshot(tenant: tenant, id: id)
+        return pages.account ?? AccountSnapshot(tenant: tenant, id: id)
+    }
+
+    /// `nil` where there is no such account.
+    ///
+    /// - `historyMax`: how many decisions are told.
+    package func report(on id: UserID, tenant: TenantID, historyMax: Int) async throws -> AccountReport? {
+        guard let user = try await store.user(id, tenant: tenant) else { return nil }
+        let snapshot = try await snapshot(of: id, tenant: tenant)
         let account = user.account
         let events = try await store.events(of: id, tenant: tenant, before: nil, countMax: historyMax)
         return AccountReport(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 
 /// The command tree.
 @main
@@ -26,4 +27,24 @@ struct Concord: AsyncParsableCommand {
                 // The next one goes here.
         ]
     )
+
+    /// As the library's own, but that a mistake which a command finds while it runs is told with the usage of the command.
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            do {
+                if var asynchronous = command as? any AsyncParsableCommand {
+                    try await asynchronous.run()
+                } else {
+                    try command.run()
+                }
+            } catch let mistake as ValidationError {
+                let usage = usageString(for: type(of: command))
+                emit("Error: \(mistake.message)\nUsage: \(usage)\n", to: STDERR_FILENO)
+                throw ExitCode.validationFailure
+            }
+        } catch {
+            exit(withError: error)
+        }
+    }
 }

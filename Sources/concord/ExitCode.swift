@@ -1,3 +1,4 @@
+import AccountOperations
 import AccountStore
 import ArgumentParser
 import Glibc
@@ -27,10 +28,12 @@ extension ExitCode {
             switch error {
             case let error as ExitCode: error
             case is ValidationError: .validationFailure
-            case is ConfigurationMistakes, is CannotListen: .badConfiguration
+            case is ConfigurationMistakes, is CannotListen, is SigningKeys.Unreadable, is Sealer.OpeningFailure:
+                .badConfiguration
             case let error as StartupFailure: error.exitCode
             case AccountFileError.unreadable: .badConfiguration
             case AccountFileError.broken: .badData
+            case AccountFileError.unnamedHash: .validationFailure
             case is SpillFailure: .cannotWrite
             case let error as MigrationDirectoryError: Self(for: error)
             case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo
@@ -73,6 +76,9 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
         throw code
     } catch let error as ValidationError {
         throw error
+    } catch let failure as Sealer.OpeningFailure {
+        complain("a stored secret cannot be read: \(failure); check the key-encryption keys")
+        throw ExitCode(for: failure)
     } catch {
         complain("\(error)")
         throw ExitCode(for: error)

@@ -464,6 +464,34 @@ struct AuditRepairTests {
         }
     }
 
+    @Test func `an address that came after another was unproved gets no proof by an undo`() async throws {
+        try await TestDatabase.with { database in
+            try await Self.corpus(in: database)
+            let (steps, _) = try await Self.planned(database)
+            let unproved = steps.filter { $0.repair == .unproveAddress }
+            let user = try #require(unproved.first?.user.rawValue)
+            try await database.withClient { client in
+                let store = AccountStore(client: client)
+                #expect(try await Self.apply(unproved, try Self.repairs(store)).allSatisfy { $0 == .applied })
+                try await database.execute(
+                    """
+                    UPDATE identifiers SET value = 'new@example.com' WHERE kind = 'email' AND user_id = '\(user)';
+                    UPDATE users SET email = 'new@example.com', version = version + 1 WHERE user_id = '\(user)'
+                    """
+                )
+                guard case .clashes(let clashes)? = try await Self.undo(store)[unproved[0].number] else {
+                    Issue.record("it was undone")
+                    return
+                }
+                #expect(clashes.map(\.subject) == ["email_proof", "email_proven_at"])
+            }
+            let proven = try await database.count(
+                "SELECT count(*) FROM users WHERE email = 'new@example.com' AND email_proof IS NOT NULL"
+            )
+            #expect(proven == 0)
+        }
+    }
+
     @Test func `the owner of what is suspended is told, and receivers of webhooks, also when it is back`() async throws
     {
         try await TestDatabase.with { database in

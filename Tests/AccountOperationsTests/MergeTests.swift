@@ -267,6 +267,29 @@ struct MergeTests {
         }
     }
 
+    @Test func `a proof of the address that came over does not go onto the address from before`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let other = try await service.signUp("other@example.com")
+            let merge = try await service.merge(
+                ada.user.id,
+                other.user.id,
+                [.email: .absorbed, .password: .survivor]
+            )
+            try await service.edit(ada.user.id) { $0.prove(.emailCode) }
+            for keeps in [false, true] {
+                let denial = try await service.undo(merge.id, keepsLaterChanges: keeps).denial
+                guard case .merge(.laterChanges(let changes)) = denial else {
+                    Issue.record("\(String(describing: denial))")
+                    return
+                }
+                #expect(changes.contains { $0.subject == "email" && !$0.canStay }, "\(changes)")
+            }
+            let email = try await service.user(ada.user.id)?.email
+            #expect(email?.address.raw == "other@example.com" && email?.isVerified == true)
+        }
+    }
+
     @Test func `what was changed since is kept, and everything else is put back`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")

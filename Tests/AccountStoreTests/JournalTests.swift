@@ -208,6 +208,66 @@ struct JournalTests {
         }
     }
 
+    /// A proof is of the address that stood beside it, and of no other.
+    @Test(arguments: [
+        // The step, what comes later, and the columns that are told: those of the step.
+        (
+            "email_proof = NULL, email_proven_at = NULL", "email = 'new@example.com'",
+            ["email_proof", "email_proven_at"]
+        ),
+        (
+            "email = 'new@example.com', email_proof = NULL, email_proven_at = NULL",
+            "email_proof = 'mailed-code', email_proven_at = '2026-11-01'", ["email", "email_proof", "email_proven_at"]
+        ),
+        (
+            "email_proven_at = '2026-11-01'", "email = 'new@example.com', email_proof = NULL, email_proven_at = NULL",
+            ["email_proven_at"]
+        ),
+        (
+            "unproven_phone_number = '+15550009999'", "phone_number = '+15550008888'", ["unproven_phone_number"]
+        ),
+    ])
+    func `columns that are one value are put back together or not at all`(
+        step: String,
+        later: String,
+        told: [String]
+    ) async throws {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.full())
+        let id = user.id.rawValue
+        let entry = entry([user])
+        try await change(
+            entry,
+            ["UPDATE users SET \(step), disabled = NOT disabled, version = version + 1 WHERE user_id = '\(id)'"],
+            scene
+        )
+        try await scene.database.execute("UPDATE users SET \(later), version = version + 1 WHERE user_id = '\(id)'")
+        func value() async throws -> [String] {
+            try await scene.database.rows(
+                Query<String?>(
+                    SQL(
+                        text: """
+                            SELECT jsonb_build_array(email, email_proof, email_proven_at, phone_number,
+                                unproven_phone_number)::text FROM users WHERE user_id = '\(id)'
+                            """
+                    )
+                )
+            ).compactMap { $0 }
+        }
+        let before = try await value()
+        let clashes = try await scene.store.undoSituation(of: entry.step).clashes
+        #expect(clashes.map(\.subject) == told)
+        #expect(try await undo(entry, of: user, scene) == .factsMoved)
+        // Nobody signs in by a number that is not proven: it alone may stay as it is.
+        let canStay = told == ["unproven_phone_number"]
+        #expect(clashes.allSatisfy { $0.canStay == canStay })
+        if canStay {
+            #expect(try await undo(entry, of: user, accepting: clashes, scene) == .applied)
+            #expect(try await scene.stored(user.id)?.isDisabled == user.isDisabled, "everything else is put back")
+        }
+        #expect(try await value() == before)
+    }
+
     @Test func `what moves by itself is nobody's change, and what has ended by itself is not missed`() async throws {
         try await StoreScene.with { scene in
             let users = try await twoAccounts(scene)

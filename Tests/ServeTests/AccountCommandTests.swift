@@ -49,7 +49,7 @@ struct AccountCommandTests {
                 + [folder.path("users.json")]
             let first = try await Self.concord(arguments, database)
             #expect(first.output == "3 accounts: 2 created, 0 replaced, 0 unchanged, 1 left out\n")
-            #expect(first.error == "concord: line 3: bob: email is invalid\n")
+            #expect(first.error == "concord: line 3, index 1: bob: email is invalid\n")
             #expect(first.status == .exited(1))
             let errors = folder.path("errors")
             let again = try await Self.concord(arguments + ["--errors", errors], database)
@@ -57,7 +57,7 @@ struct AccountCommandTests {
             #expect(again.error == "")
             #expect(
                 try String(contentsOfFile: errors, encoding: .utf8)
-                    == "{\"line\":3,\"localId\":\"bob\",\"message\":\"email is invalid\"}\n"
+                    == "{\"index\":1,\"line\":3,\"localId\":\"bob\",\"message\":\"email is invalid\"}\n"
             )
             try await ServeProcess.run(database: database.url) { server in
                 let body: JSONValue = [
@@ -115,6 +115,7 @@ struct AccountCommandTests {
                     database
                 )
                 #expect(answer.status == .exited(1))
+                #expect(answer.error.contains("ann: the hash of the password was left out by the export"))
                 #expect(answer.output.hasSuffix("1 unchanged, 1 left out\n"), "\(answer.output)\(answer.error)")
             }
         }
@@ -127,6 +128,7 @@ struct AccountCommandTests {
             let cut = try await Self.concord(["import", "--format", "json", folder.path("cut.json")], database)
             #expect(cut.status == .exited(65))
             #expect(cut.error.contains("line 2202: the file ends in the middle of a user\n"), "\(cut.error)")
+            #expect(cut.error.contains("concord: the first 2200 rows are done."), "\(cut.error)")
             #expect(cut.output == "2200 accounts: 2200 created, 0 replaced, 0 unchanged, 0 left out\n")
             try folder.write("whole.json", "{\"users\":[\n" + rows.joined(separator: ",\n") + "\n]}")
             let whole = try await Self.concord(["import", "--format", "json", folder.path("whole.json")], database)
@@ -199,17 +201,33 @@ struct AccountCommandTests {
                 (["import", "--format", "json", "--identities", "g", "f"], 64, "--identities"),
                 (
                     ["import", "--format", "ndjson", "--hash-algo", "ROT13", folder.path("users")], 64,
-                    "hashAlgorithm is none of"
+                    "--hash-algo is none of"
                 ),
                 (
                     ["import", "--format", "ndjson", "--hash-algo", "SCRYPT", folder.path("users")], 64,
-                    "rounds is missing"
+                    "--rounds is missing\nUsage: concord account import"
                 ),
+                (
+                    [
+                        "import", "--format", "ndjson", "--hash-algo", "SCRYPT", "--rounds", "8", "--mem-cost", "15",
+                        folder.path("users"),
+                    ], 64, "--mem-cost has to be from 1 to 14\nUsage: concord account import"
+                ),
+                (
+                    [
+                        "import", "--format", "ndjson", "--hash-algo", "SCRYPT", "--rounds", "8", "--mem-cost", "14",
+                        folder.path("users"),
+                    ], 64, "--hash-key is missing\n"
+                ),
+                (["import", "--format", "ndjson", "--hash-algo", "ARGON2", folder.path("users")], 64, "HTTP only"),
                 (
                     ["import", "--format", "ndjson", "--hash-algo", "BCRYPT", "--hash-key", "$", folder.path("users")],
                     64, "give base64"
                 ),
-                (["import", "--format", "ndjson", folder.path("users")], 1, "passwordHash"),
+                (
+                    ["import", "--format", "ndjson", folder.path("users")], 64,
+                    "line 1: a password is hashed, and nothing says how: give --hash-algo"
+                ),
                 (["export", "--format", "json", "--output", folder.path("no/where")], 78, "No such file or directory"),
             ]
             for (arguments, status, text) in commands {
@@ -218,9 +236,95 @@ struct AccountCommandTests {
                 #expect(text.isEmpty || ended.error.contains(text), "\(ended.error)")
             }
             try await database.execute("DELETE FROM project_config")
-            let without = try await Self.concord(["import", "--format", "ndjson", folder.path("users")], database)
+            let without = try await Self.concord(
+                ["import", "--format", "ndjson", "--hash-algo", "BCRYPT", folder.path("users")],
+                database
+            )
             #expect(without.status == .exited(78))
             #expect(without.error.contains("concord project init"))
+        }
+    }
+
+    @Test func `what is wrong goes into no file that is read`() async throws {
+        try await Self.withProject { database, folder in
+            let text = "id,email\nu-1,ann@example.com\nu-2,nowhere\n"
+            let names = ["users", "identities"]
+            try folder.write("users", text)
+            try folder.write("identities", "provider_id,user_id,identity_data,provider\n")
+            try FileManager.default.createSymbolicLink(
+                atPath: folder.path("link"),
+                withDestinationPath: folder.path("users")
+            )
+            for errors in ["users", "link", "identities"] {
+                let ended = try await Self.concord(
+                    [
+                        "import", "--format", "supabase", "--identities", folder.path("identities"), "--errors",
+                        folder.path(errors), folder.path("users"),
+                    ],
+                    database
+                )
+                #expect(ended.status == .exited(64), "\(errors) \(ended.error)")
+                #expect(ended.error.contains("is what is to be read"))
+            }
+            #expect(try String(contentsOfFile: folder.path("users"), encoding: .utf8) == text)
+            #expect(try names.allSatisfy { try !Data(contentsOf: URL(filePath: folder.path($0))).isEmpty })
+            #expect(try await database.count("SELECT count(*) FROM users") == 0)
+
+            // Another file begins anew.
+            try folder.write("errors", String(repeating: "what an earlier import has left\n", count: 100))
+            let ended = try await Self.concord(
+                ["import", "--format", "supabase", "--errors", folder.path("errors"), folder.path("users")],
+                database
+            )
+            #expect(ended.status == .exited(1) && ended.error == "")
+            #expect(
+                try String(contentsOfFile: folder.path("errors"), encoding: .utf8)
+                    == "{\"line\":3,\"localId\":\"u-2\",\"message\":\"email is invalid\"}\n"
+            )
+        }
+    }
+
+    @Test func `a hash of which nobody says how it was made ends an import before anything is written`() async throws {
+        try await Self.withProject { database, folder in
+            let rows = (0..<1500).map { "{\"localId\":\"user-\($0)\"}" }
+            let hashed = "{\"localId\":\"eve\",\"passwordHash\":\"YWJj\"}"
+            try folder.write("users", "{\"users\":[" + (rows + [hashed, hashed]).joined(separator: ",") + "]}")
+            let ended = try await Self.concord(["import", "--format", "json", folder.path("users")], database)
+            #expect(ended.status == .exited(64))
+            #expect(
+                ended.error
+                    == "concord: line 1, index 1500: a password is hashed, and nothing says how: give --hash-algo\n"
+            )
+            #expect(try await database.count("SELECT count(*) FROM users") == 0)
+            // A stream is read once.
+            let streamed = try await ConcordCommand.run(
+                ["account", "import", "--format", "ndjson", "-"],
+                database,
+                input: (rows + [hashed]).joined(separator: "\n")
+            )
+            #expect(streamed.status == .exited(64))
+            #expect(streamed.error.contains("all rows before line 1501 are done"), "\(streamed.error)")
+            #expect(try await database.count("SELECT count(*) FROM users") == 1500)
+            // What an export has left out is no hash.
+            try folder.write("redacted", "{\"localId\":\"eve\",\"passwordHash\":\"UkVEQUNURUQ=\"}")
+            let redacted = try await Self.concord(["import", "--format", "ndjson", folder.path("redacted")], database)
+            #expect(redacted.status == .exited(1))
+            #expect(redacted.error == "concord: line 1: eve: the hash of the password was left out by the export\n")
+        }
+    }
+
+    @Test func `a hundred rows are told, and of more how many there are`() async throws {
+        try await Self.withProject { database, folder in
+            let rows = (0..<150).map { "{\"localId\":\"user-\($0)\",\"email\":\"nowhere\"}" }
+            try folder.write("users", rows.joined(separator: "\n"))
+            let arguments = ["import", "--format", "ndjson", folder.path("users")]
+            let ended = try await Self.concord(arguments, database)
+            let lines = ended.error.split(separator: "\n")
+            #expect(lines.count == 101)
+            #expect(lines.last == "concord: 50 more rows were left out; --errors FILE tells all")
+            _ = try await Self.concord(arguments + ["--errors", folder.path("errors")], database)
+            let all = try String(contentsOfFile: folder.path("errors"), encoding: .utf8)
+            #expect(all.split(separator: "\n").count == 150)
         }
     }
 
@@ -246,7 +350,7 @@ struct AccountCommandTests {
                 database
             )
             #expect(ended.output == "2 accounts: 1 created, 0 replaced, 0 unchanged, 1 left out\n")
-            #expect(ended.error.hasPrefix("concord: line 3: u-2: passwordHash is none"))
+            #expect(ended.error.hasPrefix("concord: line 3: u-2: passwordHash does not say"))
             #expect(try await database.count("SELECT count(*) FROM linked_providers WHERE subject = 'g-1'") == 1)
             try await ServeProcess.run(database: database.url) { server in
                 let body: JSONValue = [

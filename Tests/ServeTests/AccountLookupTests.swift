@@ -82,6 +82,26 @@ struct AccountLookupTests {
         }
     }
 
+    @Test func `an account that holds what cannot be read says where, and what to do`() async throws {
+        try await Self.withAccounts { database in
+            try await database.execute(
+                """
+                UPDATE users SET email_proof = 'a friend' WHERE user_id = 'ada';
+                UPDATE sign_in_methods SET proof = 'a guess' WHERE user_id = 'ada' AND method = 'phone'
+                """
+            )
+            let ending = try await ConcordCommand.run(["account", "show", "ada"], database)
+            #expect(ending.status == .exited(65), "\(ending.error)")
+            #expect(
+                ending.error == """
+                    concord: account ada holds what cannot be read, in sign_in_methods.proof, users.email_proof
+                    concord: put that back first; what else is wrong: concord audit run --user ada
+
+                    """
+            )
+        }
+    }
+
     @Test func `who is not there is said`() async throws {
         try await Self.withAccounts { database in
             let ending = try await ConcordCommand.run(["account", "show", "nobody"], database)

@@ -1,3 +1,4 @@
+import AccountOperations
 import AccountTestSupport
 import ArgumentParser
 import FoundationEssentials
@@ -91,6 +92,7 @@ private let status: MigrationStatus = {
         #expect(ExitCode(for: MigrationFailure.stepFailed(file: file, cause: unreachable)) == .databaseUnreachable)
         #expect(ExitCode(for: MigrationFailure.busy(waited: .seconds(1), serverProcessID: 1)) == .answerIsNo)
         #expect(ExitCode(for: ConfigurationMistakes(all: [])) == .badConfiguration)
+        #expect(ExitCode(for: Sealer.OpeningFailure.notAuthentic) == .badConfiguration)
         #expect(ExitCode(for: MigrationDirectoryError.unreadable(path: "x")) == .badConfiguration)
         #expect(ExitCode(for: MigrationDirectoryError.nameNotAllowed("X")) == .validationFailure)
         #expect(ExitCode(for: ValidationError("x")) == .validationFailure)

@@ -52,7 +52,8 @@ package struct SigningKeys: Sendable {
             records = try await stored(purpose)
         }
         let plan = schedule.plan(records, algorithm: algorithm.rawValue, at: effects.now())
-        let published = try records.filter { plan.published.contains($0.generation) }.map(open)
+        let published = try records.filter { plan.published.contains($0.generation) }
+            .map { try Self.open($0, sealer) }
         guard let record = records.first(where: { $0.generation == plan.signing }),
             let signing = published.first(where: { $0.id == record.id })
         else { throw PostgresError(.misuse, "a signing key was inserted and is not there") }
@@ -64,13 +65,25 @@ package struct SigningKeys: Sendable {
         try await store.signingKeys().filter { $0.purpose == purpose }.sorted { $0.generation < $1.generation }
     }
 
-    private func open(_ record: SigningKeyRecord) throws -> SigningKey {
+    /// Opens the newest key of each purpose, as a server does before it answers: whoever cannot must seal nothing, because no
+    /// server would open it.
+    ///
+    /// A project that no server has started on yet has no keys. Nothing tells a wrong key-encryption key from the right one
+    /// then, and `sealer` is taken for good: making the keys here would give a command a say in their algorithm.
+    /// - Throws: `PostgresError`; `Unreadable`.
+    package static func check(_ store: AccountStore, _ sealer: Sealer) async throws {
+        for keys in Dictionary(grouping: try await store.signingKeys(), by: \.purpose).values {
+            if let newest = keys.max(by: { $0.generation < $1.generation }) { _ = try open(newest, sealer) }
+        }
+    }
+
+    private static func open(_ record: SigningKeyRecord, _ sealer: Sealer) throws -> SigningKey {
         guard let algorithm = SigningKey.Algorithm(rawValue: record.algorithm) else {
             throw Unreadable(keyID: record.id, reason: "unknown algorithm")
         }
         let bytes: [UInt8]
         do {
-            bytes = try sealer.open(record.sealedPrivateKey, context: Self.context(record.id))
+            bytes = try sealer.open(record.sealedPrivateKey, context: context(record.id))
         } catch {
             throw Unreadable(keyID: record.id, reason: "\(error); check the key-encryption keys")
         }

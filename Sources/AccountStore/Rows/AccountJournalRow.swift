@@ -197,6 +197,24 @@ enum JournaledUser {
         ("created_at", "created_at"), ("last_login_at", "last_login_at"), ("last_refresh_at", "last_refresh_at"),
     ]
 
+    /// Columns that say something only together: a proof is of the address that stands beside it. Whoever has changed one of
+    /// them since has changed all.
+    static let columnsOfOneValue: [[String]] = [
+        ["email", "email_proof", "email_proven_at"], ["phone_number", "unproven_phone_number"],
+    ]
+
+    /// `column` and those that say something only together with it, each as `expression` has it.
+    static func value(of column: String, _ expression: (SQL) -> SQL) -> SQL {
+        let names = columnsOfOneValue.first { $0.contains(column) } ?? [column]
+        var value: SQL = "("
+        for (place, column) in restoredColumns.filter({ names.contains($0.name) }).enumerated() {
+            if place > 0 { value.append(", ") }
+            value.append(expression(column.sql))
+        }
+        value.append(")")
+        return value
+    }
+
     /// The columns that an undo never puts back: what servers remember users by, and what ended sessions.
     static let columnsThatOnlyGrow = ["version", "session_epoch", "valid_since"]
 }
@@ -300,15 +318,29 @@ struct AccountJournalRow: RowDecodable {
         '{version,session_epoch,valid_since,last_login_at,last_refresh_at}'::text[]
         """
 
+    /// Whether the column `a` is no longer as the step left it, or one that belongs to it.
+    private static let isChangedSince: SQL = {
+        var changed: SQL = "CASE"
+        for names in JournaledUser.columnsOfOneValue {
+            let left = JournaledUser.value(of: names[0]) { "j.after -> '\($0)'" }
+            let now = JournaledUser.value(of: names[0]) { "p.image -> '\($0)'" }
+            changed.append(
+                " WHEN a.key IN \(JournaledUser.value(of: names[0]) { "'\($0)'" }) THEN \(left) IS DISTINCT FROM \(now)"
+            )
+        }
+        changed.append(" ELSE a.value IS DISTINCT FROM p.image -> a.key END")
+        return changed
+    }()
+
     private static func clashRows(_ step: JournalStep) -> SQL {
         var clashes: SQL = """
             SELECT 'users' AS table_name, j.row_key AS user_id, COALESCE(c.subject, '') AS subject
             FROM account_journal AS j
             LEFT JOIN users AS u ON u.tenant_id = j.tenant_id AND u.user_id = j.row_key
             LEFT JOIN LATERAL (
-                SELECT a.key AS subject FROM jsonb_each(j.after) AS a
+                SELECT a.key AS subject FROM jsonb_each(j.after) AS a, LATERAL to_jsonb(u) AS p (image)
                 WHERE a.key <> ALL (\(uncomparedColumns)) AND a.value IS DISTINCT FROM j.before -> a.key
-                    AND a.value IS DISTINCT FROM to_jsonb(u) -> a.key
+                    AND \(isChangedSince)
             ) AS c ON u.user_id IS NOT NULL AND j.after IS NOT NULL
             WHERE \(ofStep(step)) AND j.table_name = 'users'
                 AND ((u.user_id IS NULL) <> (j.after IS NULL) OR c.subject IS NOT NULL)
@@ -426,11 +458,13 @@ struct AccountJournalRow: RowDecodable {
             session_epoch = u.session_epoch
                 + CASE WHEN \(endingSessions) OR b.session_epoch <> a.session_epoch THEN 1 ELSE 0 END
             """
-        for column in JournaledUser.restoredColumns.map(\.sql) {
+        for (name, column) in JournaledUser.restoredColumns {
+            let now = JournaledUser.value(of: name) { "u.\($0)" }
+            let left = JournaledUser.value(of: name) { "a.\($0)" }
             columns.append(
                 """
                 ,
-                \(column) = CASE WHEN u.\(column) IS NOT DISTINCT FROM a.\(column) THEN b.\(column) ELSE u.\(column) END
+                \(column) = CASE WHEN \(now) IS NOT DISTINCT FROM \(left) THEN b.\(column) ELSE u.\(column) END
                 """
             )
         }

@@ -21,10 +21,14 @@ struct AccountFileReader {
     /// `nil` at the end.
     let next: () throws(AccountFileError) -> FileRow<ImportedAccount>?
 
+    /// Whether rows are told by their places among all rows too.
+    let hasIndexes: Bool
+
     ///
     /// `identities`: the path of Supabase's `auth.identities`.
     init(path: String, _ format: AccountFormat, identities: String?) throws(AccountFileError) {
         let bytes = try ByteReader(path: path)
+        hasIndexes = format == .json
         switch format {
         case .json:
             let reader = try JSONUserReader(bytes)
@@ -44,6 +48,6 @@ struct AccountFileReader {
     }
 
     private static func account(_ row: FileRow<[String: JSONValue]>) -> FileRow<ImportedAccount> {
-        FileRow(line: row.line, content: row.content.map(ImportedAccount.init(json:)))
+        FileRow(line: row.line, index: row.index, content: row.content.map(ImportedAccount.init(json:)))
     }
 }

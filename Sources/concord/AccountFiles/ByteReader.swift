@@ -70,19 +70,14 @@ final class ByteReader {
 enum AccountFileError: Error, CustomStringConvertible {
     case unreadable(String)
     case broken(String, line: Int)
-
-    /// Where the rest begins.
-    var line: Int {
-        switch self {
-        case .unreadable: 1
-        case .broken(_, let line): line
-        }
-    }
+    /// The first hash of a password, where nothing says how it was made.
+    case unnamedHash(RowPlace)
 
     var description: String {
         switch self {
         case .unreadable(let text): text
         case .broken(let text, let line): "line \(line): the file \(text)"
+        case .unnamedHash(let place): "\(place): a password is hashed, and nothing says how: give --hash-algo"
         }
     }
 }
@@ -90,7 +85,41 @@ enum AccountFileError: Error, CustomStringConvertible {
 /// One account of a file, or what is wrong with its row, and where it begins.
 struct FileRow<Content: Sendable>: Sendable {
     let line: Int
+    /// Its place among all rows, from 0, where lines say little.
+    var index: Int?
     let content: Result<Content, RowDefect>
+
+    init(line: Int, index: Int? = nil, content: Result<Content, RowDefect>) {
+        self.line = line
+        self.index = index
+        self.content = content
+    }
+
+    var place: RowPlace { RowPlace(line: line, index: index) }
+}
+
+/// Where a row begins.
+struct RowPlace: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// From 1.
+    var line: Int
+    /// From 0, where all rows may stand on one line.
+    var index: Int?
+
+    var description: String { index.map { "line \(line), index \($0)" } ?? "line \(line)" }
+
+    /// All rows before it.
+    var before: String {
+        switch index {
+        case nil: "all rows before line \(line) are done"
+        case 0: "no row is done"
+        case 1: "the first row is done"
+        case let count?: "the first \(count) rows are done"
+        }
+    }
+
+    static func < (left: Self, right: Self) -> Bool {
+        (left.index ?? left.line) < (right.index ?? right.line)
+    }
 }
 
 /// What is wrong with one row, while the next can be found.

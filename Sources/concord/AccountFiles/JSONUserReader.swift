@@ -4,7 +4,8 @@ import JSON
 final class JSONUserReader {
     private let bytes: ByteReader
     private var isInObject = false
-    private var isFirst = true
+    /// Of the users so far.
+    private var count = 0
     private var isDone = false
 
     init(_ bytes: ByteReader) throws(AccountFileError) {
@@ -23,11 +24,11 @@ final class JSONUserReader {
     func next() throws(AccountFileError) -> FileRow<[String: JSONValue]>? {
         guard !isDone else { return nil }
         var token = try skipSpace()
-        if token == UInt8(ascii: "]"), isFirst {
+        if token == UInt8(ascii: "]"), count == 0 {
             try finish()
             return nil
         }
-        if !isFirst {
+        if count > 0 {
             switch token {
             case UInt8(ascii: ","):
                 _ = try bytes.next()
@@ -38,12 +39,10 @@ final class JSONUserReader {
             default: throw broken("has something else than a comma between two users")
             }
         }
-        isFirst = false
         let line = bytes.line
-        guard let value = try value(keeping: true) else {
-            return FileRow(line: line, content: .failure(.tooLong))
-        }
-        return FileRow(line: line, content: Self.object(value))
+        let value = try value(keeping: true)
+        defer { count += 1 }
+        return FileRow(line: line, index: count, content: value.map(Self.object) ?? .failure(.tooLong))
     }
 
     static func object(_ bytes: [UInt8]) -> Result<[String: JSONValue], RowDefect> {

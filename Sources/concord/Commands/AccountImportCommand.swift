@@ -7,6 +7,7 @@ import FoundationEssentials
 import Glibc
 import JSON
 import Postgres
+import Synchronization
 
 /// `concord account import`
 struct AccountImportCommand: AsyncParsableCommand {
@@ -86,17 +87,15 @@ struct AccountImportCommand: AsyncParsableCommand {
         try await reportingErrors {
             let serving = try ServeConfiguration(try configuration.sources())
             let parameters = try hashParameters()
-            let complaints = try RowComplaints(path: errors)
+            if parameters == nil { try checkNothingIsHashed() }
             let effects = Effects.system
             let passwords = try PasswordHasher(
                 threadCount: serving.limits.passwordHashingThreads,
                 queueMax: serving.limits.passwordHashingQueueLengthMax,
                 randomBytes: effects.randomBytes
             )
-            let sealer = try Sealer(serving.keys)
-            let end = try await withClient(serving.database.postgres) { client in
+            let end = try await withSealingStore(serving) { store, sealer in
                 let reader = try AccountFileReader(path: file, format, identities: identities)
-                let store = AccountStore(client: client)
                 guard try await store.project() != nil else {
                     throw StartupFailure.noProject
                 }
@@ -106,24 +105,60 @@ struct AccountImportCommand: AsyncParsableCommand {
                     let keys = HashKeys(store: store, sealer: sealer, effects: effects)
                     switch try await keys.hashing(by: parameters) {
                     case .success(let hashing): options.hashing = hashing
-                    case .failure(let defect): throw ValidationError(defect.explanation)
+                    case .failure(let defect): throw ValidationError(explanation(defect))
                     }
                 }
+                // Not before what is read is open: they could be one file.
+                let complaints = try RowComplaints(path: errors, reading: [file] + (identities.map { [$0] } ?? []))
                 let accounts = AccountImport(store: store, passwords: passwords, effects: effects)
-                return try await FileImport(accounts, options, complaints).run(reader)
+                let end = try await FileImport(accounts, options, complaints).run(reader)
+                complaints.finish()
+                return end
             }
             await passwords.shutDown()
             print(end.counts.summary)
             switch end.reason {
             case .finished: if end.counts.refused > 0 { throw ExitCode.answerIsNo }
-            case .stopped(let line):
-                complain("stopped; all rows before line \(line) are done. The same command again finishes the work")
+            case .stopped(let place):
+                complain("stopped; \(place.before). The same command again finishes the work")
                 throw ExitCode.stopped
-            case .failed(let error, let line):
+            case .failed(let error, let place):
                 complain("\(error)")
-                complain("all rows before line \(line) are done. The same command again finishes the work")
+                complain("\(place.before). The same command again finishes the work")
                 throw ExitCode(for: error)
             }
+        }
+    }
+
+    /// Reads the file once, where nothing is said of hashes and it can be read twice: a stream shows what it holds as it comes.
+    private func checkNothingIsHashed() throws {
+        guard file != "-", FileIdentity(path: file) != nil else { return }
+        let reader = try AccountFileReader(path: file, format, identities: nil)
+        do throws(AccountFileError) {
+            while let row = try reader.next() {
+                if case .success(let account) = row.content, account.hasHash { throw .unnamedHash(row.place) }
+            }
+        } catch {
+            // Where the file breaks off is told once what stands before it is in.
+            if case .unnamedHash = error { throw error }
+        }
+    }
+
+    /// In the names of the options.
+    private func explanation(_ defect: HashParameters.Defect) -> String {
+        func option(_ field: String) -> String {
+            [
+                "signerKey": hashKeyFile == nil ? "--hash-key" : "--hash-key-file", "saltSeparator": "--salt-separator",
+                "rounds": "--rounds", "memoryCost": "--mem-cost", "cpuMemCost": "--mem-cost",
+                "blockSize": "--block-size", "parallelization": "--parallelization", "dkLen": "--dk-len",
+            ][field] ?? field
+        }
+        return switch defect {
+        case .unknownAlgorithm: "--hash-algo is none of " + HashParameters.algorithms.joined(separator: ", ")
+        case .missing("argon2Parameters"): "ARGON2 comes in over HTTP only; hashes that describe themselves are PHC"
+        case .missing(let field): "\(option(field)) is missing"
+        case .outOfRange(let field, let range): "\(option(field)) has to be \(range)"
+        case .tooManyKeys: defect.explanation
         }
     }
 
@@ -176,39 +211,79 @@ struct ImportCounts: Sendable {
 /// Where rows that are left out are told: on standard error, or in a file.
 final class RowComplaints: Sendable {
     private let descriptor: Int32?
+    private let count = Mutex(0)
 
-    init(path: String?) throws {
+    /// So many are told on standard error; of more only their number.
+    private static let toldMax = 100
+
+    /// - Parameters:
+    ///   - path: `nil` is standard error.
+    ///   - inputs: paths of files that are open for reading.
+    /// - Throws: `ValidationError` where one of them is `path`; `StartupFailure` where that cannot be written.
+    init(path: String?, reading inputs: [String]) throws {
         guard let path else {
             descriptor = nil
             return
         }
-        let opened = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        let opened = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard opened >= 0 else {
             throw StartupFailure("\(path): \(String(cString: strerror(errno)))", .badConfiguration)
+        }
+        if let identity = FileIdentity(descriptor: opened) {
+            guard !inputs.contains(where: { FileIdentity(path: $0) == identity }) else {
+                close(opened)
+                throw ValidationError("--errors: \(path) is what is to be read; give another file")
+            }
+            ftruncate(opened, 0)
         }
         descriptor = opened
     }
 
-    func tell(_ message: String, line: Int, id: String?) {
+    func tell(_ message: String, _ place: RowPlace, id: String?) {
         guard let descriptor else {
+            let count = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard count <= Self.toldMax else { return }
             // An id with control characters would write what it likes on a terminal.
             let name = id.flatMap(UserID.init).map { "\($0.rawValue): " } ?? ""
-            complain("line \(line): \(name)\(message)")
+            complain("\(place): \(name)\(message)")
             return
         }
-        var fields: [String: JSONValue] = ["line": .integer(Int64(line)), "message": .string(message)]
+        var fields: [String: JSONValue] = ["line": .integer(Int64(place.line)), "message": .string(message)]
+        fields["index"] = place.index.map { .integer(Int64($0)) }
         fields["localId"] = id.map { .string($0) }
         emit(JSONValue.object(fields).text + "\n", to: descriptor)
     }
+
+    /// Says how many were not told.
+    func finish() {
+        let more = count.withLock { $0 } - Self.toldMax
+        guard more > 0 else { return }
+        complain("\(more) more \(more == 1 ? "row was" : "rows were") left out; --errors FILE tells all")
+    }
+}
+
+extension ImportedAccount {
+    fileprivate var hash: [UInt8]? {
+        if case .hash(let bytes, _) = password { bytes } else { nil }
+    }
+
+    /// Whether its hash is what an export shows to whoever may not see it (`ExportedAccount.redacted`).
+    fileprivate var isRedacted: Bool { hash.map { $0 == Array("REDACTED".utf8) } ?? false }
+
+    /// Whether somebody has to say how its hash was made.
+    fileprivate var hasHash: Bool { hash != nil && !isRedacted }
 }
 
 /// Takes a file in, some rows at a time.
 struct FileImport {
     enum Reason {
         case finished
-        /// By a signal. All rows before the line are done.
-        case stopped(line: Int)
-        case failed(any Error, line: Int)
+        /// By a signal. All rows before the place are done.
+        case stopped(RowPlace)
+        case failed(any Error, RowPlace)
     }
 
     private let accounts: AccountImport
@@ -221,7 +296,7 @@ struct FileImport {
         self.complaints = complaints
     }
 
-    private typealias Batch = [(line: Int, account: ImportedAccount)]
+    private typealias Batch = [(place: RowPlace, account: ImportedAccount)]
 
     /// Batches that are written at once, while the next is read.
     private static let batchesMax = 3
@@ -240,8 +315,8 @@ struct FileImport {
         return await withTaskGroup(of: BatchResult.self) { group in
             var counts = ImportCounts()
             var under = 0
-            /// The first lines of batches that could not be written.
-            var lost: (any Error, line: Int)?
+            /// Where the first batch begins that could not be written.
+            var lost: (error: any Error, place: RowPlace)?
             func take(_ result: BatchResult) {
                 under -= 1
                 switch result.outcome {
@@ -250,24 +325,27 @@ struct FileImport {
                     counts.replaced += done.replaced
                     counts.unchanged += done.unchanged
                     counts.refused += done.refused
-                case .failure(let error): if result.line < lost?.line ?? .max { lost = (error, result.line) }
+                case .failure(let error):
+                    if lost.map({ result.place < $0.place }) ?? true { lost = (error, result.place) }
                 }
                 meter.show(Int64(counts.all))
             }
             var seen: Set<Int> = []
+            var last: RowPlace?
             var end: Reason?
             while end == nil, lost == nil {
                 var batch: Batch = []
                 do throws(AccountFileError) {
                     while batch.count < AccountImport.rowsMax, let row = try reader.next() {
-                        if let account = admitted(row, &seen, &counts) { batch.append((row.line, account)) }
+                        last = row.place
+                        if let account = try admitted(row, &seen, &counts) { batch.append((row.place, account)) }
                     }
                     if batch.count < AccountImport.rowsMax { end = .finished }
                 } catch {
-                    end = .failed(error, line: batch.first?.line ?? error.line)
+                    end = .failed(error, place(of: error, after: last, reader))
                 }
-                if interrupt.hasCome, end == nil, let line = batch.first?.line {
-                    end = .stopped(line: line)
+                if interrupt.hasCome, end == nil, let place = batch.first?.place {
+                    end = .stopped(place)
                     break
                 }
                 guard !batch.isEmpty else { break }
@@ -277,9 +355,17 @@ struct FileImport {
             }
             for await result in group { take(result) }
             meter.clear()
-            if let lost { return (counts, .failed(lost.0, line: lost.line)) }
+            if let lost { return (counts, .failed(lost.error, lost.place)) }
             return (counts, end ?? .finished)
         }
+    }
+
+    /// Where the rest begins; what was read before is written yet.
+    private func place(of error: AccountFileError, after last: RowPlace?, _ reader: AccountFileReader) -> RowPlace {
+        if case .unnamedHash(let place) = error { return place }
+        var place = RowPlace(line: last?.line ?? 1, index: reader.hasIndexes ? (last?.index ?? -1) + 1 : nil)
+        if case .broken(_, let line) = error { place.line = line }
+        return place
     }
 
     /// The account of a row that can be read and is not in the file before.
@@ -289,34 +375,45 @@ struct FileImport {
         _ row: FileRow<ImportedAccount>,
         _ seen: inout Set<Int>,
         _ counts: inout ImportCounts
-    ) -> ImportedAccount? {
-        switch row.content {
-        case .failure(let defect):
-            complaints.tell(defect.description, line: row.line, id: nil)
+    ) throws(AccountFileError) -> ImportedAccount? {
+        func refuse(_ message: String, id: String?) {
+            complaints.tell(message, row.place, id: id)
             counts.refused += 1
-            return nil
+        }
+        switch row.content {
+        case .failure(let defect): refuse(defect.description, id: nil)
         case .success(let account):
             if let id = account.id, !seen.insert(id.hashValue).inserted {
-                complaints.tell(ImportRefusal.repeatedLocalID.message, line: row.line, id: id)
-                counts.refused += 1
-                return nil
+                refuse(ImportRefusal.repeatedLocalID.message, id: id)
+            } else if account.isRedacted {
+                refuse("the hash of the password was left out by the export", id: account.id)
+            } else if options.hashing == nil, account.hasHash {
+                throw .unnamedHash(row.place)
+            } else {
+                return account
             }
-            return account
         }
+        return nil
     }
 
     private struct BatchResult: Sendable {
-        let line: Int
+        let place: RowPlace
         let outcome: Result<ImportCounts, any Error>
     }
 
+    private func message(_ refusal: ImportRefusal) -> String {
+        // Of Supabase nobody has named an algorithm.
+        guard refusal == .invalidPasswordHash, case .selfDescribing = options.hashing else { return refusal.message }
+        return "passwordHash does not say how it was made, or names a key that is not here"
+    }
+
     private func write(_ batch: Batch) async -> BatchResult {
-        let line = batch.first?.line ?? 1
+        let place = batch.first?.place ?? RowPlace(line: 1)
         do {
             // What was written before its answer was lost changes nothing again.
             let outcome = try await waitingForDatabase { try await accounts.apply(batch.map(\.account), options) }
             for (index, refusal) in outcome.refused {
-                complaints.tell(refusal.message, line: batch[index].line, id: batch[index].account.id)
+                complaints.tell(message(refusal), batch[index].place, id: batch[index].account.id)
             }
             let counts = ImportCounts(
                 created: outcome.created,
@@ -324,9 +421,9 @@ struct FileImport {
                 unchanged: outcome.unchanged,
                 refused: outcome.refused.count
             )
-            return BatchResult(line: line, outcome: .success(counts))
+            return BatchResult(place: place, outcome: .success(counts))
         } catch {
-            return BatchResult(line: line, outcome: .failure(error))
+            return BatchResult(place: place, outcome: .failure(error))
         }
     }
 }

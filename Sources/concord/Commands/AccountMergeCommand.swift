@@ -30,9 +30,7 @@ struct AccountMergeCommand: AsyncParsableCommand {
             _ body: @escaping @Sendable (AccountMerges, TenantID) async throws -> Output
         ) async throws -> Output {
             let serving = try ServeConfiguration(try configuration.sources())
-            let sealer = try Sealer(serving.keys)
-            return try await withClient(serving.database.postgres) { client in
-                let store = AccountStore(client: client)
+            return try await withSealingStore(serving) { store, sealer in
                 guard let project = try await ProjectCache.load(store: store, trust: .declared) else {
                     throw StartupFailure(
                         "the database holds no project yet; create it with: concord project init --id PROJECT-ID",

@@ -4,6 +4,7 @@ import AccountStore
 import ArgumentParser
 import FoundationEssentials
 import JSON
+import Postgres
 
 /// What both commands about single accounts are given.
 struct AccountLookupOptions: ParsableArguments {
@@ -91,7 +92,7 @@ struct AccountShowCommand: AsyncParsableCommand {
         try await reportingErrors {
             let (id, history, style) = (UserID(uid), history, lookup.style)
             try await lookup.withReports { reports, tenant in
-                guard let id, let report = try await reports.report(on: id, tenant: tenant, historyMax: history) else {
+                guard let id, let report = try await Self.report(on: id, tenant, history, reports) else {
                     if let id, let successor = try await reports.successor(of: id, tenant: tenant) {
                         complain("merged into \(successor.rawValue): concord account merge show \(id.rawValue)")
                     } else {
@@ -101,6 +102,28 @@ struct AccountShowCommand: AsyncParsableCommand {
                 }
                 print(AccountText.report(report, style))
             }
+        }
+    }
+
+    private static func report(
+        on id: UserID,
+        _ tenant: TenantID,
+        _ historyMax: Int,
+        _ reports: AccountReports
+    ) async throws -> AccountReport? {
+        do {
+            return try await reports.report(on: id, tenant: tenant, historyMax: historyMax)
+        } catch let error as PostgresError where error.code == .decoding {
+            // The error names the first column that a request comes across; an audit looks at all of them.
+            let columns = try await reports.unreadableColumns(of: id, tenant: tenant)
+            guard !columns.isEmpty else { throw error }
+            throw StartupFailure(
+                """
+                account \(id.rawValue) holds what cannot be read, in \(columns.joined(separator: ", "))
+                put that back first; what else is wrong: concord audit run --user \(id.rawValue)
+                """,
+                .badData
+            )
         }
     }
 }

@@ -40,10 +40,8 @@ struct AuditApplyCommand: AsyncParsableCommand {
             let sources = try configuration.sources()
             let serving = try ServeConfiguration(sources)
             let registry = try AuditConfiguration(sources).providerRegistry
-            let sealer = try Sealer(serving.keys)
             let interrupt = Interrupt()
-            try await withClient(serving.database.postgres) { client in
-                let store = AccountStore(client: client)
+            try await withSealingStore(serving) { store, sealer in
                 let project = try await AuditedProject.load(store, registry)
                 let (header, count) = try check(project)
                 // Whether anybody is told of what is suspended.

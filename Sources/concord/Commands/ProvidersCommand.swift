@@ -37,17 +37,12 @@ extension ProvidersCommand {
         func run() async throws {
             try await reportingErrors {
                 let serving = try ServeConfiguration(try configuration.sources())
-                let sealer = try Sealer(serving.keys)
                 let configs = try ProvidersFile(path: file) { path in
                     FileManager.default.contents(atPath: path).map(Array.init)
                 }.configs
-                let result = try await withClient(serving.database.postgres) { client in
-                    try await ProviderRegistrations(
-                        store: AccountStore(client: client),
-                        sealer: sealer,
-                        effects: .system
-                    )
-                    .apply(configs, isRehearsal: dryRun)
+                let result = try await withSealingStore(serving) { store, sealer in
+                    try await ProviderRegistrations(store: store, sealer: sealer, effects: .system)
+                        .apply(configs, isRehearsal: dryRun)
                 }
                 switch result {
                 case .failure(let denials):

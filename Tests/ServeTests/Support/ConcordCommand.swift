@@ -22,11 +22,17 @@ enum ConcordCommand {
         get throws { .path(FilePath("\(try ProgramFolder.path)/concord")) }
     }
 
-    static func run(_ arguments: [String], _ database: TestDatabase, input: String = "") async throws -> Ending {
+    /// - `settings`: variables of its environment that are otherwise.
+    static func run(
+        _ arguments: [String],
+        _ database: TestDatabase,
+        input: String = "",
+        _ settings: [Environment.Key: String] = [:]
+    ) async throws -> Ending {
         let result = try await Subprocess.run(
             try program,
             arguments: Arguments(arguments),
-            environment: environment(database),
+            environment: environment(database).updating(settings.mapValues(Optional.some)),
             input: .string(input),
             output: .string(limit: 1 << 20),
             error: .string(limit: 1 << 20)

@@ -1,0 +1,25 @@
+import Glibc
+
+/// Which regular file it is, whatever it is called.
+struct FileIdentity: Hashable {
+    private let device: dev_t
+    private let inode: ino_t
+
+    /// `path`: `-` is standard input. `nil` where there is none, or a pipe, a terminal or the like.
+    init?(path: String) {
+        var status = stat()
+        guard (path == "-" ? fstat(STDIN_FILENO, &status) : stat(path, &status)) == 0 else { return nil }
+        self.init(status)
+    }
+
+    init?(descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    private init?(_ status: stat) {
+        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+        (device, inode) = (status.st_dev, status.st_ino)
+    }
+}
