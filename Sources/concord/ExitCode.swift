@@ -37,6 +37,8 @@ extension ExitCode {
             case MigrationFailure.busy: .answerIsNo
             case let error as PostgresError where error.isUnreachable: .databaseUnreachable
             case let error as PostgresError where error.code == .configuration: .badConfiguration
+            // The role that is configured may not do it.
+            case let error as PostgresError where error.sqlState == .insufficientPrivilege: .badConfiguration
             default: .bug
             }
     }
@@ -62,6 +64,13 @@ extension PostgresError {
             state.rawValue.hasPrefix("57P") || state == .tooManyConnections
         case .cancelled, .decoding, .tooManyRows, .valueTooLarge, .rolledBack, .configuration, .misuse: false
         }
+    }
+
+    /// What is wrong, for anybody: without the names of tables.
+    var problem: String {
+        if isUnreachable { return "the database does not answer" }
+        return sqlState.map { "the database refused: SQLSTATE \($0.rawValue)" }
+            ?? "the database's answer cannot be used: \(codeName)"
     }
 }
 
