@@ -1,6 +1,5 @@
 import AccountStore
 import ArgumentParser
-import Glibc
 import HTTPServer
 import Migrations
 import Postgres
@@ -31,7 +30,7 @@ extension ExitCode {
             case let error as StartupFailure: error.exitCode
             case AccountFileError.unreadable: .badConfiguration
             case AccountFileError.broken: .badData
-            case is SpillFailure: .cannotWrite
+            case is SpillFailure, is OutputFailure: .cannotWrite
             case let error as MigrationDirectoryError: Self(for: error)
             case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo
             case MigrationFailure.busy: .answerIsNo
@@ -74,36 +73,25 @@ extension PostgresError {
     }
 }
 
-/// Runs the body of a command; what it throws is told on standard error and becomes the exit code.
+/// Runs the body of a command; what it throws is told on standard error and becomes the exit code. What it said is written
+/// first: where that fails, the command has not done what it is for, whatever else it did.
 func reportingErrors(_ body: () async throws -> Void) async throws {
+    var ending: (any Error)?
     do {
         try await body()
-    } catch let code as ExitCode {
-        throw code
-    } catch let error as ValidationError {
-        throw error
     } catch {
+        ending = error
+    }
+    let isTold = ending is ExitCode || ending is ValidationError
+    do {
+        try flushOutput()
+    } catch {
+        if let ending, !isTold, ending as? OutputFailure != error { complain("\(ending)") }
         complain("\(error)")
         throw ExitCode(for: error)
     }
-}
-
-/// Writes lines to standard error, each marked as ours.
-func complain(_ text: String) {
-    emit(text.split(separator: "\n").map { "concord: \($0)\n" }.joined(), to: STDERR_FILENO)
-}
-
-/// Writes a line to standard output at once, also into a pipe.
-func announce(_ text: String) {
-    emit(text + "\n", to: STDOUT_FILENO)
-}
-
-func emit(_ text: String, to descriptor: Int32) {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-        let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-        // A closed descriptor leaves nobody to tell.
-        guard written > 0 else { return }
-        bytes = bytes.dropFirst(written)
-    }
+    guard let ending else { return }
+    if isTold { throw ending }
+    complain("\(ending)")
+    throw ExitCode(for: ending)
 }

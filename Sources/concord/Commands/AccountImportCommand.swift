@@ -7,6 +7,7 @@ import FoundationEssentials
 import Glibc
 import JSON
 import Postgres
+import Synchronization
 
 /// `concord account import`
 struct AccountImportCommand: AsyncParsableCommand {
@@ -113,9 +114,11 @@ struct AccountImportCommand: AsyncParsableCommand {
                 return try await FileImport(accounts, options, complaints).run(reader)
             }
             await passwords.shutDown()
-            print(end.counts.summary)
+            try say(end.counts.summary)
             switch end.reason {
-            case .finished: if end.counts.refused > 0 { throw ExitCode.answerIsNo }
+            case .finished:
+                try complaints.finish()
+                if end.counts.refused > 0 { throw ExitCode.answerIsNo }
             case .stopped(let line):
                 complain("stopped; all rows before line \(line) are done. The same command again finishes the work")
                 throw ExitCode.stopped
@@ -175,9 +178,13 @@ struct ImportCounts: Sendable {
 
 /// Where rows that are left out are told: on standard error, or in a file.
 final class RowComplaints: Sendable {
+    private let path: String?
     private let descriptor: Int32?
+    /// Why the file does not have them all.
+    private let failure = Mutex<OutputFailure?>(nil)
 
     init(path: String?) throws {
+        self.path = path
         guard let path else {
             descriptor = nil
             return
@@ -190,7 +197,7 @@ final class RowComplaints: Sendable {
     }
 
     func tell(_ message: String, line: Int, id: String?) {
-        guard let descriptor else {
+        guard let descriptor, let path else {
             // An id with control characters would write what it likes on a terminal.
             let name = id.flatMap(UserID.init).map { "\($0.rawValue): " } ?? ""
             complain("line \(line): \(name)\(message)")
@@ -198,7 +205,16 @@ final class RowComplaints: Sendable {
         }
         var fields: [String: JSONValue] = ["line": .integer(Int64(line)), "message": .string(message)]
         fields["localId"] = id.map { .string($0) }
-        emit(JSONValue.object(fields).text + "\n", to: descriptor)
+        do throws(OutputFailure) {
+            try writeAll(Array("\(JSONValue.object(fields).text)\n".utf8)[...], to: descriptor, named: path)
+        } catch {
+            failure.withLock { $0 = $0 ?? error }
+        }
+    }
+
+    /// - Throws: `OutputFailure` where the file does not have everything that was told. Every other row was taken in.
+    func finish() throws {
+        if let failure = failure.withLock({ $0 }) { throw failure }
     }
 }
 
