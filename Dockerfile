@@ -6,7 +6,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift ./
-# Every version is pinned in the manifest.
+# Direct dependencies are pinned to a version in the manifest; what they bring along is resolved here.
 RUN swift package resolve
 COPY Sources Sources
 # Only for the manifest, which names the test targets' folders.

@@ -26,6 +26,7 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     package static let serializationFailure: Self = "40001"
     package static let deadlockDetected: Self = "40P01"
     package static let duplicatePreparedStatement: Self = "42P05"
+    package static let insufficientPrivilege: Self = "42501"
     package static let undefinedTable: Self = "42P01"
     package static let tooManyConnections: Self = "53300"
     package static let lockNotAvailable: Self = "55P03"

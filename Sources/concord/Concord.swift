@@ -40,7 +40,7 @@ struct Concord: AsyncParsableCommand {
                 }
             } catch let mistake as ValidationError {
                 let usage = usageString(for: type(of: command))
-                emit("Error: \(mistake.message)\nUsage: \(usage)\n", to: STDERR_FILENO)
+                emit("Error: \(mistake.message)\nUsage: \(usage)\n")
                 throw ExitCode.validationFailure
             }
         } catch {

@@ -67,7 +67,14 @@ struct Core: Service {
             group.addTask { await client.run() }
             defer { client.shutDown() }
             let (operations, keys) = try await start(client, postgres)
-            service.state = .ready(operations, checkDatabase: { await databaseProblem(client) })
+            let refusals = SharedOutage(
+                Outage(
+                    composition.logger,
+                    failure: "the database refuses to tell its schema",
+                    recovery: "the database tells its schema again"
+                )
+            )
+            service.state = .ready(operations, checkDatabase: { await databaseProblem(client, refusals) })
             let channels = composition.mode.channels(operations.project)
             composition.mode.whenReady(address.value)
             StartUpCode.forget()
@@ -181,7 +188,8 @@ struct Core: Service {
         )
     }
 
-    /// A database that is away is waited for, because it will come back; a wrong schema is not, because it will not.
+    /// A database that is away is waited for, because it will come back; one that refuses, or has a wrong schema, is not,
+    /// because it will not by itself.
     private func waitForSchema(_ postgres: PostgresConfiguration) async throws {
         var hasComplained = false
         while true {
@@ -191,6 +199,9 @@ struct Core: Service {
                 guard readiness == .ready else { throw StartupFailure(readiness.description, .badConfiguration) }
                 return
             } catch let error as PostgresError {
+                guard Failure(error) != .bug else {
+                    throw StartupFailure("\(error.problem): \(error.message)", .badConfiguration)
+                }
                 service.state = .starting("waiting for the database")
                 if !hasComplained {
                     composition.logger.warning("waiting for the database", metadata: ["error": "\(error)"])
@@ -202,12 +213,16 @@ struct Core: Service {
     }
 
     /// What is wrong with the database right now, in words without secrets; `nil` when nothing is.
-    private func databaseProblem(_ client: PostgresClient) async -> String? {
-        do {
+    ///
+    /// `refusals`: where one that answers, and refuses, is logged. That it is away its client says.
+    private func databaseProblem(_ client: PostgresClient, _ refusals: SharedOutage) async -> String? {
+        do throws(PostgresError) {
             let readiness = try await SchemaState.load(client).readiness(required: SchemaVersion.required)
+            refusals.succeeded()
             return readiness == .ready ? nil : readiness.description
         } catch {
-            return "the database does not answer"
+            if !error.isUnreachable { refusals.failed(error) }
+            return error.problem
         }
     }
 

@@ -1,7 +1,6 @@
 import AccountOperations
 import AccountStore
 import ArgumentParser
-import Glibc
 import HTTPServer
 import Migrations
 import Postgres
@@ -34,12 +33,14 @@ extension ExitCode {
             case AccountFileError.unreadable: .badConfiguration
             case AccountFileError.broken: .badData
             case AccountFileError.unnamedHash: .validationFailure
-            case is SpillFailure: .cannotWrite
+            case is SpillFailure, is OutputFailure: .cannotWrite
             case let error as MigrationDirectoryError: Self(for: error)
             case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo
             case MigrationFailure.busy: .answerIsNo
             case let error as PostgresError where error.isUnreachable: .databaseUnreachable
             case let error as PostgresError where error.code == .configuration: .badConfiguration
+            // The role that is configured may not do it.
+            case let error as PostgresError where error.sqlState == .insufficientPrivilege: .badConfiguration
             default: .bug
             }
     }
@@ -66,41 +67,40 @@ extension PostgresError {
         case .cancelled, .decoding, .tooManyRows, .valueTooLarge, .rolledBack, .configuration, .misuse: false
         }
     }
+
+    /// What is wrong, for anybody: without the names of tables.
+    var problem: String {
+        if isUnreachable { return "the database does not answer" }
+        return sqlState.map { "the database refused: SQLSTATE \($0.rawValue)" }
+            ?? "the database's answer cannot be used: \(codeName)"
+    }
 }
 
-/// Runs the body of a command; what it throws is told on standard error and becomes the exit code.
+/// Runs the body of a command; what it throws is told on standard error and becomes the exit code. What it said is written
+/// first: where that fails, the command has not done what it is for, whatever else it did.
 func reportingErrors(_ body: () async throws -> Void) async throws {
+    var ending: (any Error)?
     do {
         try await body()
-    } catch let code as ExitCode {
-        throw code
-    } catch let error as ValidationError {
-        throw error
-    } catch let failure as Sealer.OpeningFailure {
-        complain("a stored secret cannot be read: \(failure); check the key-encryption keys")
-        throw ExitCode(for: failure)
     } catch {
+        ending = error
+    }
+    let isTold = ending is ExitCode || ending is ValidationError
+    do {
+        try flushOutput()
+    } catch {
+        if let ending, !isTold, ending as? OutputFailure != error { complain(words(for: ending)) }
         complain("\(error)")
         throw ExitCode(for: error)
     }
+    guard let ending else { return }
+    if isTold { throw ending }
+    complain(words(for: ending))
+    throw ExitCode(for: ending)
 }
 
-/// Writes lines to standard error, each marked as ours.
-func complain(_ text: String) {
-    emit(text.split(separator: "\n").map { "concord: \($0)\n" }.joined(), to: STDERR_FILENO)
-}
-
-/// Writes a line to standard output at once, also into a pipe.
-func announce(_ text: String) {
-    emit(text + "\n", to: STDOUT_FILENO)
-}
-
-func emit(_ text: String, to descriptor: Int32) {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-        let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-        // A closed descriptor leaves nobody to tell.
-        guard written > 0 else { return }
-        bytes = bytes.dropFirst(written)
-    }
+/// What is told of an error that ends a command.
+private func words(for error: any Error) -> String {
+    error is Sealer.OpeningFailure
+        ? "a stored secret cannot be read: \(error); check the key-encryption keys" : "\(error)"
 }

@@ -59,7 +59,7 @@ final class ProgressMeter: Sendable {
     }
 
     private func write(_ text: String) {
-        emit(text, to: STDERR_FILENO)
+        emit(text)
     }
 }
 

@@ -239,6 +239,22 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
+    func `plain HTTP is accepted for this machine only, as far as an address tells`() {
+        let development = IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))
+        for address in [
+            "http://127.0.0.1:8080/x", "http://127.1.2.3/", "http://[::1]:8080/", "http://localhost/",
+            "http://LocalHost:1/",
+            "https://example.com/x",
+        ] { #expect(development.allows(address), "\(address)") }
+        for address in [
+            "http://example.com/x", "http://localhost.example.com/", "http://10.0.0.1/", "http://[fe80::1]/",
+            "http://93.184.216.34/", "ftp://127.0.0.1/", "",
+        ] { #expect(!development.allows(address), "\(address)") }
+        let production = IssuerHTTPClient(policy: NetworkPolicy(allowsPrivateNetworks: true))
+        #expect(production.allows("https://10.0.0.1/") && !production.allows("http://127.0.0.1/"))
+    }
+
+    @Test
     func `a name that does not resolve is unreachable, one that takes too long has timed out`() async throws {
         struct UnknownHost: Error {}
         let unknown = IssuerHTTPClient(policy: NetworkPolicy()) { _, _ in throw UnknownHost() }

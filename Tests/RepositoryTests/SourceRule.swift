@@ -23,7 +23,7 @@ extension SourceRule {
     static let all: [SourceRule] = [
         .importsOfPureTargets, .importsWithOneHome, .pureRules, .pointers, .sql, .statusCodes, .environment,
         .provedCredentials, .countedRefusals, .unsafeEscapes, .nothingPublic, .swiftTestingOnly, .testNames,
-        .machinePaths, .registries,
+        .machinePaths, .registries, .standardOutput,
     ]
 
     /// What a target may import at most. A target that is missing here is only bound by ``importsWithOneHome``.
@@ -407,6 +407,24 @@ extension SourceRule {
         ],
         allowed: [
             SourceFile(path: "scripts/x", text: "pip install firebase-admin==1.2.3\n")
+        ]
+    )
+
+    static let standardOutput = SourceRule(
+        name: "commands write to standard output where it is checked",
+        appliesTo: { $0.target == "concord" && $0.path != "Sources/concord/StandardOutput.swift" },
+        check: { file in
+            occurrences(of: ["print(", "debugPrint(", "fputs(", "fwrite(", "putchar("], in: file) {
+                "\($0) does not tell whether anything was written; say(_:) does"
+            }
+        },
+        planted: [
+            SourceFile(path: "Sources/concord/Commands/A.swift", text: "func run() { print(text) }\n"),
+            SourceFile(path: "Sources/concord/Commands/A.swift", text: "fputs(text, stdout)\n"),
+        ],
+        allowed: [
+            SourceFile(path: "Sources/concord/Commands/A.swift", text: "try say(text) // not print(text)\n"),
+            SourceFile(path: "Sources/demo/A.swift", text: "print(text)\n"),
         ]
     )
 }

@@ -63,8 +63,7 @@ struct AuditCommandTests {
                 (["run", "--rule", "weak-password-hash", "--fail-on", "warning"], 1),
                 (["run", "--user", "user-1", "--fail-on", "note"], 0), (["run", "--rule", "no-such-rule"], 64),
                 (["run", "--user", "a", "--since", "1d"], 64), (["run", "--since", "yesterday"], 64),
-                (["run", "--after", "nonsense"], 64), (["run", "--emails", "/no/such/file"], 65),
-                (["rules", "no-such-rule"], 64),
+                (["run", "--after", "nonsense"], 64), (["rules", "no-such-rule"], 64),
             ] {
                 let ending = try await Self.concord(arguments, database)
                 #expect(ending.status == .exited(TerminationStatus.Code(status)), "\(arguments): \(ending.error)")
@@ -112,6 +111,22 @@ struct AuditCommandTests {
                 #expect(place?["fullyQualifiedName"]?.string?.hasPrefix("/user-") == true)
             }
             #expect(run["invocations"]?.array?.first?["executionSuccessful"]?.bool == true)
+        }
+    }
+
+    @Test func `a file of addresses that cannot be opened ends with 78, one with something else in it with 65`()
+        async throws
+    {
+        try await Self.withAccounts { database in
+            let absent = try await Self.concord(["run", "--emails", "/nonexistent/list"], database)
+            #expect(absent.status == .exited(78))
+            #expect(absent.error == "concord: /nonexistent/list: No such file or directory\n")
+            let broken = try await Self.concord(
+                ["run", "--emails", "-"],
+                database,
+                input: "ada.1@example.com\nnobody\n"
+            )
+            #expect(broken.status == .exited(65) && broken.error.contains("line 2"), "\(broken.error)")
         }
     }
 

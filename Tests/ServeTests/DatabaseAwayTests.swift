@@ -8,6 +8,7 @@ import Migrations
 import NIOHTTP1
 import Postgres
 import PostgresCluster
+import Subprocess
 import Synchronization
 import Testing
 
@@ -83,6 +84,27 @@ import Testing
                 let server = try await starting.ready()
                 #expect(try await server.send(.GET, "/readyz", key: nil).status == 200)
                 #expect(try await server.signUp("ada@example.com", password: "correct horse").status == 200)
+            }
+        }
+    }
+
+    @Test func `a PostgreSQL that refuses is told apart from one that is away`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url) { server in
+                try await database.execute("ALTER TABLE schema_migrations RENAME COLUMN version TO was_version")
+                try await Self.eventually {
+                    let ready = try await server.send(.GET, "/readyz", key: nil)
+                    return ready.status == 503 && ready.text == "not ready: the database refused: SQLSTATE 42703\n"
+                }
+                let refusal = await server.log.line(saying: "the database refuses to tell its schema")
+                #expect(refusal?["level"] == "warning")
+                try await ServeProcess.launch(database: database.url, endsWith: .exited(78)) { starting in
+                    await #expect(throws: (any Error).self) { _ = try await starting.ready() }
+                    #expect(starting.log.text.contains("concord: the database refused: SQLSTATE 42703: "))
+                }
+                try await database.execute("ALTER TABLE schema_migrations RENAME COLUMN was_version TO version")
+                try await Self.eventually { try await server.send(.GET, "/readyz", key: nil).status == 200 }
             }
         }
     }

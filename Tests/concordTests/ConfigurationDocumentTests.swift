@@ -1,24 +1,63 @@
-import FoundationEssentials
+import AccountStore
 import Testing
 
 @testable import concord
 
-@Suite struct ConfigurationDocumentTests {
-    /// `docs/operations.md`, from the top of the repository.
-    private static let document = URL(filePath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "docs/operations.md")
-
+/// The tables of the operations manual that the program knows better. One after the other, as both may write the file.
+@Suite(.serialized) struct ConfigurationDocumentTests {
     @Test func `the table of settings in the operations manual is the one the program has`() throws {
-        let (begin, end) = ("<!-- begin: configuration -->\n", "\n<!-- end: configuration -->")
-        var text = String(decoding: try Data(contentsOf: Self.document), as: UTF8.self)
-        let start = try #require(text.firstRange(of: begin)?.upperBound)
-        let stop = try #require(text.firstRange(of: end)?.lowerBound)
-        if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1" {
-            text.replaceSubrange(start..<stop, with: ConfigurationTable.markdown)
-            try Data(text.utf8).write(to: Self.document)
-        } else {
-            #expect(text[start..<stop] == ConfigurationTable.markdown)
+        try DocumentTable.expect(ConfigurationTable.markdown, as: "configuration", in: "docs/operations.md")
+    }
+
+    @Test func `the operations manual names every kind of row that is deleted by time`() throws {
+        let rows: [(what: String, when: String)] =
+            AccountStore.Purgeable.allCases.map(\.row)
+            + [("sessions", "once their account's sessions were ended")]
+        let table = ["| What | When |", "|---|---|"] + rows.map { "| \($0.what) | \($0.when) |" }
+        try DocumentTable.expect(table.joined(separator: "\n"), as: "deleted", in: "docs/operations.md")
+    }
+}
+
+extension AccountStore.Purgeable {
+    /// What its rows are, and when they go (`Purge.cutoff`).
+    fileprivate var row: (what: String, when: String) {
+        switch self {
+        case .conflicts: ("conflicts, open or closed", "`purge.keep` after they expired")
+        case .codes: ("mailed codes, used or not", "`purge.keep` after they expired")
+        case .shortCodes: ("short codes of mails, and counts of wrong ones", "once they expired")
+        case .phoneVerifications: ("codes sent to numbers, used or not", "`purge.keep` after they expired")
+        case .factorChallenges:
+            ("sign-ins that wait for a second factor, and factors being set up", "`purge.keep` after they expired")
+        case .messageCounts: ("counts of mails, messages and guesses against the limits", "once their window is over")
+        case .messages: ("messages, sent or not", "`purge.keep` after they expired")
+        case .finishedMessages:
+            ("messages that were sent, and those that were thrown away", "`purge.keep` after they were written")
+        case .webhookMessages:
+            ("webhooks", "`purge.keep` after they were taken or given up, or after their endpoint was off")
+        case .passwordAttempts:
+            ("counts of wrong passwords", "a day after the last one, 30 days where there were ten or more")
+        case .signingKeys: ("signing keys", "once they are published no more")
+        case .keptAnswers: ("kept answers of an `Idempotency-Key`", "a day after the request")
+        case .quarantinedMethods:
+            (
+                "methods that a takeover, a reset or an audit's plan took off",
+                "`concord.quarantineSeconds` after that, 30 days by default"
+            )
+        case .proofMails: ("counts of mails about conflicts", "an hour after the mail")
+        case .providerFlows: ("sign-ins on providers' pages", "once they expired")
+        case .merges: ("merges that were aborted or undone", "`purge.keep` after that; one that was done stays")
+        case .events:
+            (
+                "events of accounts, with what is kept of decisions",
+                "`concord.decisionRetentionDays` after they happened, 400 days unless the project says otherwise; 0: never"
+            )
+        case .journal:
+            (
+                "what merges and audits' plans changed, for undoing it",
+                "`concord.merges.undoSeconds` after the merge, `purge.keep_undo` after the plan was applied"
+            )
+        case .auditSteps: ("steps of audits' plans", "`purge.keep_undo` after they were applied, 30 days by default")
+        case .auditPlans: ("audits' plans", "the same, once none of their steps is left")
         }
     }
 }

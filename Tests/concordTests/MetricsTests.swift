@@ -17,21 +17,8 @@ import Testing
 
 /// What is measured, and that nobody who sends requests has a say in it.
 struct MetricsTests {
-    private static let document = URL(filePath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "docs/metrics.md")
-
     @Test func `the table of metrics in the documents is the one the program has`() throws {
-        let (begin, end) = ("<!-- begin: metrics -->\n", "\n<!-- end: metrics -->")
-        var text = String(decoding: try Data(contentsOf: Self.document), as: UTF8.self)
-        let start = try #require(text.firstRange(of: begin)?.upperBound)
-        let stop = try #require(text.firstRange(of: end)?.lowerBound)
-        if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1" {
-            text.replaceSubrange(start..<stop, with: MetricsTable.markdown)
-            try Data(text.utf8).write(to: Self.document)
-        } else {
-            #expect(text[start..<stop] == MetricsTable.markdown)
-        }
+        try DocumentTable.expect(MetricsTable.markdown, as: "metrics", in: "docs/metrics.md")
     }
 
     @Test(arguments: [nil, DevelopmentRoutes()])

@@ -87,6 +87,8 @@ private let status: MigrationStatus = {
         #expect(ExitCode(for: unreachable) == .databaseUnreachable)
         #expect(ExitCode(for: PostgresError(.server("57P03"), "starting up")) == .databaseUnreachable)
         #expect(ExitCode(for: refused) == .bug)
+        #expect(ExitCode(for: PostgresError(.server("42501"), "permission denied")) == .badConfiguration)
+        #expect(ExitCode(for: OutputFailure("standard output")) == .cannotWrite)
         #expect(ExitCode(for: PostgresError(.configuration, "bad connection string")) == .badConfiguration)
         #expect(ExitCode(for: MigrationFailure.stepFailed(file: file, cause: refused)) == .answerIsNo)
         #expect(ExitCode(for: MigrationFailure.stepFailed(file: file, cause: unreachable)) == .databaseUnreachable)

@@ -93,12 +93,12 @@ package struct ProjectConfigField: Sendable, Hashable {
         .init(
             "notification.sendEmail.revertSecondFactorAdditionTemplate",
             template,
-            "The mail that tells of a new second factor. No effect yet."
+            "The mail that tells of a new second factor. No effect, as above."
         ),
         .init(
             "notification.sendEmail.callbackUri",
             .text(bytesMax: 2048),
-            "The page that action links lead to. No effect yet: it is `/__/auth/action` at `listen.public_url`."
+            "The page that action links lead to. No effect: it is `/__/auth/action` at `listen.public_url`."
         ),
         .init("notification.sendEmail.dnsInfo.useCustomDomain", .bool, .bool(false), "Kept for consoles."),
         .init("notification.sendEmail.smtp", .unavailable, "The relay belongs to the server's configuration."),

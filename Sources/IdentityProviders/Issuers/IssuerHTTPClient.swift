@@ -91,9 +91,10 @@ package struct IssuerHTTPClient: HTTPFetching {
         return try await exchange(request, with: try Target(address), deadline: deadline) { Int($0.status.code) }
     }
 
-    /// Whether `address` may be reached as far as its text tells.
+    /// Whether `address` may be reached as far as its text tells: without TLS only what names this machine.
     package func allows(_ address: String) -> Bool {
-        (try? Target(address)).map(allows) ?? false
+        guard let target = try? Target(address) else { return false }
+        return allows(target) && (target.usesTLS || target.namesThisMachine)
     }
 
     private func allows(_ target: Target) -> Bool { target.usesTLS || policy.allowsLoopback }
@@ -233,6 +234,14 @@ package struct IssuerHTTPClient: HTTPFetching {
             self.usesTLS = scheme == "https"
             self.port = url.port ?? (scheme == "https" ? 443 : 80)
             guard (1...65_535).contains(port) else { throw .addressNotAllowed }
+        }
+
+        /// Whether the host is this machine, whoever is asked for its address.
+        var namesThisMachine: Bool {
+            if let literal = try? SocketAddress(ipAddress: host, port: port) {
+                return NetworkPolicy.Reach(of: literal) == .loopback
+            }
+            return host.lowercased() == "localhost"
         }
 
         /// The target of a redirect; it must be of the same origin.

@@ -26,14 +26,12 @@ struct ExportSink: Sendable {
 
     /// - `check`: asked while nobody reads what is written; throws to stop.
     func write(_ bytes: ArraySlice<UInt8>, _ check: () throws -> Void) throws {
+        if let path { return try writeAll(bytes, to: descriptor, named: path) }
         var rest = bytes
         while !rest.isEmpty {
-            if path == nil { try waitForReader(check) }
-            let most = path == nil ? Self.pipeBytes : rest.count
-            let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, min(most, $0.count)) }
-            if written < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard written > 0 else { throw failure(path ?? "standard output") }
-            rest = rest.dropFirst(written)
+            try waitForReader(check)
+            try writeAll(rest.prefix(Self.pipeBytes), to: descriptor, named: "standard output")
+            rest = rest.dropFirst(Self.pipeBytes)
         }
     }
 
@@ -44,14 +42,12 @@ struct ExportSink: Sendable {
 
     func finish() throws {
         guard let path, let partial else { return }
-        guard fsync(descriptor) == 0, close(descriptor) == 0, rename(partial, path) == 0 else { throw failure(path) }
+        guard fsync(descriptor) == 0, close(descriptor) == 0, rename(partial, path) == 0 else {
+            throw OutputFailure(path)
+        }
     }
 
     func discard() {
         if let partial { unlink(partial) }
-    }
-
-    private func failure(_ name: String) -> StartupFailure {
-        StartupFailure("\(name): \(String(cString: strerror(errno)))", .cannotWrite)
     }
 }

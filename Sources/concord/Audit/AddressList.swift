@@ -1,4 +1,5 @@
 import AccountLinking
+import ArgumentParser
 
 /// Addresses that somebody wrote down, one a line; empty lines are skipped.
 struct AddressList {
@@ -14,14 +15,14 @@ struct AddressList {
     let addresses: [Line]
 
     /// - `path`: the file; `-` is standard input.
-    /// - Throws: `StartupFailure` that names the first line which is no address.
+    /// - Throws: `StartupFailure` that names the first line which is no address, or says why the file cannot be read.
     init(path: String) throws(StartupFailure) {
         do {
             addresses = try Self.read(try ByteReader(path: path), path)
         } catch let failure as StartupFailure {
             throw failure
         } catch {
-            throw StartupFailure("\(error)", .badData)
+            throw StartupFailure("\(error)", ExitCode(for: error))
         }
     }
 

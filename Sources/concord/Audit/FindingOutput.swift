@@ -38,36 +38,36 @@ final class FindingOutput: Sendable {
     }
 
     /// What comes before the first finding.
-    func begin() {
+    func begin() throws {
         switch format {
         case .text, .ndjson: break
-        case .csv: print("rule,severity,tenant,user,others,evidence", terminator: "\r\n")
-        case .sarif: print(SARIF.beginning(rules), terminator: "")
+        case .csv: try say("rule,severity,tenant,user,others,evidence", terminator: "\r\n")
+        case .sarif: try say(SARIF.beginning(rules), terminator: "")
         }
     }
 
-    func tell(_ finding: Finding) {
+    func tell(_ finding: Finding) throws {
         let index = count.withLock { count in
             count += 1
             return count - 1
         }
         switch format {
         case .text:
-            if index == 0 { print(style.heading) }
-            print(style.line(finding))
-        case .ndjson: print(String(decoding: JSONWriter.object { style.write(finding, to: &$0) }, as: UTF8.self))
-        case .csv: print(style.csv(finding), terminator: "\r\n")
+            if index == 0 { try say(style.heading) }
+            try say(style.line(finding))
+        case .ndjson: try say(String(decoding: JSONWriter.object { style.write(finding, to: &$0) }, as: UTF8.self))
+        case .csv: try say(style.csv(finding), terminator: "\r\n")
         case .sarif:
-            print(index == 0 ? "\n" : ",\n", SARIF.result(finding, rules, style), separator: "", terminator: "")
+            try say((index == 0 ? "\n" : ",\n") + SARIF.result(finding, rules, style), terminator: "")
         }
     }
 
     /// What comes after the last finding.
-    func end(_ result: Audit.Progress) {
+    func end(_ result: Audit.Progress) throws {
         switch format {
-        case .text: print(style.summary(result, rules))
+        case .text: try say(style.summary(result, rules))
         case .ndjson:
-            print(
+            try say(
                 String(
                     decoding: JSONWriter.object { writer in
                         writer.field("type", "summary")
@@ -84,15 +84,15 @@ final class FindingOutput: Sendable {
                 )
             )
         case .csv: break
-        case .sarif: print(SARIF.end(result, at: now, isComplete: true))
+        case .sarif: try say(SARIF.end(result, at: now, isComplete: true))
         }
-        fflush(nil)
+        try flushOutput()
     }
 
     /// What comes after the last finding of a run that was stopped.
-    func breakOff() {
-        if format == .sarif { print(SARIF.end(Audit.Progress(), at: now, isComplete: false)) }
-        fflush(nil)
+    func breakOff() throws {
+        if format == .sarif { try say(SARIF.end(Audit.Progress(), at: now, isComplete: false)) }
+        try flushOutput()
     }
 }
 

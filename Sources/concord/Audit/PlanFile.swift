@@ -1,7 +1,6 @@
 import AccountLinking
 import AccountOperations
 import AccountStore
-import Glibc
 import JSON
 import Synchronization
 
@@ -36,8 +35,8 @@ final class PlanWriter: Sendable {
     }
 
     /// `options`: what was asked for; `terms`: what it was measured by.
-    func begin(options: JSONValue, terms: AuditTerms) {
-        line { writer in
+    func begin(options: JSONValue, terms: AuditTerms) throws {
+        try line { writer in
             writer.field("type", "plan")
             writer.field("format", PlanFile.format)
             writer.field("plan", header.plan.text)
@@ -57,12 +56,12 @@ final class PlanWriter: Sendable {
         }
     }
 
-    func write(_ repair: Repair, _ proposal: Proposal) {
+    func write(_ repair: Repair, _ proposal: Proposal) throws {
         let number = count.withLock { count in
             count += 1
             return count
         }
-        line { writer in
+        try line { writer in
             writer.field("type", "operation")
             writer.field("number", number)
             writer.field("rule", proposal.finding.rule)
@@ -84,17 +83,17 @@ final class PlanWriter: Sendable {
     }
 
     /// Without this line nobody applies it.
-    func end() {
+    func end() throws {
         let count = count.withLock { $0 }
-        line { writer in
+        try line { writer in
             writer.field("type", "end")
             writer.field("operations", count)
         }
-        fflush(nil)
+        try flushOutput()
     }
 
-    private func line(_ body: (inout JSONWriter) -> Void) {
-        print(String(decoding: JSONWriter.object(body), as: UTF8.self))
+    private func line(_ body: (inout JSONWriter) -> Void) throws {
+        try say(String(decoding: JSONWriter.object(body), as: UTF8.self))
     }
 }
 

@@ -94,7 +94,7 @@ struct AccountImportCommand: AsyncParsableCommand {
                 queueMax: serving.limits.passwordHashingQueueLengthMax,
                 randomBytes: effects.randomBytes
             )
-            let end = try await withSealingStore(serving) { store, sealer in
+            let (end, complaints) = try await withSealingStore(serving) { store, sealer in
                 let reader = try AccountFileReader(path: file, format, identities: identities)
                 guard try await store.project() != nil else {
                     throw StartupFailure.noProject
@@ -112,13 +112,15 @@ struct AccountImportCommand: AsyncParsableCommand {
                 let complaints = try RowComplaints(path: errors, reading: [file] + (identities.map { [$0] } ?? []))
                 let accounts = AccountImport(store: store, passwords: passwords, effects: effects)
                 let end = try await FileImport(accounts, options, complaints).run(reader)
-                complaints.finish()
-                return end
+                complaints.tellHowManyMore()
+                return (end, complaints)
             }
             await passwords.shutDown()
-            print(end.counts.summary)
+            try say(end.counts.summary)
             switch end.reason {
-            case .finished: if end.counts.refused > 0 { throw ExitCode.answerIsNo }
+            case .finished:
+                try complaints.finish()
+                if end.counts.refused > 0 { throw ExitCode.answerIsNo }
             case .stopped(let place):
                 complain("stopped; \(place.before). The same command again finishes the work")
                 throw ExitCode.stopped
@@ -210,8 +212,11 @@ struct ImportCounts: Sendable {
 
 /// Where rows that are left out are told: on standard error, or in a file.
 final class RowComplaints: Sendable {
+    private let path: String?
     private let descriptor: Int32?
     private let count = Mutex(0)
+    /// Why the file does not have them all.
+    private let failure = Mutex<OutputFailure?>(nil)
 
     /// So many are told on standard error; of more only their number.
     private static let toldMax = 100
@@ -221,6 +226,7 @@ final class RowComplaints: Sendable {
     ///   - inputs: paths of files that are open for reading.
     /// - Throws: `ValidationError` where one of them is `path`; `StartupFailure` where that cannot be written.
     init(path: String?, reading inputs: [String]) throws {
+        self.path = path
         guard let path else {
             descriptor = nil
             return
@@ -240,7 +246,7 @@ final class RowComplaints: Sendable {
     }
 
     func tell(_ message: String, _ place: RowPlace, id: String?) {
-        guard let descriptor else {
+        guard let descriptor, let path else {
             let count = count.withLock { count in
                 count += 1
                 return count
@@ -254,11 +260,20 @@ final class RowComplaints: Sendable {
         var fields: [String: JSONValue] = ["line": .integer(Int64(place.line)), "message": .string(message)]
         fields["index"] = place.index.map { .integer(Int64($0)) }
         fields["localId"] = id.map { .string($0) }
-        emit(JSONValue.object(fields).text + "\n", to: descriptor)
+        do throws(OutputFailure) {
+            try writeAll(Array("\(JSONValue.object(fields).text)\n".utf8)[...], to: descriptor, named: path)
+        } catch {
+            failure.withLock { $0 = $0 ?? error }
+        }
     }
 
-    /// Says how many were not told.
-    func finish() {
+    /// - Throws: `OutputFailure` where the file does not have everything that was told. Every other row was taken in.
+    func finish() throws {
+        if let failure = failure.withLock({ $0 }) { throw failure }
+    }
+
+    /// Says how many were not told on standard error.
+    func tellHowManyMore() {
         let more = count.withLock { $0 } - Self.toldMax
         guard more > 0 else { return }
         complain("\(more) more \(more == 1 ? "row was" : "rows were") left out; --errors FILE tells all")

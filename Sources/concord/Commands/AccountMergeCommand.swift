@@ -132,7 +132,8 @@ extension AccountMergeCommand {
                 let (style, reason, dryRun, yes) = (options.style, reason, dryRun, yes)
                 try await options.withMerges { merges, tenant in
                     let preview = try await merges.preview(request, tenant: tenant).valueOrComplaint()
-                    print(MergeText.preview(preview, style))
+                    try say(MergeText.preview(preview, style))
+                    try flushOutput()
                     guard preview.plan.undecided.isEmpty else {
                         let names = preview.plan.undecided.map(\.name).joined(separator: ",")
                         complain("choose, with --take or --keep: \(names)")
@@ -150,7 +151,7 @@ extension AccountMergeCommand {
                         try await Task.sleep(for: .milliseconds(500))
                         merge = try await merges.advance(merge.id, tenant: tenant).valueOrComplaint()
                     }
-                    print(MergeText.merge(merge))
+                    try say(MergeText.merge(merge))
                     if merge.state == .aborted { throw ExitCode.answerIsNo }
                 }
             }
@@ -174,7 +175,7 @@ extension AccountMergeCommand {
                 let id = id
                 try await options.withMerges { merges, tenant in
                     if case .success(let merge) = try await merges.merge(id, tenant: tenant) {
-                        return print(MergeText.merge(merge))
+                        return try say(MergeText.merge(merge))
                     }
                     var (found, current): ([Merge], UserID?) = ([], nil)
                     if let user = UserID(id) { (found, current) = try await merges.merges(of: user, tenant: tenant) }
@@ -182,8 +183,8 @@ extension AccountMergeCommand {
                         complain("there is no such merge, and none of such an account")
                         throw ExitCode.answerIsNo
                     }
-                    if let current { print("\(id) is now \(current.rawValue)\n") }
-                    print(found.map(MergeText.merge).joined(separator: "\n\n"))
+                    if let current { try say("\(id) is now \(current.rawValue)\n") }
+                    try say(found.map(MergeText.merge).joined(separator: "\n\n"))
                 }
             }
         }
@@ -217,15 +218,16 @@ extension AccountMergeCommand {
             try await reportingErrors {
                 let (id, keepsLaterChanges, dryRun, yes) = (id, keepLaterChanges, dryRun, yes)
                 try await options.withMerges { merges, tenant in
-                    print(MergeText.merge(try await merges.merge(id, tenant: tenant).valueOrComplaint()))
+                    try say(MergeText.merge(try await merges.merge(id, tenant: tenant).valueOrComplaint()))
                     let changes = try await merges.laterChanges(id, tenant: tenant).valueOrComplaint()
-                    if !changes.isEmpty { print("\nChanged since\n" + MergeText.changes(changes)) }
+                    if !changes.isEmpty { try say("\nChanged since\n" + MergeText.changes(changes)) }
+                    try flushOutput()
                     if dryRun { return }
                     if !yes { try MergeText.confirm("Undo this merge?") }
                     let undone = try await merges.undo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
                         .valueOrComplaint()
                     let kept = undone.kept.isEmpty ? "" : "; \(undone.kept.count) later changes were kept"
-                    print("undone: \(undone.merge.absorbed.rawValue) is an account again\(kept)")
+                    try say("undone: \(undone.merge.absorbed.rawValue) is an account again\(kept)")
                 }
             }
         }
@@ -247,7 +249,7 @@ extension AccountMergeCommand {
             try await reportingErrors {
                 let id = id
                 try await options.withMerges { merges, tenant in
-                    print(MergeText.merge(try await merges.withdraw(id, tenant: tenant).valueOrComplaint()))
+                    try say(MergeText.merge(try await merges.withdraw(id, tenant: tenant).valueOrComplaint()))
                 }
             }
         }
@@ -365,7 +367,7 @@ enum MergeText {
             complain("nothing was done; give --yes where nobody can be asked")
             throw ExitCode.answerIsNo
         }
-        emit("\(question) [y/N] ", to: STDERR_FILENO)
+        emit("\(question) [y/N] ")
         guard ["y", "yes"].contains(readLine()?.lowercased()) else {
             complain("nothing was done")
             throw ExitCode.answerIsNo

@@ -61,7 +61,7 @@ struct AccountFindCommand: AsyncParsableCommand {
                     complain("no account is known by that")
                     throw ExitCode.answerIsNo
                 }
-                for user in users { print(AccountText.line(user, style)) }
+                for user in users { try say(AccountText.line(user, style)) }
             }
         }
     }
@@ -100,7 +100,7 @@ struct AccountShowCommand: AsyncParsableCommand {
                     }
                     throw ExitCode.answerIsNo
                 }
-                print(AccountText.report(report, style))
+                try say(AccountText.report(report, style))
             }
         }
     }

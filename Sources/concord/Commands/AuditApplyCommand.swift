@@ -58,7 +58,8 @@ struct AuditApplyCommand: AsyncParsableCommand {
                 )
                 let application = PlanApplication(repairs, path: plan, header, count: count, batch: batch)
                 let forecast = try await interrupt.watching { try await application.rehearse(until: interrupt) }
-                print(forecast.forecast)
+                try say(forecast.forecast)
+                try flushOutput()
                 if forecast.count(of: .applied) > 0 {
                     guard yes || agreed("Apply \(operations(forecast.count(of: .applied)))?") else {
                         complain("nothing was changed; agree, or give --yes")
@@ -68,9 +69,9 @@ struct AuditApplyCommand: AsyncParsableCommand {
                 try await repairs.begin(header.plan, madeAt: header.madeAt, steps: forecast.total)
                 let result = try await interrupt.watching { try await application.apply(until: interrupt) }
                 try await repairs.finish(header.plan, skipped: result.skippedCount)
-                print(result.report)
+                try say(result.report)
                 if result.count(of: .applied) > 0 {
-                    print("to take it back: concord audit undo \(header.plan.text)")
+                    try say("to take it back: concord audit undo \(header.plan.text)")
                 }
                 guard result.skippedCount == 0 else { throw ExitCode.answerIsNo }
             }
@@ -92,7 +93,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
 /// Whether somebody at a terminal says yes; `false` where there is none.
 func agreed(_ question: String) -> Bool {
     guard isatty(STDIN_FILENO) == 1 else { return false }
-    emit("\(question) [y/N] ", to: STDERR_FILENO)
+    emit("\(question) [y/N] ")
     return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
 }
 

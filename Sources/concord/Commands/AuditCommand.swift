@@ -82,26 +82,26 @@ extension AuditCommand {
                 if case .all = selection { try await snapshots.estimatedCount() } else { nil }
             let output = FindingOutput(format, rules: rules, showsIdentifiers: reading.showIdentifiers, at: terms.now)
             let walk = SnapshotWalk(total: total, after: cursor.start)
-            output.begin()
+            try output.begin()
             let result = try await walk.run(
                 {
                     try await audit.run(
                         selection,
                         tenant: reading.tenantID,
                         after: cursor.start,
-                        tell: { output.tell($0) },
+                        tell: { try output.tell($0) },
                         report: { try walk.report($0.accounts, at: $0.place, reading: $0.reading) }
                     )
                 },
-                orElse: { output.breakOff() }
+                orElse: { try output.breakOff() }
             )
-            output.end(result)
+            try output.end(result)
             guard !result.reaches(failOn) else { throw ExitCode.answerIsNo }
         }
     }
 
     /// `concord audit rules`
-    struct Rules: ParsableCommand {
+    struct Rules: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the rules, or explain one: what it finds, why that matters, how it is repaired.",
             discussion: "Needs no database."
@@ -119,11 +119,13 @@ extension AuditCommand {
             }
         }
 
-        func run() {
-            let rules = id.flatMap(AuditRule.named).map { [$0] } ?? AuditRule.all
-            switch format {
-            case .text: print(id == nil ? RuleText.list(rules) : RuleText.explanation(rules[0]))
-            case .json: print(RuleText.json(rules))
+        func run() async throws {
+            try await reportingErrors {
+                let rules = id.flatMap(AuditRule.named).map { [$0] } ?? AuditRule.all
+                switch format {
+                case .text: try say(id == nil ? RuleText.list(rules) : RuleText.explanation(rules[0]))
+                case .json: try say(RuleText.json(rules))
+                }
             }
         }
     }

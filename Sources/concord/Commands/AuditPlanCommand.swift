@@ -56,19 +56,19 @@ struct AuditPlanCommand: AsyncParsableCommand {
         let writer = PlanWriter(header, showsIdentifiers: reading.showIdentifiers)
         let walk = SnapshotWalk(total: total, advice: "what was written is no whole plan; make it again")
         let summary = Mutex(PlanSummary())
-        writer.begin(options: options, terms: terms)
+        try writer.begin(options: options, terms: terms)
         let result = try await walk.run {
             try await audit.plan(
                 selection,
                 tenant: reading.tenantID,
                 tell: { proposal in
-                    if case .repair(let repair) = proposal.offer { writer.write(repair, proposal) }
+                    if case .repair(let repair) = proposal.offer { try writer.write(repair, proposal) }
                     summary.withLock { $0.count(proposal) }
                 },
                 report: { try walk.report($0.accounts, at: nil, reading: $0.reading) }
             )
         }
-        writer.end()
+        try writer.end()
         complain(summary.withLock { $0.text(accounts: result.accounts) })
     }
 

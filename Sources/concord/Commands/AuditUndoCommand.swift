@@ -47,10 +47,11 @@ struct AuditUndoCommand: AsyncParsableCommand {
                 try await store.refreshWebhooks()
                 let count = step == nil ? plan.applied - plan.undone : 1
                 guard count > 0 else {
-                    print("plan \(id.text): nothing to undo")
+                    try say("plan \(id.text): nothing to undo")
                     return
                 }
-                print("plan \(id.text), begun \(RFC3339.text(plan.beganAt)): \(operations(count)) to undo")
+                try say("plan \(id.text), begun \(RFC3339.text(plan.beganAt)): \(operations(count)) to undo")
+                try flushOutput()
                 guard yes || agreed("Undo \(operations(count))?") else {
                     complain("nothing was changed; agree, or give --yes")
                     throw ExitCode.answerIsNo
@@ -101,12 +102,12 @@ struct AuditUndoCommand: AsyncParsableCommand {
             }
         } catch {
             meter.clear()
-            print("\(grouped(undone)) undone, \(grouped(left)) stay")
+            try say("\(grouped(undone)) undone, \(grouped(left)) stay")
             complain("\(error is Interrupted ? "interrupted" : "stopped"). The same command again finishes the work")
             throw error is Interrupted ? ExitCode.stopped : error
         }
         meter.clear()
-        print("\(grouped(undone)) undone, \(grouped(left)) stay")
+        try say("\(grouped(undone)) undone, \(grouped(left)) stay")
         return left
     }
 }
@@ -152,8 +153,8 @@ struct AuditPlansCommand: AsyncParsableCommand {
                 try await AccountStore(client: client).plans(countMax: Self.countMax)
             }
             switch format {
-            case .text: print(Self.text(plans))
-            case .json: print(Self.json(plans))
+            case .text: try say(Self.text(plans))
+            case .json: try say(Self.json(plans))
             }
         }
     }

@@ -33,8 +33,8 @@ extension ConfigCommand {
                 let sources = try options.sources()
                 let lines = ConfigurationTable.effective(sources)
                 switch format {
-                case .text: print(ConfigCommand.text(lines))
-                case .json: print(try ConfigCommand.json(lines))
+                case .text: try say(ConfigCommand.text(lines))
+                case .json: try say(try ConfigCommand.json(lines))
                 }
                 let mistakes = ConfigurationMistakes.inSettings(of: sources)
                 if !mistakes.all.isEmpty { throw mistakes }
@@ -54,7 +54,7 @@ extension ConfigCommand {
         func run() async throws {
             try await reportingErrors {
                 _ = try ServeConfiguration(try options.sources())
-                print("the configuration is complete")
+                try say("the configuration is complete")
             }
         }
     }

@@ -93,8 +93,8 @@ extension MigrateCommand {
             try await reportingErrors {
                 let status = try await directory.migrator(configuration).status()
                 switch format {
-                case .text: print(MigrateReport.text(status))
-                case .json: print(try MigrateReport.json(status))
+                case .text: try say(MigrateReport.text(status))
+                case .json: try say(try MigrateReport.json(status))
                 }
                 guard status.isUpToDate else { throw ExitCode.answerIsNo }
             }
@@ -119,7 +119,7 @@ extension MigrateCommand {
                     complain(refusals.map(\.description).joined(separator: "\n"))
                     throw ExitCode.answerIsNo
                 }
-                print("all applied migrations are as they were")
+                try say("all applied migrations are as they were")
             }
         }
     }
@@ -138,7 +138,7 @@ extension MigrateCommand {
 
         func run() async throws {
             try await reportingErrors {
-                for path in try directory.locate().create(name: name) { print(path) }
+                for path in try directory.locate().create(name: name) { try say(path) }
             }
         }
     }

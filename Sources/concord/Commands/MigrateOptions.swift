@@ -1,6 +1,5 @@
 import ArgumentParser
 import FoundationEssentials
-import Glibc
 import Migrations
 import Postgres
 
@@ -71,10 +70,11 @@ struct MigrationRunOptions: ParsableArguments {
     )
     var lockWait = Duration.seconds(60)
 
-    /// At once, also into a pipe: a long run is watched in the log of a container.
+    /// At once, also into a pipe: a long run is watched in the log of a container. The end of the command tells whether it
+    /// could be written; a run that nobody hears of goes on.
     private static func tell(_ step: CompletedStep) {
-        print(MigrateReport.text(step))
-        fflush(nil)
+        try? say(MigrateReport.text(step))
+        try? flushOutput()
     }
 
     /// Goes to `target`, or only says how; one line for each migration.
@@ -83,14 +83,14 @@ struct MigrationRunOptions: ParsableArguments {
         if dryRun {
             switch try await migrator.plan(target) {
             case .plan(let plan):
-                print(MigrateReport.text(plan))
+                try say(MigrateReport.text(plan))
                 return
             case .refused(let reasons): refusals = reasons
             }
         } else {
             switch try await migrator.run(target, onStep: Self.tell) {
             case .done(let steps):
-                print(MigrateReport.closing(steps, try await migrator.state()))
+                try say(MigrateReport.closing(steps, try await migrator.state()))
                 return
             case .refused(let reasons): refusals = reasons
             }

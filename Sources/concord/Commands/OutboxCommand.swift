@@ -66,8 +66,8 @@ extension OutboxCommand {
                 }
                 let now = Effects.system.now()
                 switch format {
-                case .text: print(OutboxCommand.text(messages, at: now))
-                case .json: print(OutboxCommand.json(messages))
+                case .text: try say(OutboxCommand.text(messages, at: now))
+                case .json: try say(OutboxCommand.json(messages))
                 }
             }
         }
@@ -106,7 +106,7 @@ extension OutboxCommand {
                     complain("none of that was given up and is still worth sending; nothing was changed")
                     throw ExitCode.answerIsNo
                 }
-                print("\(count) \(count == 1 ? "message is" : "messages are") due again")
+                try say("\(count) \(count == 1 ? "message is" : "messages are") due again")
             }
         }
     }

@@ -123,14 +123,14 @@ extension PolicyCommand {
             let output = SimulationOutput(format, subject, showsIdentifiers: reading.showIdentifiers)
             let walk = SnapshotWalk(total: try await snapshots.estimatedCount(), after: cursor.start)
             let reached = Mutex(PolicySimulation.Progress())
-            output.begin()
+            try output.begin()
             func simulated() async throws -> (PolicySimulation.Progress, PolicySimulation.History) {
                 let result = try await simulation.run(
                     snapshots,
                     tenant: reading.tenantID,
                     after: cursor.start,
                     at: now,
-                    tell: { output.tell($0) },
+                    tell: { try output.tell($0) },
                     report: { progress in
                         reached.withLock { $0 = progress }
                         try walk.report(progress.accounts, at: progress.place, reading: progress.reading)
@@ -147,9 +147,9 @@ extension PolicyCommand {
             }
             let (result, history) = try await walk.run(
                 simulated,
-                orElse: { output.end(reached.withLock { $0 }, nil) }
+                orElse: { try output.end(reached.withLock { $0 }, nil) }
             )
-            output.end(result, history)
+            try output.end(result, history)
             let isFound = try failing().contains { result.effects[$0, default: 0] > 0 }
             guard !isFound else { throw ExitCode.answerIsNo }
         }
@@ -190,7 +190,7 @@ extension PolicyCommand {
                     )
                 }
                 switch outcome {
-                case .applied(let version): print("version \(version) is in force")
+                case .applied(let version): try say("version \(version) is in force")
                 case .missingProject: throw StartupFailure.noProject
                 case .providerNotRegistered(let provider): throw proposed.mistakes(about: [provider])
                 case .otherVersion:
@@ -219,7 +219,7 @@ extension PolicyCommand {
                     try await PolicyState.load(AccountStore(client: client))
                 }
                 guard let state else { throw StartupFailure.noProject }
-                print(PolicyText.yaml(state))
+                try say(PolicyText.yaml(state))
             }
         }
     }

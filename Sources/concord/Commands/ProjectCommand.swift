@@ -53,7 +53,8 @@ extension ProjectCommand {
                     complain("this database has a project already; nothing was changed")
                     throw ExitCode.answerIsNo
                 }
-                print("project \(id), number \(project.projectNumber)\nAPI key: \(apiKey)")
+                // What is lost here can be read in the table api_keys.
+                try say("project \(id), number \(project.projectNumber)\nAPI key: \(apiKey)")
             }
         }
     }

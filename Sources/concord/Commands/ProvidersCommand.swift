@@ -53,9 +53,9 @@ extension ProvidersCommand {
                     throw ExitCode.answerIsNo
                 case .success(let outcomes):
                     for (config, outcome) in zip(configs, outcomes) {
-                        print("\(padded(config.provider.rawValue, to: 16))  \(outcome.rawValue)")
+                        try say("\(padded(config.provider.rawValue, to: 16))  \(outcome.rawValue)")
                     }
-                    if dryRun { print("nothing was changed yet") }
+                    if dryRun { try say("nothing was changed yet") }
                 }
             }
         }
@@ -77,7 +77,7 @@ extension ProvidersCommand {
                 }
                 for record in records {
                     let state = record.isEnabled ? "enabled" : "disabled"
-                    print(
+                    try say(
                         "\(padded(record.provider.rawValue, to: 16))  \(padded(state, to: 8))  \(record.clientID ?? "-")"
                     )
                 }

@@ -18,7 +18,8 @@ extension ServiceAccountCommand {
             abstract: "Register a new key and print its credentials file.",
             discussion: """
                 The file, in the form Google's client libraries read, holds the only copy of the private key: write it \
-                where only the backend can read it. Whoever holds it is an administrator.
+                where only the backend can read it. Whoever holds it is an administrator. The key is registered once the \
+                file is written: where the command does not end with 0, what is in the file may be of no use.
                 """
         )
 
@@ -51,16 +52,25 @@ extension ServiceAccountCommand {
                     }
                     let effects = Effects.system
                     let account = try NewServiceAccount(name: name, projectID: project.projectID, effects: effects)
-                    try await store.addServiceAccount(
-                        ServiceAccountRecord(
-                            keyID: account.keyID,
-                            email: account.email,
-                            publicKey: account.publicKey,
-                            createdAt: effects.now()
-                        )
-                    )
+                    // Written before it is registered: a file whose key nobody takes is of no use to anybody, while a key
+                    // that is taken and that nobody holds would stand in the list for ever. That counts for a process
+                    // that dies in between as well.
                     let url = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
-                    print(account.credentialsFile(projectID: project.projectID, baseURL: url))
+                    try say(account.credentialsFile(projectID: project.projectID, baseURL: url))
+                    try flushOutput()
+                    do {
+                        try await store.addServiceAccount(
+                            ServiceAccountRecord(
+                                keyID: account.keyID,
+                                email: account.email,
+                                publicKey: account.publicKey,
+                                createdAt: effects.now()
+                            )
+                        )
+                    } catch {
+                        complain("the key in the file was perhaps not registered: use the file only if it is listed")
+                        throw error
+                    }
                 }
             }
         }
@@ -77,7 +87,7 @@ extension ServiceAccountCommand {
                 let database = try DatabaseConfiguration(try configuration.sources())
                 try await withClient(database.postgres) { client in
                     for account in try await AccountStore(client: client).serviceAccounts() {
-                        print("\(account.keyID)  \(account.email)")
+                        try say("\(account.keyID)  \(account.email)")
                     }
                 }
             }

@@ -122,7 +122,7 @@ final class SnapshotWalk: Sendable {
     /// - `orElse`: what is said where it does not come to its end.
     func run<Output: Sendable>(
         _ body: () async throws -> Output,
-        orElse breakOff: () -> Void = {}
+        orElse breakOff: () throws -> Void = {}
     ) async throws -> Output {
         do {
             let output = try await interrupt.watching(body)
@@ -130,7 +130,8 @@ final class SnapshotWalk: Sendable {
             return output
         } catch {
             meter.clear()
-            breakOff()
+            // Where what was told could not be written there is nothing to go on from.
+            try breakOff()
             let advice =
                 advice ?? reached.withLock { $0 }.map { "go on with: --after \($0.cursor)" } ?? "nothing was told yet"
             if error is Interrupted {

@@ -86,7 +86,7 @@ extension MailConfiguration {
         "mail.timeout",
         .duration(milliseconds: 1000...300_000),
         default: .seconds(15),
-        "How long handing over one mail may take; a mail that a server died over is sent again after five times as long"
+        "How long handing over one mail may take; a mail that a server died over is sent again after four times that and 4s"
     )
     private static let templatesKey = ConfigurationKey(
         optional: "mail.templates",

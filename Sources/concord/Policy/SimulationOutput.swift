@@ -3,7 +3,6 @@ import AccountOperations
 import AccountStore
 import ArgumentParser
 import FoundationEssentials
-import Glibc
 import JSON
 import Synchronization
 
@@ -42,24 +41,24 @@ final class SimulationOutput: Sendable {
     }
 
     /// What comes before the first account.
-    func begin() {
+    func begin() throws {
         switch format {
         case .text:
-            print("Version \(subject.version) is in force; \(subject.file) proposes:")
+            try say("Version \(subject.version) is in force; \(subject.file) proposes:")
             let width = subject.changes.map(\.name.count).max() ?? 0
-            if subject.changes.isEmpty { print("  nothing that is not so already") }
+            if subject.changes.isEmpty { try say("  nothing that is not so already") }
             for change in subject.changes {
                 let note = change.isJudged ? "" : "  (no account is judged by it)"
-                print(
+                try say(
                     "  \(padded(change.name, to: width))  \(Self.text(change.before)) → \(Self.text(change.after))\(note)"
                 )
             }
         case .ndjson: break
-        case .csv: print("effect,tenant,user,others,evidence", terminator: "\r\n")
+        case .csv: try say("effect,tenant,user,others,evidence", terminator: "\r\n")
         }
     }
 
-    func tell(_ prediction: Prediction) {
+    func tell(_ prediction: Prediction) throws {
         switch format {
         case .text:
             examples.withLock { examples in
@@ -67,7 +66,7 @@ final class SimulationOutput: Sendable {
                 examples[prediction.effect, default: []].append(prediction)
             }
         case .ndjson:
-            print(
+            try say(
                 Self.line { writer in
                     writer.field("type", "effect")
                     writer.field("effect", prediction.effect.rawValue)
@@ -75,7 +74,7 @@ final class SimulationOutput: Sendable {
                 }
             )
         case .csv:
-            print(
+            try say(
                 style.csv(
                     [prediction.effect.rawValue],
                     prediction.evidence,
@@ -90,19 +89,19 @@ final class SimulationOutput: Sendable {
     /// What comes after the last.
     ///
     /// `history`: `nil` where a run was stopped.
-    func end(_ result: PolicySimulation.Progress, _ history: PolicySimulation.History?) {
+    func end(_ result: PolicySimulation.Progress, _ history: PolicySimulation.History?) throws {
         switch format {
         case .text:
-            print("\n" + accounts(result, isComplete: history != nil))
-            if let history { print("\n" + text(history)) }
+            try say("\n" + accounts(result, isComplete: history != nil))
+            if let history { try say("\n" + text(history)) }
         case .ndjson:
             if let history {
-                for (change, count) in Self.ordered(history) { print(Self.line { write(change, count, to: &$0) }) }
-                print(Self.line { write(result, history, to: &$0) })
+                for (change, count) in Self.ordered(history) { try say(Self.line { write(change, count, to: &$0) }) }
+                try say(Self.line { write(result, history, to: &$0) })
             }
         case .csv: break
         }
-        fflush(nil)
+        try flushOutput()
     }
 
     // MARK: For people

@@ -40,6 +40,23 @@ enum ConcordCommand {
         return (result.terminationStatus, result.standardOutput, result.standardError)
     }
 
+    /// A run whose standard output is `output`, which is closed here.
+    static func run(
+        _ arguments: [String],
+        _ database: TestDatabase,
+        into output: FileDescriptor
+    ) async throws -> (status: TerminationStatus, error: String) {
+        let result = try await Subprocess.run(
+            try program,
+            arguments: Arguments(arguments),
+            environment: environment(database),
+            input: .none,
+            output: .fileDescriptor(output, closeAfterSpawningProcess: true),
+            error: .string(limit: 1 << 20)
+        )
+        return (result.terminationStatus, result.standardError)
+    }
+
     /// Starts a run that waits for a table, does something to it there, and lets the table go once the run has said `sign`.
     static func interrupted(
         _ arguments: [String],

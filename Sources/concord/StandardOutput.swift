@@ -1,0 +1,92 @@
+import Glibc
+import Synchronization
+
+/// Something could not be written: no room, or nobody reads it.
+struct OutputFailure: Error, Equatable, CustomStringConvertible {
+    let description: String
+
+    /// - `name`: what was written to; the reason is the system's last.
+    init(_ name: String) {
+        description = "\(name): \(String(cString: strerror(errno)))"
+    }
+}
+
+/// Standard output, the one way of every command to it: what is said is kept until there is enough of it, or until it is
+/// asked for, and once something could not be written nothing else is.
+private struct StandardOutput {
+    private static let bytesMax = 32 << 10
+
+    private var bytes: [UInt8] = []
+    private var failure: OutputFailure?
+    /// Somebody watches: what is said is seen at once.
+    private let isTerminal = isatty(STDOUT_FILENO) == 1
+
+    mutating func append(_ text: String) throws(OutputFailure) {
+        if let failure { throw failure }
+        bytes += text.utf8
+        if isTerminal || bytes.count >= Self.bytesMax { try flush() }
+    }
+
+    mutating func flush() throws(OutputFailure) {
+        if let failure { throw failure }
+        let rest = bytes
+        bytes.removeAll(keepingCapacity: true)
+        do throws(OutputFailure) {
+            try writeAll(rest[...], to: STDOUT_FILENO, named: "standard output")
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+}
+
+private let standardOutput = Mutex(StandardOutput())
+
+/// Says `text` on standard output, at the latest when the command ends (`reportingErrors`).
+/// - Throws: `OutputFailure` when this, or something before it, could not be written. Where nothing can be thrown it may be
+///   passed over: the end of the command throws it again.
+func say(_ text: String, terminator: String = "\n") throws(OutputFailure) {
+    try standardOutput.withLock { output throws(OutputFailure) in try output.append(text + terminator) }
+}
+
+/// Writes what was said: before somebody is asked about it, before something is changed that it tells of, and at the end.
+func flushOutput() throws(OutputFailure) {
+    try standardOutput.withLock { output throws(OutputFailure) in try output.flush() }
+}
+
+/// Says `text` for a server that has better things to do than to end because nobody reads it.
+func announce(_ text: String) {
+    do {
+        try writeAll(Array("\(text)\n".utf8)[...], to: STDOUT_FILENO, named: "standard output")
+    } catch {
+        complain("\(error)")
+    }
+}
+
+/// Writes lines to standard error, each marked as ours.
+func complain(_ text: String) {
+    emit(text.split(separator: "\n").map { "concord: \($0)\n" }.joined())
+}
+
+/// Writes to standard error as it stands. Where nobody reads there is nobody to tell.
+func emit(_ text: String) {
+    try? writeAll(Array(text.utf8)[...], to: STDERR_FILENO, named: "standard error")
+}
+
+/// Writes all of `bytes`, however often that has to be tried.
+///
+/// `name`: what `descriptor` is, for whoever reads that it cannot be written.
+func writeAll(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, named name: String) throws(OutputFailure) {
+    var rest = bytes
+    while !rest.isEmpty {
+        let written = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        if written < 0, errno == EINTR { continue }
+        if written < 0, errno == EAGAIN {
+            var output = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            _ = poll(&output, 1, -1)
+            continue
+        }
+        guard written > 0 else { throw OutputFailure(name) }
+        rest = rest.dropFirst(written)
+    }
+}

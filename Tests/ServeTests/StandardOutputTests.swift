@@ -1,0 +1,183 @@
+import AccountTestSupport
+import Foundation
+import Glibc
+import JSON
+import Postgres
+import Subprocess
+import SystemPackage
+import Testing
+
+/// What every command of the real program does where its standard output takes nothing.
+struct StandardOutputTests {
+    /// Commands that have nothing to say on standard output, or whose work is not what they say.
+    private static let others: Set<String> = [
+        "service-account revoke",
+        // Servers say on standard error what goes on; that nobody reads the banner ends neither.
+        "serve", "dev",
+    ]
+
+    /// A command, and what it is called with.
+    private struct Run {
+        var command: String
+        var arguments: [String]
+
+        init(_ command: String, _ arguments: String...) {
+            self.command = command
+            self.arguments = arguments
+        }
+
+        var line: [String] { command.split(separator: " ").map(String.init) + arguments }
+    }
+
+    private static let merge = "00000000-0000-4000-8000-000000000001"
+    private static let message = "00000000-0000-4000-8000-000000000002"
+
+    /// A database with something to say of everything.
+    private static func fill(_ database: TestDatabase) async throws {
+        try await database.execute(
+            """
+            UPDATE project_config SET settings = '{"signIn": {"email": {"enabled": true}}}';
+            INSERT INTO users (user_id, session_epoch, email, email_proof, email_proven_at, disabled, valid_since,
+                    created_at)
+                SELECT name, 7, name || '@example.com', 'mailed-code', now(), name < 'd', now(), now()
+                FROM unnest(ARRAY['ada', 'bob', 'cid', 'dee', 'fay']) AS name;
+            INSERT INTO identifiers (kind, value, user_id) SELECT 'email', email, user_id FROM users
+                WHERE user_id <> 'cid';
+            INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider)
+                SELECT user_id, decode(md5(user_id), 'hex'), decode(repeat('00', 32), 'hex'), 7, now(), 'password'
+                FROM users WHERE disabled;
+            INSERT INTO merges (merge_id, survivor_id, absorbed_id, choices, asked_by, reason, survivor_version,
+                    absorbed_version, prepared_at, deadline_at)
+                VALUES ('\(merge)', 'ada', 'bob', '{}', 'administrator', 'one', 1, 1, now(), now() + interval '1 day');
+            INSERT INTO outbox (message_id, kind, state, sealed_payload, created_at, expires_at, next_attempt_at)
+                VALUES ('\(message)', 'mail', 'failed', 'x', now(), now() + interval '1 day', now())
+            """
+        )
+    }
+
+    /// What can be run in this order; a run that cannot write leaves what the next needs.
+    private static func runs(_ folder: Folder) throws -> [Run] {
+        try folder.write("policy.yaml", "concord.displayName: Shop\n")
+        try folder.write(
+            "providers.yaml",
+            "providers:\n  oidc.a:\n    enabled: true\n    issuer: https://id.example\n    clientId: a\n"
+        )
+        try folder.write("users.json", #"{"users": [{"localId":"eve","email":"eve@example.com"}]}"#)
+        let formats = ["text", "ndjson", "csv", "sarif"].map { Run("audit run", "--fail-on", "never", "--format", $0) }
+        let simulations = ["text", "ndjson", "csv"].map {
+            Run("policy simulate", "--fail-on", "never", "--format", $0, folder.path("policy.yaml"))
+        }
+        let exports = ["json", "csv", "ndjson"].map { Run("account export", "--format", $0) }
+        let listings = ["text", "json"].flatMap { format in
+            ["config print", "migrate status", "outbox list", "audit rules", "audit plans"].map {
+                Run($0, "--format", format)
+            }
+        }
+        return formats + simulations + exports + listings + [
+            Run("config check"), Run("migrate up"), Run("migrate down", "--to", "1", "--dry-run"),
+            Run("migrate verify"),
+            Run("migrate create", "--migrations", folder.path(""), "users"),
+            Run("outbox retry", message), Run("project init", "--id", "demo-other"),
+            Run("providers apply", folder.path("providers.yaml")), Run("providers list"),
+            Run("policy apply", folder.path("policy.yaml")), Run("policy show"),
+            Run("service-account create", "--name", "backend", "--base-url", "https://id.example"),
+            Run("account import", "--format", "json", folder.path("users.json")), Run("account find", "ada"),
+            Run("account show", "ada"), Run("account merge run", "dee", "fay", "--dry-run"),
+            Run("account merge show", merge), Run("account merge undo", merge), Run("account merge abort", merge),
+            Run("audit plan"), Run("audit apply", "--yes", folder.path("plan")),
+        ]
+    }
+
+    @Test func `a command that cannot write its output ends with 74, whatever it is`() async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                var done: Set<String> = []
+                func expectFailure(_ run: Run) async throws {
+                    done.insert(run.command)
+                    let (status, error) = try await ConcordCommand.run(
+                        run.line,
+                        database,
+                        into: try FileDescriptor.open("/dev/full", .writeOnly)
+                    )
+                    #expect(status == .exited(74), "\(run.line): \(error)")
+                    #expect(
+                        error.hasSuffix("concord: standard output: No space left on device\n"),
+                        "\(run.line): \(error)"
+                    )
+                }
+                try await expectFailure(Run("project init", "--id", "demo-first"))
+                #expect(try await database.count("SELECT count(*) FROM project_config") == 1)
+                try await database.execute("TRUNCATE project_config CASCADE")
+                try await database.makeProject()
+                try await Self.fill(database)
+                let plan = try await ConcordCommand.run(["audit", "plan"], database)
+                try folder.write("plan", plan.output)
+                let runs = try Self.runs(folder)
+                for run in runs where run.command != "project init" { try await expectFailure(run) }
+
+                let keys: Query<Int64?> = "SELECT count(*) FROM service_accounts"
+                #expect(try await database.count(keys) == 0, "nobody would hold the key")
+                let create = Run("service-account create", "--name", "backend", "--base-url", "https://id.example")
+                #expect(try await ConcordCommand.run(create.line, database).status == .exited(0))
+                #expect(try await database.count(keys) == 1)
+                try await expectFailure(Run("service-account list"))
+                #expect(
+                    try await database.count("SELECT count(*) FROM audit_plans") == 0,
+                    "nobody saw what it would do"
+                )
+                let applied = try await ConcordCommand.run(["audit", "apply", "--yes", folder.path("plan")], database)
+                #expect(applied.status == .exited(0), "\(applied.error)")
+                try await expectFailure(Run("audit undo", "--yes", folder.path("plan")))
+                #expect(
+                    try await database.count("SELECT count(*) FROM users WHERE disabled AND session_epoch = 7") == 0,
+                    "nobody saw what would be undone"
+                )
+
+                #expect(try await Self.commands(database) == done.union(Self.others), "a new command stands here too")
+            }
+        }
+    }
+
+    @Test func `a reader that has read enough ends the command without a word`() async throws {
+        try await TestDatabase.with { database in
+            let (reader, writer) = try FileDescriptor.pipe()
+            try reader.close()
+            let (status, error) = try await ConcordCommand.run(["audit", "rules"], database, into: writer)
+            #expect(status == .signaled(SIGPIPE) && error == "", "\(status) \(error)")
+        }
+    }
+
+    @Test func `rows that are left out are told in a file or the import ends with 74`() async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try folder.write(
+                    "users.json",
+                    #"{"users": [{"localId":"ada","email":"nowhere"}, {"localId":"bob","email":"bob@example.com"}]}"#
+                )
+                let ending = try await ConcordCommand.run(
+                    ["account", "import", "--format", "json", "--errors", "/dev/full", folder.path("users.json")],
+                    database
+                )
+                #expect(ending.status == .exited(74))
+                #expect(ending.error == "concord: /dev/full: No space left on device\n")
+                #expect(try await database.count("SELECT count(*) FROM users") == 1)
+            }
+        }
+    }
+
+    /// Every command, as the program lists them itself.
+    private static func commands(_ database: TestDatabase) async throws -> Set<String> {
+        let dump = try await ConcordCommand.run(["--experimental-dump-help"], database)
+        let tree = try JSONValue(parsing: Array(dump.output.utf8))
+        func leaves(_ command: JSONValue?, _ parents: [String]) -> [String] {
+            let name = command?["commandName"]?.string ?? ""
+            if name == "help" { return [] }
+            let words = parents + [name]
+            let subcommands = command?["subcommands"]?.array ?? []
+            if subcommands.isEmpty { return [words.dropFirst().joined(separator: " ")] }
+            return subcommands.flatMap { leaves($0, words) }
+        }
+        return Set(leaves(tree["command"], []))
+    }
+}

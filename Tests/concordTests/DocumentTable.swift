@@ -1,0 +1,29 @@
+import FoundationEssentials
+import Testing
+
+/// A table that stands in a document between two comments, and that the program knows better.
+enum DocumentTable {
+    /// Compares `table` with what stands under `name`, or writes it there when `UPDATE_GOLDEN=1`.
+    ///
+    /// `path`: from the top of the repository.
+    static func expect(
+        _ table: String,
+        as name: String,
+        in path: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let document = URL(filePath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: path)
+        var text = String(decoding: try Data(contentsOf: document), as: UTF8.self)
+        let (begin, end) = ("<!-- begin: \(name) -->\n", "\n<!-- end: \(name) -->")
+        let start = try #require(text.firstRange(of: begin)?.upperBound, sourceLocation: sourceLocation)
+        let stop = try #require(text.firstRange(of: end)?.lowerBound, sourceLocation: sourceLocation)
+        if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1" {
+            text.replaceSubrange(start..<stop, with: table)
+            try Data(text.utf8).write(to: document)
+        } else {
+            #expect(text[start..<stop] == table, "make golden writes it", sourceLocation: sourceLocation)
+        }
+    }
+}
