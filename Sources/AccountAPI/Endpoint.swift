@@ -17,10 +17,8 @@ struct Endpoint: Sendable {
     @Sendable func respond(to request: RoutedRequest) async throws -> ServerResponse {
         guard case .ready(let operations, _) = api.service.state else { throw APIError.unavailable }
         let query = PercentEncoding.pairs(Array(request.query.utf8), plusIsSpace: false)
-        for text in [query.values, request.captures.values].joined() where text.utf8.contains(0) {
-            throw APIError.containsNUL
-        }
         let caller = try await caller(of: request, query: query, operations: operations)
+        for text in query.values where text.utf8.contains(0) { throw APIError.containsNUL }
         let body = try body(of: request.http)
         try checkProject(request.captures, query: query, body, caller: caller, operations: operations)
         let answer = try await route.handle(

@@ -190,7 +190,7 @@ extension Rule {
             )
         case .p17:
             RuleText(
-                "T has another address, the one asked for is free, addresses protected",
+                "T has another address, or had one that was taken off, the one asked for is free, addresses protected",
                 "refused: verify the new address first, as in U1"
             )
         case .p4:
