@@ -143,6 +143,27 @@ struct AuditTests {
         }
     }
 
+    @Test func `a conflict that was settled by linking tells of nobody else, one beside it does`() async throws {
+        try await TestDatabase.with { database in
+            try await Self.fill(database, count: 20)
+            let conflicts = [("user-0003", 5, "resolved"), ("user-0004", 6, "resolved"), ("user-0004", 7, "open")]
+            for (user, id, state) in conflicts {
+                try await database.execute(
+                    """
+                    INSERT INTO conflicts (user_id, conflict_id, state, kind, provider_id, identity_digest, token_digests,
+                            sealed_credential, opened_at, expires_at, closed_at)
+                        VALUES ('\(user)', decode(repeat('0\(id)', 16), 'hex'), '\(state)',
+                            'account-exists-with-different-credential', 'google.com',
+                            decode(repeat('0\(id)', 32), 'hex'), '{}', '', to_timestamp(1799990000),
+                            to_timestamp(1799999000), \(state == "open" ? "NULL" : "now()"))
+                    """
+                )
+            }
+            let found = try await database.findings(Self.terms, pageSize: 10, connections: 2)
+            #expect(found.map { "\($0.rule) \($0.user.rawValue)" } == ["recycled-address user-0004"])
+        }
+    }
+
     @Test func `findings come in the same order however the accounts are read`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 1000)

@@ -111,7 +111,11 @@ extension Rule {
         case .m7: RuleText("T, and O is another account", "refused: address exists")
         case .m5: RuleText("the account must show its second factor", "second factor; nothing is written")
         case .m8: RuleText("T is anonymous, no O", "the address is set on T, proven")
-        case .m10: RuleText("T has another address, no O, and the session is old", "refused: sign in again")
+        case .m10:
+            RuleText(
+                "T has another address, or had one that was taken off, no O, and the session is old",
+                "refused: sign in again"
+            )
         case .m6:
             RuleText(
                 "T",
@@ -257,7 +261,7 @@ extension Rule {
                 "the same with duplicates allowed",
                 "refused: address exists; top-level addresses are unique in both modes"
             )
-        case .u5: RuleText("by the client, the account had none", "set, not proven; sessions end, new tokens")
+        case .u5: RuleText("by the client, the account has none", "set, not proven; sessions end, new tokens")
         case .u4:
             RuleText(
                 "by the client, otherwise",
@@ -301,7 +305,14 @@ extension Rule {
                 "refused: last sign-in method"
             )
         case .k6: RuleText("on Concord's own routes, the session is old", "refused: sign in again")
-        case .k3: RuleText("otherwise", "gone; sessions stay; unlinking the password keeps the address and its claim")
+        case .k3:
+            RuleText(
+                "otherwise",
+                """
+                gone; sessions stay; unlinking the password keeps the address and its claim; an address that the client takes \
+                off is remembered and told
+                """
+            )
         case .b1: RuleText("the account is disabled", "refused: user disabled")
         case .b2:
             RuleText(
