@@ -37,8 +37,13 @@ package struct HashKeys: Sendable {
         while true {
             let records = try await store.hashKeys()
             for record in records {
-                // One that was sealed under another key must not keep all later imports out.
-                guard let known = try? opened(record) else { continue }
+                let known: HashKey
+                do {
+                    known = try opened(record)
+                } catch is Sealer.OpeningFailure {
+                    // One that was sealed under another key must not keep all later imports out.
+                    continue
+                }
                 if known.key.equalsInConstantTime(key), known.saltSeparator.equalsInConstantTime(saltSeparator) {
                     return record.id
                 }
