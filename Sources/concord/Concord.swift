@@ -28,23 +28,33 @@ struct Concord: AsyncParsableCommand {
         ]
     )
 
-    /// As the library's own, but that a mistake which a command finds while it runs is told with the usage of the command.
+    /// As the library's own, but that a mistake which a command finds while it runs is told with the usage of the command, and
+    /// that help and the version are said like everything: the library does not look whether they were written.
     static func main() async {
         do {
-            var command = try parseAsRoot()
             do {
-                if var asynchronous = command as? any AsyncParsableCommand {
-                    try await asynchronous.run()
-                } else {
-                    try command.run()
-                }
-            } catch let mistake as ValidationError {
-                let usage = usageString(for: type(of: command))
-                emit("Error: \(mistake.message)\nUsage: \(usage)\n")
-                throw ExitCode.validationFailure
+                try await parseAndRun()
+            } catch let error where exitCode(for: error) == .success {
+                let text = fullMessage(for: error)
+                try await reportingErrors { try say(text) }
             }
         } catch {
             exit(withError: error)
+        }
+    }
+
+    private static func parseAndRun() async throws {
+        var command = try parseAsRoot()
+        do {
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch let mistake as ValidationError {
+            let usage = usageString(for: type(of: command))
+            emit("Error: \(mistake.message)\nUsage: \(usage)\n")
+            throw ExitCode.validationFailure
         }
     }
 }
