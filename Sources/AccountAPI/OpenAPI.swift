@@ -486,6 +486,7 @@ enum OpenAPI {
                 "responses": {
                   "200": {
                     "description": "The merge, or with validateOnly its preview.",
+                    "headers": {"ETag": {"description": "The merge's version.", "schema": {"type": "string"}}},
                     "content": {
                       "application/json": {
                         "schema": {
@@ -510,6 +511,7 @@ enum OpenAPI {
                 "responses": {
                   "200": {
                     "description": "The merge.",
+                    "headers": {"ETag": {"description": "The merge's version.", "schema": {"type": "string"}}},
                     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Merge"}}}
                   },
                   "default": {"$ref": "#/components/responses/Problem"}
@@ -521,11 +523,15 @@ enum OpenAPI {
                 "operationId": "abortMerge",
                 "summary": "Says no to a merge that waits for the receivers of webhooks.",
                 "security": [{"operator": []}],
-                "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
+                "parameters": [
+                  {"name": "id", "in": "path", "required": true, "schema": {"type": "string"}},
+                  {"$ref": "#/components/parameters/IfMatch"}
+                ],
                 "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
                 "responses": {
                   "200": {
                     "description": "Aborted.",
+                    "headers": {"ETag": {"description": "The merge's version.", "schema": {"type": "string"}}},
                     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Merge"}}}
                   },
                   "default": {"$ref": "#/components/responses/Problem"}
@@ -537,7 +543,10 @@ enum OpenAPI {
                 "operationId": "undoMerge",
                 "summary": "Makes two accounts of one again, as they were.",
                 "security": [{"operator": []}],
-                "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
+                "parameters": [
+                  {"name": "id", "in": "path", "required": true, "schema": {"type": "string"}},
+                  {"$ref": "#/components/parameters/IfMatch"}
+                ],
                 "requestBody": {
                   "content": {
                     "application/json": {
@@ -557,6 +566,7 @@ enum OpenAPI {
                 "responses": {
                   "200": {
                     "description": "Undone; or with validateOnly, what was changed since.",
+                    "headers": {"ETag": {"description": "The merge's version.", "schema": {"type": "string"}}},
                     "content": {
                       "application/json": {
                         "schema": {
@@ -806,7 +816,16 @@ enum OpenAPI {
                         "absorbed": {"type": "string", "description": "What the account that goes has."},
                         "taken": {
                           "type": "string",
-                          "description": "Absent where it has to be chosen.",
+                          "description": "Whose of it the account has afterwards; absent where it has to be chosen.",
+                          "enum": ["survivor", "absorbed"]
+                        },
+                        "value": {
+                          "type": "string",
+                          "description": "What the account has afterwards; absent where it has to be chosen, or is nothing."
+                        },
+                        "dropped": {
+                          "type": "string",
+                          "description": "Whose of it is lost; absent where nothing is.",
                           "enum": ["survivor", "absorbed"]
                         }
                       }
@@ -817,26 +836,35 @@ enum OpenAPI {
                   "endsSessions": {
                     "type": "boolean",
                     "description": "Whether every session of the account that stays ends, too."
+                  },
+                  "waiting": {
+                    "description": "A merge that one of the accounts is in, and that waits: before it has ended there is no other.",
+                    "$ref": "#/components/schemas/Merge"
                   }
                 }
               },
               "LaterChanges": {
                 "type": "object",
-                "required": ["changes"],
+                "required": ["changes", "isPossible"],
                 "additionalProperties": false,
-                "properties": {"changes": {"type": "array", "items": {"$ref": "#/components/schemas/LaterChange"}}}
+                "properties": {
+                  "changes": {"type": "array", "items": {"$ref": "#/components/schemas/LaterChange"}},
+                  "isPossible": {
+                    "type": "boolean",
+                    "description": "Whether the merge would be undone, with keepLaterChanges as it was sent."
+                  }
+                }
               },
               "LaterChange": {
                 "type": "object",
-                "required": ["table", "userId", "canStay"],
+                "required": ["field", "userId", "canStay"],
                 "additionalProperties": false,
                 "properties": {
-                  "table": {"type": "string"},
-                  "userId": {"type": "string"},
-                  "subject": {
+                  "field": {
                     "type": "string",
-                    "description": "A column, a provider, a method or a kind of identifier; never a value."
+                    "description": "A field or a provider as in the preview of a merge, or account, emailLink, initialEmail, unprovenPhoneNumber, secondFactors, disabled, customTokens, createTime, other; never a value."
                   },
+                  "userId": {"type": "string"},
                   "canStay": {"type": "boolean", "description": "Whether everything else can be put back all the same."}
                 }
               },
@@ -1213,6 +1241,10 @@ enum OpenAPI {
                     "items": {"type": "string"}
                   },
                   "reason": {"type": "string", "description": "With merge-refused: why."},
+                  "merge": {
+                    "description": "With merge-refused: the merge that stands in the way, or was committed before.",
+                    "$ref": "#/components/schemas/Merge"
+                  },
                   "changes": {
                     "type": "array",
                     "description": "With later-changes: what was changed since.",

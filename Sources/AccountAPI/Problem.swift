@@ -93,6 +93,8 @@ struct Problem: Error, Sendable {
     var undecided: [String] = []
     /// Why not; with `mergeRefused`, and only there.
     var reason: String?
+    /// The merge that stands in the way; with `mergeRefused`, and only there.
+    var merge: Merge?
     /// What has changed since; with `laterChanges`, and only there.
     var changes: [LaterChange] = []
     /// Everything that is wrong with what was sent, where more than one thing may be.
@@ -122,6 +124,13 @@ struct Problem: Error, Sendable {
         self.lockedOut = lockedOut
     }
 
+    /// Accounts are not merged.
+    fileprivate init(refused reason: String, _ detail: String? = nil, _ merge: Merge? = nil) {
+        self.init(.mergeRefused, detail)
+        self.reason = reason
+        self.merge = merge
+    }
+
     /// What every path of Concord's own begins with.
     static let pathPrefix = "/concord/v1/"
     static let contentType = "application/problem+json"
@@ -140,6 +149,7 @@ struct Problem: Error, Sendable {
             if let lockedOut { writer.fields(of: lockedOut) }
             if !undecided.isEmpty { writer.field("undecided", undecided) }
             writer.field("reason", reason)
+            if let merge { writer.field("merge", object: { $0.fields(of: merge) }) }
             if !changes.isEmpty { writer.field("changes", array: changes) { $0.laterChange($1) } }
             if !errors.isEmpty { writer.field("errors", errors) }
         }
@@ -221,25 +231,32 @@ extension MergeDenial {
         switch self {
         case .refused(.secondFactorRequired):
             return Problem(.secondFactorRequired, "Sign in to both accounts with both factors.")
-        case .refused(let refusal):
-            var problem = Problem(.mergeRefused)
-            problem.reason = refusal.rawValue
-            return problem
+        case .refused(let refusal): return Problem(refused: refusal.rawValue)
         case .absorbedSessionMissing:
             return Problem(.malformedRequest, "absorbedIdToken is needed: an ID token of the account that goes.")
         case .undecided(let fields):
             var problem = Problem(.choicesNeeded, "Say in choices whose is taken: survivor or absorbed.")
             problem.undecided = fields.map(\.name)
             return problem
-        case .alreadyMerging:
-            var problem = Problem(.mergeRefused, "One of the accounts is in another merge that waits.")
-            problem.reason = "already-merging"
-            return problem
+        case .alreadyMerging(let merge):
+            return Problem(refused: "already-merging", "One of the accounts is in a merge that waits.", merge)
+        case .alreadyMerged(let merge):
+            let undo = "\(Problem.pathPrefix)merges/\(merge.id)/undo"
+            return Problem(refused: "already-merged", "This merge was committed before; POST \(undo) undoes it.", merge)
+        case .mergedAway(let merge):
+            let refusal = MergeRefusal.accountNotFound.rawValue
+            return Problem(refused: refusal, "One of the accounts was merged into another.", merge)
         case .unknown: return Problem(.noSuchRoute, "There is no such merge.")
         case .closed(let state): return Problem(.mergeClosed, "It is \(state.rawValue).")
         case .tooLate: return Problem(.mergeClosed, "The time to undo it is over.")
         case .laterChanges(let changes):
-            var problem = Problem(.laterChanges, "With keepLaterChanges everything else is put back.")
+            let canStay = changes.allSatisfy(\.canStay)
+            var problem = Problem(
+                .laterChanges,
+                canStay
+                    ? "With keepLaterChanges everything else is put back."
+                    : "What cannot stay prevents it, with keepLaterChanges as well."
+            )
             problem.changes = changes
             return problem
         }

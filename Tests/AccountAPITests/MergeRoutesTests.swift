@@ -19,11 +19,13 @@ struct MergeRoutesTests {
         _ body: JSONValue = [:],
         bearer: String? = "owner",
         key: String? = nil,
+        match: String? = nil,
         describedAt described: String
     ) async throws -> TestAPI.Answer {
         let api = try TestAPI.shared
         var headers: HTTPFields = [:]
         if let key { headers[try #require(HTTPField.Name("Idempotency-Key"))] = key }
+        if let match { headers[try #require(HTTPField.Name("If-Match"))] = match }
         let answer = try await api.send(
             method,
             path,
@@ -65,7 +67,9 @@ struct MergeRoutesTests {
         #expect(preview.json["undecided"]?.array?.compactMap(\.string) == ["email", "password", "displayName"])
         let fields = preview.json["fields"]?.array ?? []
         #expect(fields.first { $0["field"] == "password" }?["survivor"] == "set", "no hash is told")
-        #expect(fields.first { $0["field"] == "photoUrl" }?["taken"] == "absorbed")
+        let photo = fields.first { $0["field"] == "photoUrl" }
+        #expect(photo?["taken"] == "absorbed" && photo?["value"] == "https://example.com/a.png")
+        #expect(photo?["dropped"] == nil && preview.json["waiting"] == nil)
         let before = try await api.user(absorbed)
         #expect(before != nil, "a preview changes nothing")
 
@@ -80,11 +84,24 @@ struct MergeRoutesTests {
         let done = try await merge(body)
         #expect(done.status == 200 && done.json["state"] == "committed" && done.json["reason"] == "ticket 1")
         let id = try #require(done.json["id"]?.string)
+        #expect(done.headers[.eTag] == #""2""#)
         #expect(try await api.user(survivor)?["displayName"] == "Anna")
+        for again in [body, .object((body.object ?? [:]).merging(["validateOnly": true]) { $1 })] {
+            let repeated = try await merge(again)
+            #expect(repeated.status == 409 && problem(repeated) == "merge-refused")
+            #expect(repeated.json["reason"] == "already-merged" && repeated.json["merge"]?["id"]?.string == id)
+            #expect(repeated.json["merge"]?["endTime"] == done.json["endTime"])
+            #expect(repeated.json["detail"]?.string?.contains("/concord/v1/merges/\(id)/undo") == true)
+        }
+        let elsewhere = try await merge([
+            "survivor": .string(try await person()), "absorbed": .string(absorbed), "reason": "r",
+        ])
+        #expect(elsewhere.json["reason"] == "account-not-found" && elsewhere.json["merge"]?["id"]?.string == id)
         #expect(try await api.user(absorbed) == nil)
         let answer = try await send(.get, "\(Self.path)?uid=\(absorbed)", describedAt: Self.path)
         #expect(answer.json["userId"]?.string == survivor && answer.json["merges"]?.array?.count == 1)
-        #expect(try await send(.get, "\(Self.path)/\(id)", describedAt: Self.item).json["state"] == "committed")
+        let read = try await send(.get, "\(Self.path)/\(id)", describedAt: Self.item)
+        #expect(read.json["state"] == "committed" && read.headers[.eTag] == #""2""#)
         // Nobody comes to be the old uid.
         let taken = try await api.admin("accounts", ["localId": .string(absorbed)])
         #expect(taken.text.contains("DUPLICATE_LOCAL_ID"))
@@ -100,18 +117,78 @@ struct MergeRoutesTests {
         #expect(abort.status == 409 && problem(abort) == "merge-closed")
         _ = try await api.admin("accounts:update", ["localId": .string(survivor), "displayName": "Countess"])
         let undo = "\(Self.path)/\(id)/undo"
+        for stale in [#""1""#, #""3""#, "2", "W/\"2\"", "x"] {
+            for body in [[:], ["keepLaterChanges": true], ["validateOnly": true]] as [JSONValue] {
+                let refused = try await send(.post, undo, body, match: stale, describedAt: Self.item + "/undo")
+                #expect(refused.status == 412 && problem(refused) == "precondition-failed", "\(refused.text)")
+            }
+            let refused = try await send(
+                .post,
+                "\(Self.path)/\(id)/abort",
+                match: stale,
+                describedAt: Self.item + "/abort"
+            )
+            #expect(refused.status == 412, "\(refused.text)")
+        }
         let changes = try await send(.post, undo, ["validateOnly": true], describedAt: Self.item + "/undo")
-        #expect(changes.json["changes"]?.array?.compactMap { $0["subject"]?.string } == ["display_name"])
+        #expect(changes.json["changes"]?.array?.compactMap { $0["field"]?.string } == ["displayName"])
+        #expect(changes.json["isPossible"] == false)
+        let keeping = try await send(
+            .post,
+            undo,
+            ["validateOnly": true, "keepLaterChanges": true],
+            describedAt: Self.item + "/undo"
+        )
+        #expect(keeping.json["isPossible"] == true)
         let refused = try await send(.post, undo, describedAt: Self.item + "/undo")
         #expect(refused.status == 409 && problem(refused) == "later-changes")
         #expect(refused.json["changes"]?.array?.first?["canStay"] == true)
-        let undone = try await send(.post, undo, ["keepLaterChanges": true], describedAt: Self.item + "/undo")
+        #expect(refused.json["detail"]?.string?.hasPrefix("With keepLaterChanges") == true)
+        let undone = try await send(
+            .post,
+            undo,
+            ["keepLaterChanges": true],
+            match: #""2""#,
+            describedAt: Self.item + "/undo"
+        )
         #expect(undone.status == 200 && undone.json["state"] == "undone" && undone.json["kept"]?.array?.count == 1)
+        #expect(undone.headers[.eTag] == #""3""#)
         let restored = try await api.user(absorbed)
         #expect(restored?["displayName"] == "Anna")
         #expect(try await api.user(survivor)?["displayName"] == "Countess")
         #expect(problem(try await send(.post, undo, describedAt: Self.item + "/undo")) == "merge-closed")
         #expect(try await api.service.database.inconsistencies() == [])
+    }
+
+    @Test func `an account that is in a merge that waits is told so, by the preview as well`() async throws {
+        let api = try TestAPI.shared
+        let (survivor, absorbed, third) = (try await person(), try await person(), try await person())
+        let id = "019a0000-0000-7000-8000-00000000000a"
+        try await api.service.database.execute(
+            """
+            INSERT INTO merges (merge_id, survivor_id, absorbed_id, choices, asked_by, reason, survivor_version,
+                    absorbed_version, prepared_at, deadline_at)
+                VALUES ('\(id)', '\(survivor)', '\(absorbed)', '{}', 'administrator', 'one', 1, 1, '2020-01-01',
+                    '2099-01-01')
+            """
+        )
+        let choices: JSONValue = ["email": "survivor", "password": "survivor"]
+        for (stays, goes) in [(survivor, absorbed), (third, absorbed), (survivor, third)] {
+            let body: [String: JSONValue] = [
+                "survivor": .string(stays), "absorbed": .string(goes), "reason": "r", "choices": choices,
+            ]
+            let preview = try await merge(.object(body.merging(["validateOnly": true]) { $1 }))
+            #expect(preview.status == 200 && preview.json["waiting"]?["id"]?.string == id, "\(preview.text)")
+            #expect(preview.json["fields"]?.array?.first { $0["field"] == "email" }?["dropped"] == "absorbed")
+            let refused = try await merge(.object(body))
+            #expect(refused.status == 409 && refused.json["reason"] == "already-merging", "\(refused.text)")
+            #expect(refused.json["merge"]?["id"]?.string == id)
+        }
+        let abort = "\(Self.path)/\(id)/abort"
+        let stale = try await send(.post, abort, match: #""2""#, describedAt: Self.item + "/abort")
+        #expect(stale.status == 412 && problem(stale) == "precondition-failed")
+        let aborted = try await send(.post, abort, match: #""1""#, describedAt: Self.item + "/abort")
+        #expect(aborted.json["abortReason"] == "withdrawn" && aborted.headers[.eTag] == #""2""#, "\(aborted.text)")
     }
 
     @Test func `an owner shows both accounts`() async throws {

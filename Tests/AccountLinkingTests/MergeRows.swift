@@ -236,6 +236,33 @@ struct MergeRows {
         }
     }
 
+    @Test func `what is dropped is whatever one of the two had and the merged account has not`() {
+        for one in Self.all {
+            guard let plan = one.verdict.decision.plan, let survivor = one.survivor, let absorbed = one.absorbed else {
+                continue
+            }
+            for line in plan.lines {
+                let texts = [survivor, absorbed].map { $0.text(of: line.field) }
+                guard line.taken != nil else {
+                    #expect(line.dropped == nil)
+                    continue
+                }
+                // That there is a password is all that is told of it; two are never the same.
+                let isLost = texts.contains { $0 != nil && $0 != plan.merged.text(of: line.field) }
+                #expect((line.dropped != nil) == (isLost || line.field == .password && !texts.contains(nil)), "\(line)")
+                #expect(line.dropped.map { line.owners.contains($0) && $0 != line.taken } ?? true)
+                #expect(!line.isAlike || texts[0] == texts[1])
+            }
+        }
+        let names = [Self.record("s"), Self.record("a")].map { record in
+            var record = record
+            record.profile.displayName = "Ann"
+            return record
+        }
+        let alike = verdict(names[0], names[1]).decision.plan?.lines.first
+        #expect(alike?.isAlike == true && alike?.taken == .survivor && alike?.dropped == nil)
+    }
+
     @Test func `custom attributes are an administrator's to choose`() {
         for one in Self.all where one.asker != Self.administrator {
             guard case .merge(let plan) = one.verdict.decision else { continue }

@@ -453,6 +453,7 @@ struct AuditRepairTests {
                     return
                 }
                 #expect(clashes.map(\.subject) == ["email_proof", "email_proven_at"])
+                #expect(LaterChange.all(clashes).map(\.part.words) == ["e-mail address or its proof"])
                 let named = try await database.count(
                     """
                     SELECT count(*) FROM users JOIN password_credentials USING (user_id)

@@ -240,11 +240,19 @@ struct MergeTests {
             // Signing in is no change; a name of one's own is.
             _ = try await service.signIn(google).signedIn()
             try await service.edit(ada.user.id) { $0.profile.displayName = "Countess" }
-            let named = LaterChange(
+            let named = LaterChange.all([
                 JournalClash(table: "users", user: ada.user.id.rawValue, subject: "display_name")
-            )
-            #expect(named.canStay)
-            #expect(try await service.undo(merge.id).denial == .merge(.laterChanges([named])))
+            ])
+            #expect(named.map(\.canStay) == [true])
+            #expect(try await service.undo(merge.id).denial == .merge(.laterChanges(named)))
+            func preview(_ keeps: Bool) async throws -> MergeUndoPreview {
+                try await service.operations.merges
+                    .previewUndo(merge.id, keepsLaterChanges: keeps, tenant: .project)
+                    .success()
+            }
+            #expect(try await preview(false).isPossible == false, "as the undo itself")
+            let keeping = try await preview(true)
+            #expect(keeping.isPossible && keeping.changes == named)
             #expect(try await service.user(other.user.id) == nil, "nothing was done")
 
             // Somebody else has the identity by now: nothing can be put back in its place.
@@ -258,7 +266,8 @@ struct MergeTests {
                 Issue.record("\(String(describing: denial))")
                 return
             }
-            #expect(changes.contains { $0.table == "identifiers" && $0.subject == "federated" && !$0.canStay })
+            #expect(changes.filter { $0.part == .field(.provider(.google)) }.map(\.canStay).contains(false))
+            #expect(try await preview(true).isPossible == false)
             #expect(!"\(changes)".contains("g-1"), "no identifiers are told")
             _ = try await service.operations.deleteAccount(third.user.id, tenant: .project)
             _ = try await service.signIn(google, idToken: service.signIn("ada@example.com").success().tokens.idToken)
@@ -283,7 +292,7 @@ struct MergeTests {
                     Issue.record("\(String(describing: denial))")
                     return
                 }
-                #expect(changes.contains { $0.subject == "email" && !$0.canStay }, "\(changes)")
+                #expect(changes.contains { $0.part == .field(.email) && !$0.canStay }, "\(changes)")
             }
             let email = try await service.user(ada.user.id)?.email
             #expect(email?.address.raw == "other@example.com" && email?.isVerified == true)
@@ -299,13 +308,96 @@ struct MergeTests {
             let merge = try await service.merge(ada.user.id, other.user.id)
             try await service.edit(ada.user.id) { $0.profile.displayName = "Countess" }
             let undone = try await service.undo(merge.id, keepsLaterChanges: true).success()
-            #expect(undone.kept.map(\.subject) == ["display_name"])
+            #expect(undone.kept.map(\.part) == [.field(.displayName)])
             #expect(try await service.user(ada.user.id)?.profile.displayName == "Countess")
             #expect(try await service.user(ada.user.id)?.linkedProviders.isEmpty == true)
             #expect(try await service.user(other.user.id)?.profile.displayName == "Ada of Google")
             #expect(try await service.signIn(google).signedIn().user.id == other.user.id)
             #expect(try await service.database.inconsistencies() == [])
         }
+    }
+
+    @Test func `who merges what was merged before is told by which merge`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            try await service.edit(ada.user.id) { $0.prove(.emailCode) }
+            let (guest, other) = (try await service.signUpAnonymously(), try await service.signUpAnonymously())
+            let (stays, goes) = (ada.user.id, guest.user.id)
+            let merge = try await service.merge(stays, goes)
+            #expect(try await service.merging(stays, goes).denial == .merge(.alreadyMerged(merge)))
+            let request = MergeRequest(survivor: stays, absorbed: goes, choices: [:], asker: .administrator)
+            let merges = service.operations.merges
+            #expect(try await merges.preview(request, tenant: .project).denial == .merge(.alreadyMerged(merge)))
+            // Another merge than that one, of an account that is gone.
+            #expect(try await service.merging(other.user.id, goes).denial == .merge(.mergedAway(merge)))
+            #expect(try await service.merging(goes, other.user.id).denial == .merge(.mergedAway(merge)))
+            #expect(try await service.merging(goes, stays).denial == .merge(.mergedAway(merge)))
+            _ = try await service.undo(merge.id).success()
+            #expect(try await service.merging(stays, goes).denial == nil, "undone, and done again")
+            let nobody = try #require(UserID("nobody"))
+            #expect(try await service.merging(stays, nobody).denial == .merge(.refused(.accountNotFound)))
+        }
+    }
+
+    @Test func `a merge is changed in the version that was seen, or not at all`() async throws {
+        try await withReceiver { service, _, _, survivor, absorbed in
+            let merges = service.operations.merges
+            let first = try await service.merge(survivor, absorbed)
+            #expect(first.version == 1)
+            for version: Int64 in [0, 2, 3] {
+                let denial = try await merges.withdraw(first.id, expectedVersion: version, tenant: .project).denial
+                #expect(denial == .versionMismatch)
+            }
+            #expect(try await merges.withdraw(first.id, expectedVersion: 1, tenant: .project).success().version == 2)
+            let again = try await merges.withdraw(first.id, expectedVersion: 1, tenant: .project).denial
+            #expect(again == .versionMismatch)
+            let second = try await service.merge(survivor, absorbed)
+            try await service.sendAllWebhooks()
+            #expect(try await state(service, second).version == 2)
+            for version: Int64 in [1, 3] {
+                let denial = try await merges.previewUndo(
+                    second.id,
+                    keepsLaterChanges: false,
+                    expectedVersion: version,
+                    tenant: .project
+                ).denial
+                #expect(denial == .versionMismatch)
+                let undone =
+                    try await merges
+                    .undo(second.id, keepsLaterChanges: false, expectedVersion: version, tenant: .project)
+                #expect(undone.denial == .versionMismatch)
+            }
+            #expect(try await state(service, second).state == .committed)
+            let undone =
+                try await merges
+                .undo(second.id, keepsLaterChanges: false, expectedVersion: 2, tenant: .project)
+                .success()
+            #expect(undone.merge.version == 3)
+        }
+    }
+
+    /// A column without a word would be told as something else.
+    @Test func `whatever can stand in the way of an undo has a name and a word of its own`() throws {
+        let sleeping: Set<String> = ["last_login_at", "last_refresh_at"]
+        let columns = JournaledUser.restoredColumns.map(\.name).filter { !sleeping.contains($0) }
+        let ofUsers = ([""] + columns).map { JournalClash(table: "users", user: "ada", subject: $0) }
+        let others = [
+            ("password_credentials", "ada"), ("linked_providers", "ada\u{1F}google.com"),
+            ("sign_in_methods", "ada\u{1F}emailLink"), ("sign_in_methods", "ada\u{1F}google.com"),
+            ("sign_in_methods", "ada\u{1F}password"), ("sign_in_methods", "ada\u{1F}phone"),
+            ("second_factors", "ada\u{1F}f"), ("identifiers", "email\u{1F}a@example.com"),
+            ("identifiers", "phone\u{1F}+15550001111"), ("identifiers", "federated\u{1F}google.com\u{1F}g-1"),
+        ].map { JournalClash(table: $0.0, user: "ada", subject: $0.1) }
+        let changes = LaterChange.all(ofUsers + others)
+        #expect(!changes.contains { $0.part == .other })
+        #expect(changes.map(\.part.name).count == Set(changes.map(\.part.name)).count)
+        #expect(changes.map(\.part.words).count == Set(changes.map(\.part.words)).count)
+        for part in changes.map(\.part) {
+            #expect(!part.words.contains("_") && !part.name.contains("_"), "\(part)")
+        }
+        #expect(changes.contains { $0.part.words == "linked provider google.com" && !$0.canStay })
+        #expect(changes.contains { $0.part.words == "password" && !$0.canStay }, "its proof has changed as well")
+        #expect(changes.contains { $0.part.words == "display name" && $0.canStay })
     }
 
     @Test func `after its time a merge stays`() async throws {
@@ -317,7 +409,10 @@ struct MergeTests {
             let guest = try await service.signUpAnonymously()
             let merge = try await service.merge(ada.user.id, guest.user.id)
             service.clock.advance(seconds: 599)
-            #expect(try await service.operations.merges.laterChanges(merge.id, tenant: .project).success() == [])
+            let preview = try await service.operations.merges
+                .previewUndo(merge.id, keepsLaterChanges: false, tenant: .project)
+                .success()
+            #expect(preview.changes == [] && preview.isPossible)
             service.clock.advance(seconds: 1)
             #expect(try await service.undo(merge.id).denial == .merge(.tooLate))
             #expect(try await service.user(guest.user.id) == nil)
@@ -351,7 +446,14 @@ struct MergeTests {
             #expect(try await state(service, merge).state == .prepared)
             #expect(try await service.user(absorbed)?.linkedProviders.count == 1)
             let second = try await service.merging(survivor, absorbed)
-            #expect(second.denial == .merge(.alreadyMerging))
+            guard case .merge(.alreadyMerging(let waiting)) = second.denial else {
+                Issue.record("\(second)")
+                return
+            }
+            #expect(waiting.id == merge.id)
+            let request = MergeRequest(survivor: survivor, absorbed: absorbed, choices: [:], asker: .administrator)
+            let preview = try await service.operations.merges.preview(request, tenant: .project).success()
+            #expect(preview.waiting?.id == merge.id)
             try await service.sendAllWebhooks()
             #expect(try receiver.bodies(signedBy: secret).map { $0["type"]?.string } == ["merge.prepared"])
 

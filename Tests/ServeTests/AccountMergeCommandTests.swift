@@ -44,14 +44,39 @@ struct AccountMergeCommandTests {
             #expect(preview.status == .exited(0), "\(preview.error)")
             #expect(!preview.output.contains("google-subject") && !preview.output.contains("0001111"))
             #expect(!preview.output.contains("\u{1B}"), "nothing of a user's reaches the terminal")
-            for line in ["STAYS", "email        a…@example.com", "phoneNumber  -", "Given up: displayName"] {
-                #expect(preview.output.contains(line), "\(line)\n\(preview.output)")
+            let lines = preview.output.split(separator: "\n").map { $0.split(separator: "  ").map(String.init) }
+                .map { $0.map { $0.filter { $0 != " " } }.filter { !$0.isEmpty } }
+            for line in [
+                ["STAYS", "GOES", "THEN", "FROM"],
+                ["email", "a…@example.com", "-", "a…@example.com", "theaccountthatstays"],
+                ["password", "seton2026-01-01", "-", "seton2026-01-01", "theaccountthatstays"],
+                ["phoneNumber", "-", "+15…11", "+15…11", "theaccountthatgoes"],
+                ["displayName", "Ada", "Ada[2J", "Ada[2J", "theaccountthatgoes"],
+                ["Dropped"], ["displayName", "Ada", "oftheaccountthatstays"],
+            ] {
+                #expect(lines.contains(line), "\(line)\n\(preview.output)")
             }
             let open = try await Self.concord(["ada", "bob", "--dry-run"], database)
             #expect(open.status == .exited(1) && open.error.contains("--take or --keep: displayName"))
             let unsure = try await Self.concord(["ada", "bob", "--keep", "displayName", "--reason", "one"], database)
             #expect(unsure.status == .exited(1) && unsure.error.contains("--yes"), "nobody could be asked")
             #expect(try await database.count("SELECT count(*) FROM merges") == 0)
+
+            // One of them is in a merge that waits for somebody.
+            let other = "019a0000-0000-7000-8000-000000000003"
+            try await database.execute(
+                """
+                INSERT INTO merges (merge_id, survivor_id, absorbed_id, choices, asked_by, reason, survivor_version,
+                        absorbed_version, prepared_at, deadline_at)
+                    VALUES ('\(other)', 'eve', 'bob', '{}', 'administrator', 'one', 1, 1, now(), now() + interval '1 day')
+                """
+            )
+            for options in [["--dry-run"], ["--reason", "ticket 1", "--yes"]] {
+                let waiting = try await Self.concord(["ada", "bob", "--keep", "displayName"] + options, database)
+                #expect(waiting.status == .exited(1) && waiting.output.contains("THEN"), "\(waiting)")
+                #expect(waiting.error.contains("merge \(other), bob into eve, waits"), "\(waiting.error)")
+            }
+            try await database.execute("DELETE FROM merges")
 
             let merged = try await Self.concord(
                 ["ada", "bob", "--keep", "displayName", "--reason", "ticket 1", "--yes"],
@@ -65,10 +90,47 @@ struct AccountMergeCommandTests {
             let gone = try await ConcordCommand.run(["account", "show", "bob"], database)
             #expect(gone.status == .exited(1) && gone.error.contains("merged into ada"), "\(gone.error)")
             let id = try #require(shown.output.firstMatch(of: #/Merge +([0-9a-f-]{36})/#).map { String($0.1) })
+            let again = ["ada", "bob", "--keep", "displayName"]
+            for options in [["--dry-run"], ["--reason", "ticket 1", "--yes"]] {
+                let repeated = try await Self.concord(again + options, database)
+                #expect(repeated.status == .exited(1) && repeated.output == "", "\(repeated)")
+                #expect(repeated.error.contains("committed before") && repeated.error.contains("merge undo \(id)"))
+            }
             let asked = try await Self.concord(["undo", id], database)
             #expect(asked.status == .exited(1))
-            let undone = try await Self.concord(["undo", id, "--yes"], database)
-            #expect(undone.status == .exited(0) && undone.output.contains("undone: bob is an account again"))
+            #expect(try await Self.concord(["undo", id, "--dry-run"], database).status == .exited(0))
+            try await database.execute("UPDATE users SET photo_url = 'https://c.example/'")
+            for options in [["--dry-run"], ["--yes"]] {
+                let refused = try await Self.concord(["undo", id] + options, database)
+                #expect(refused.status == .exited(1) && refused.output.hasSuffix("  ada: picture, which can stay\n"))
+                #expect(refused.error.contains("--keep-later-changes"), "\(refused.error)")
+            }
+            let dry = try await Self.concord(["undo", id, "--dry-run", "--keep-later-changes"], database)
+            #expect(dry.status == .exited(0) && dry.error == "", "\(dry.error)")
+            try await database.execute(
+                """
+                UPDATE users SET phone_number = '+15550002222';
+                UPDATE identifiers SET value = '+15550002222' WHERE kind = 'phone'
+                """
+            )
+            for options in [["--dry-run"], ["--yes"], ["--dry-run", "--keep-later-changes"]] {
+                let refused = try await Self.concord(["undo", id] + options, database)
+                #expect(refused.status == .exited(1), "\(refused)")
+                #expect(refused.output.contains("  ada: phone number, which prevents it\n"), "\(refused.output)")
+                #expect(!refused.error.contains("--keep-later-changes"), "it would not help: \(refused.error)")
+                #expect(!refused.output.contains("_") && !refused.output.contains("0002222"))
+            }
+            try await database.execute(
+                """
+                UPDATE users SET phone_number = '+15550001111';
+                UPDATE identifiers SET value = '+15550001111' WHERE kind = 'phone'
+                """
+            )
+            let undone = try await Self.concord(["undo", id, "--yes", "--keep-later-changes"], database)
+            #expect(undone.status == .exited(0), "\(undone.error)")
+            for text in ["undone: bob is an account again", "left as it is: picture\n"] {
+                #expect(undone.output.contains(text), "\(undone.output)")
+            }
             #expect(try await Self.concord(["undo", id, "--yes"], database).status == .exited(1))
             #expect(try await Self.concord(["abort", id], database).status == .exited(1))
             #expect(try await database.count("SELECT count(*) FROM identifiers WHERE user_id = 'bob'") == 2)

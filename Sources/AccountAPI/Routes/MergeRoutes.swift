@@ -47,21 +47,33 @@ extension Route {
             return .merge(try merge.valueOrProblem())
         },
         Route(.post, item + "/abort", service: .concord, access: .administrator) { request in
-            .merge(try await request.operations.merges.withdraw(request.merge, tenant: request.tenant).valueOrProblem())
+            let merge = try await request.operations.merges
+                .withdraw(request.merge, expectedVersion: request.expectedVersion.version(), tenant: request.tenant)
+            return .merge(try merge.valueOrProblem())
         },
         Route(.post, item + "/undo", service: .concord, access: .administrator) { request in
             let keepsLaterChanges = try request.body.bool("keepLaterChanges") ?? false
+            let expectedVersion = try request.expectedVersion.version()
             let merges = request.operations.merges
             if try request.body.bool("validateOnly") ?? false {
-                let changes = try await merges.laterChanges(request.merge, tenant: request.tenant).valueOrProblem()
-                return .object { writer in writer.field("changes", array: changes) { $0.laterChange($1) } }
+                let preview = try await merges.previewUndo(
+                    request.merge,
+                    keepsLaterChanges: keepsLaterChanges,
+                    expectedVersion: expectedVersion,
+                    tenant: request.tenant
+                ).valueOrProblem()
+                return .object { writer in
+                    writer.field("changes", array: preview.changes) { $0.laterChange($1) }
+                    writer.field("isPossible", preview.isPossible)
+                }
             }
-            let undone =
-                try await merges
-                .undo(request.merge, keepsLaterChanges: keepsLaterChanges, tenant: request.tenant)
-                .valueOrProblem()
-            return .object { writer in
-                writer.fields(of: undone.merge)
+            let undone = try await merges.undo(
+                request.merge,
+                keepsLaterChanges: keepsLaterChanges,
+                expectedVersion: expectedVersion,
+                tenant: request.tenant
+            ).valueOrProblem()
+            return .merge(undone.merge) { writer in
                 writer.field("kept", array: undone.kept) { $0.laterChange($1) }
             }
         },
@@ -104,13 +116,20 @@ extension APIRequest {
 }
 
 extension APIResponse {
-    @Sendable fileprivate static func merge(_ merge: Merge) -> APIResponse {
-        .object { writer in writer.fields(of: merge) }
+    @Sendable fileprivate static func merge(_ merge: Merge) -> APIResponse { .merge(merge) { _ in } }
+
+    fileprivate static func merge(_ merge: Merge, with more: (inout JSONWriter) -> Void) -> APIResponse {
+        var response = APIResponse.object { writer in
+            writer.fields(of: merge)
+            more(&writer)
+        }
+        response.version = merge.version
+        return response
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func fields(of merge: Merge) {
+    mutating func fields(of merge: Merge) {
         field("id", merge.id)
         field("state", merge.state.rawValue)
         field("survivor", merge.survivor.rawValue)
@@ -137,23 +156,27 @@ extension JSONWriter {
         field("survivor", preview.survivor.id.rawValue)
         field("absorbed", preview.absorbed.id.rawValue)
         field("fields", array: preview.plan.lines) { writer, line in
+            let texts = [MergeSide.survivor: preview.survivor, .absorbed: preview.absorbed]
+                .compactMapValues { $0.text(of: line.field) }
             writer.object { writer in
                 writer.field("field", line.field.name)
-                writer.field("survivor", preview.survivor.text(of: line.field))
-                writer.field("absorbed", preview.absorbed.text(of: line.field))
+                writer.field("survivor", texts[.survivor])
+                writer.field("absorbed", texts[.absorbed])
                 writer.field("taken", line.taken?.rawValue)
+                writer.field("value", line.taken.flatMap { texts[$0] })
+                writer.field("dropped", line.dropped?.rawValue)
             }
         }
         field("undecided", preview.plan.undecided.map(\.name))
         field("movedSecondFactors", Int64(preview.plan.movedFactors.count))
         field("endsSessions", preview.plan.endsSessions)
+        if let waiting = preview.waiting { field("waiting", object: { $0.fields(of: waiting) }) }
     }
 
     mutating func laterChange(_ change: LaterChange) {
         object { writer in
-            writer.field("table", change.table)
+            writer.field("field", change.part.name)
             writer.field("userId", change.user)
-            if !change.subject.isEmpty { writer.field("subject", change.subject) }
             writer.field("canStay", change.canStay)
         }
     }

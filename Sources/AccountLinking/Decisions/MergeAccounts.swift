@@ -105,9 +105,13 @@ package struct MergePlan: Sendable, Hashable {
         package let owners: Set<MergeSide>
         /// Whose of it the account has afterwards; `nil` while nobody has chosen.
         package let taken: MergeSide?
+        /// Whether both have the same.
+        package let isAlike: Bool
 
-        /// Whether something is given up.
-        package var givesUp: MergeSide? { taken.flatMap { owners.contains($0.other) ? $0.other : nil } }
+        /// Whose of it is dropped.
+        package var dropped: MergeSide? {
+            isAlike ? nil : taken.flatMap { owners.contains($0.other) ? $0.other : nil }
+        }
     }
 
     package let lines: [Line]
@@ -218,6 +222,7 @@ private func mergeLines(
         if survivor.text(of: field) != nil { owners.insert(.survivor) }
         if absorbed.text(of: field) != nil { owners.insert(.absorbed) }
         guard let only = owners.first else { return nil }
+        let isAlike = owners.count == 2 && survivor.isAlike(absorbed, field)
         let taken: MergeSide? =
             if let choice = choices[field] {
                 choice
@@ -226,9 +231,9 @@ private func mergeLines(
             } else if owners.count == 1 {
                 only
             } else {
-                survivor.isAlike(absorbed, field) ? .survivor : nil
+                isAlike ? .survivor : nil
             }
-        return MergePlan.Line(field: field, owners: owners, taken: taken)
+        return MergePlan.Line(field: field, owners: owners, taken: taken, isAlike: isAlike)
     }
 }
 

@@ -38,6 +38,15 @@ package struct Merge: Sendable, Hashable {
         undoUntil = record.undoUntil
         undoneAt = record.undoneAt
     }
+
+    /// Raised by whatever is done about it: a merge ends once, and is undone once.
+    package var version: Int64 {
+        switch state {
+        case .prepared: 1
+        case .committed, .aborted: 2
+        case .undone: 3
+        }
+    }
 }
 
 /// Why nothing is done about a merge.
@@ -47,8 +56,12 @@ package enum MergeDenial: Sendable, Hashable {
     case absorbedSessionMissing
     /// What has to be chosen first.
     case undecided([MergeField])
-    /// One of the accounts is in another merge that waits.
-    case alreadyMerging
+    /// One of the accounts is in this merge, which waits.
+    case alreadyMerging(Merge)
+    /// It was done before: this is the merge.
+    case alreadyMerged(Merge)
+    /// One of the accounts went into another by this merge.
+    case mergedAway(Merge)
     /// There is no such merge.
     case unknown
     /// It is in a state from which that is not done.
@@ -59,36 +72,20 @@ package enum MergeDenial: Sendable, Hashable {
     case laterChanges([LaterChange])
 }
 
-/// Something that is no longer as a merge left it. Undoing the merge would overwrite it.
-package struct LaterChange: Sendable, Hashable {
-    /// The table it is in.
-    package let table: String
-    package let user: String
-    /// A column of `users`, a provider, a method or a kind of identifier; empty where the table says it all. Never a value.
-    package let subject: String
-    /// Whether everything else can be put back all the same.
-    package let canStay: Bool
-
-    init(_ clash: JournalClash) {
-        table = clash.table
-        user = clash.user
-        canStay = clash.canStay
-        let parts = clash.subject.split(separator: "\u{1F}", omittingEmptySubsequences: false).map(String.init)
-        subject =
-            switch clash.table {
-            case "users": clash.subject
-            case "identifiers": parts[0]
-            case "linked_providers", "sign_in_methods": parts.count > 1 ? parts[1] : ""
-            default: ""
-            }
-    }
-}
-
 /// What a merge would come to.
 package struct MergePreview: Sendable {
     package let survivor: UserRecord
     package let absorbed: UserRecord
     package let plan: MergePlan
+    /// A merge that one of the accounts is in and that waits: until it has ended there is no other.
+    package let waiting: Merge?
+}
+
+/// What undoing a merge would come to.
+package struct MergeUndoPreview: Sendable {
+    package let changes: [LaterChange]
+    /// Whether the changes let it be undone.
+    package let isPossible: Bool
 }
 
 /// A merge that was undone.
@@ -139,12 +136,12 @@ package struct AccountMerges: Sendable {
     package func preview(_ request: MergeRequest, tenant: TenantID) async throws -> Outcome<MergePreview> {
         let (survivor, absorbed) = try await accounts(request.survivor, request.absorbed, tenant: tenant)
         let verdict = decideMergeAccounts(request, survivor: survivor, absorbed: absorbed, now: effects.now())
-        switch verdict.decision {
-        case .refuse(let refusal): return refused(.refused(refusal), by: verdict.rule)
-        case .merge(let plan), .choose(let plan):
-            guard let survivor, let absorbed else { throw UnexpectedDecision(verdict.rule) }
-            return .success(MergePreview(survivor: survivor, absorbed: absorbed, plan: plan))
-        }
+        guard let plan = verdict.decision.plan else { return try await denied(verdict, request, tenant: tenant) }
+        guard let survivor, let absorbed else { throw UnexpectedDecision(verdict.rule) }
+        let waiting = try await store.liveMerge(of: [survivor.id, absorbed.id], tenant: tenant)
+        return .success(
+            MergePreview(survivor: survivor, absorbed: absorbed, plan: plan, waiting: waiting.map(Merge.init))
+        )
     }
 
     /// Prepares a merge, and does it where there is nobody to ask.
@@ -169,11 +166,11 @@ package struct AccountMerges: Sendable {
             guard case .merge = verdict.decision, let survivor, let absorbed else {
                 // What is refused may be so because the same request has been applied since.
                 if let denial = try await earlierAnswer() { return .denied(denial) }
-                return denied(verdict)
+                return try await denied(verdict, request, tenant: tenant)
             }
-            if try await store.liveMerge(of: [survivor.id, absorbed.id], tenant: tenant) != nil {
+            if let waiting = try await store.liveMerge(of: [survivor.id, absorbed.id], tenant: tenant) {
                 if let denial = try await earlierAnswer() { return .denied(denial) }
-                return .denied(.merge(.alreadyMerging))
+                return .denied(.merge(.alreadyMerging(Merge(waiting))))
             }
             let merge = MergeRecord(
                 tenant: tenant,
@@ -199,12 +196,28 @@ package struct AccountMerges: Sendable {
         }
     }
 
-    private func denied(_ verdict: Verdict<MergeDecision>) -> Outcome<MergeRecord> {
+    private func denied<Value>(
+        _ verdict: Verdict<MergeDecision>,
+        _ request: MergeRequest,
+        tenant: TenantID
+    ) async throws -> Outcome<Value> {
         switch verdict.decision {
         case .merge: .denied(.merge(.unknown))
         case .choose(let plan): refused(.undecided(plan.undecided), by: verdict.rule)
+        case .refuse(.accountNotFound): refused(try await missing(request, tenant: tenant), by: verdict.rule)
         case .refuse(let refusal): refused(.refused(refusal), by: verdict.rule)
         }
+    }
+
+    /// What is said where an account is not there: of one that went by a merge, which.
+    private func missing(_ request: MergeRequest, tenant: TenantID) async throws -> MergeDenial {
+        for user in [request.absorbed, request.survivor] {
+            let merges = try await merges(of: user, tenant: tenant).merges
+            guard let merge = merges.first(where: { $0.absorbed == user && $0.state == .committed }) else { continue }
+            let isTheOneAsked = merge.absorbed == request.absorbed && merge.survivor == request.survivor
+            return isTheOneAsked ? .alreadyMerged(merge) : .mergedAway(merge)
+        }
+        return .refused(.accountNotFound)
     }
 
     /// A merge; the project's own word for one that is not there.
@@ -348,11 +361,18 @@ package struct AccountMerges: Sendable {
     }
 
     /// An operator says no to a merge that waits.
-    package func withdraw(_ id: String, tenant: TenantID) async throws -> Outcome<Merge> {
+    ///
+    /// - `expectedVersion`: the version the caller has seen; `nil` accepts any.
+    package func withdraw(
+        _ id: String,
+        expectedVersion: Int64? = nil,
+        tenant: TenantID
+    ) async throws -> Outcome<Merge> {
         guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
         let (now, event) = (effects.now(), effects.newEventID())
         return try await retrying(effects) {
             guard let merge = try await store.merge(merge.id, tenant: tenant) else { return .denied(.merge(.unknown)) }
+            guard isExpected(expectedVersion, merge) else { return .denied(.versionMismatch) }
             guard merge.state == .prepared else { return .denied(.merge(.closed(merge.state))) }
             let facts = MergeHandOver(isWithdrawn: true, waitingCount: 0, isOverdue: false, isUnchanged: true)
             let verdict = decideMergeHandOver(facts)
@@ -369,15 +389,21 @@ package struct AccountMerges: Sendable {
         }
     }
 
-    /// What stands in the way of undoing a merge. Writes nothing.
-    package func laterChanges(_ id: String, tenant: TenantID) async throws -> Outcome<[LaterChange]> {
+    /// What `undo` would come upon, and whether it would be done. Writes nothing.
+    package func previewUndo(
+        _ id: String,
+        keepsLaterChanges: Bool,
+        expectedVersion: Int64? = nil,
+        tenant: TenantID
+    ) async throws -> Outcome<MergeUndoPreview> {
         guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
+        guard isExpected(expectedVersion, merge) else { return .denied(.versionMismatch) }
         let clashes = try await store.undoSituation(of: merge.journalStep).clashes
-        let verdict = undoVerdict(merge, clashes, keepsLaterChanges: true, at: effects.now())
+        let verdict = undoVerdict(merge, clashes, keepsLaterChanges: keepsLaterChanges, at: effects.now())
         if case .refuse(let refusal) = verdict.decision, refusal != .laterChanges {
             return denied(refusal, by: verdict.rule, merge, clashes)
         }
-        return .success(clashes.map(LaterChange.init))
+        return .success(MergeUndoPreview(changes: LaterChange.all(clashes), isPossible: verdict.decision == .undo))
     }
 
     /// Makes two accounts of one again, as they were. What has changed since, and would be overwritten, is listed instead, and
@@ -385,12 +411,19 @@ package struct AccountMerges: Sendable {
     ///
     /// - `keepsLaterChanges`: such changes stay, and everything else is put back; but not where something would be owned
     ///   that nobody shows, or shown that nobody owns.
-    package func undo(_ id: String, keepsLaterChanges: Bool, tenant: TenantID) async throws -> Outcome<UndoneMerge> {
+    /// - `expectedVersion`: the version the caller has seen; `nil` accepts any.
+    package func undo(
+        _ id: String,
+        keepsLaterChanges: Bool,
+        expectedVersion: Int64? = nil,
+        tenant: TenantID
+    ) async throws -> Outcome<UndoneMerge> {
         guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
         let now = effects.now()
         let (survivorEvent, absorbedEvent) = (effects.newEventID(), effects.newEventID())
         return try await retrying(effects) {
             guard let merge = try await store.merge(merge.id, tenant: tenant) else { return .denied(.merge(.unknown)) }
+            guard isExpected(expectedVersion, merge) else { return .denied(.versionMismatch) }
             let clashes = try await store.undoSituation(of: merge.journalStep).clashes
             let verdict = undoVerdict(merge, clashes, keepsLaterChanges: keepsLaterChanges, at: now)
             if case .refuse(let refusal) = verdict.decision { return denied(refusal, by: verdict.rule, merge, clashes) }
@@ -404,8 +437,12 @@ package struct AccountMerges: Sendable {
                 absorbedEvent: event(absorbedEvent)
             )
             guard applied == .applied, let undone = try await store.merge(merge.id, tenant: tenant) else { return nil }
-            return .success(UndoneMerge(merge: Merge(undone), kept: clashes.map(LaterChange.init)))
+            return .success(UndoneMerge(merge: Merge(undone), kept: LaterChange.all(clashes)))
         }
+    }
+
+    private func isExpected(_ version: Int64?, _ merge: MergeRecord) -> Bool {
+        version.map { $0 == Merge(merge).version } ?? true
     }
 
     private func undoVerdict(
@@ -431,7 +468,7 @@ package struct AccountMerges: Sendable {
         switch refusal {
         case .notCommitted: refused(.closed(merge.state), by: rule)
         case .tooLate: refused(.tooLate, by: rule)
-        case .laterChanges: refused(.laterChanges(clashes.map(LaterChange.init)), by: rule)
+        case .laterChanges: refused(.laterChanges(LaterChange.all(clashes)), by: rule)
         }
     }
 

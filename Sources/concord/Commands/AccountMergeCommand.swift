@@ -59,7 +59,8 @@ extension AccountMergeCommand {
             discussion: """
                 Shows first what comes of it. What both accounts have, and an account has but once, has to be chosen. The \
                 receivers of webhooks are asked, and the command waits for them. Can be undone for as long as the project says \
-                (concord.merges.undoSeconds). Exits with 1 when nothing was merged.
+                (concord.merges.undoSeconds). Exits with 1 when nothing was merged, also when the same was merged before; with \
+                --dry-run, when nothing would be.
                 """
         )
 
@@ -134,11 +135,10 @@ extension AccountMergeCommand {
                     let preview = try await merges.preview(request, tenant: tenant).valueOrComplaint()
                     try say(MergeText.preview(preview, style))
                     try flushOutput()
-                    guard preview.plan.undecided.isEmpty else {
-                        let names = preview.plan.undecided.map(\.name).joined(separator: ",")
-                        complain("choose, with --take or --keep: \(names)")
-                        throw ExitCode.answerIsNo
-                    }
+                    let undecided = preview.plan.undecided
+                    if let waiting = preview.waiting { complain(MergeText.denial(.alreadyMerging(waiting))) }
+                    if !undecided.isEmpty { complain(MergeText.denial(.undecided(undecided))) }
+                    guard preview.waiting == nil, undecided.isEmpty else { throw ExitCode.answerIsNo }
                     if dryRun { return }
                     if !yes { try MergeText.confirm("Merge these accounts?") }
                     var merge = try await merges.begin(request, reason: reason, tenant: tenant).valueOrComplaint()
@@ -196,7 +196,8 @@ extension AccountMergeCommand {
             abstract: "Make two accounts of one again, as they were.",
             discussion: """
                 What was changed since and would be overwritten is listed, and nothing is done. With --keep-later-changes it \
-                stays, and everything else is put back. Exits with 1 when nothing was undone.
+                stays, where it can, and everything else is put back. Exits with 1 when nothing was undone; with --dry-run, \
+                when nothing would be.
                 """
         )
 
@@ -208,7 +209,7 @@ extension AccountMergeCommand {
         @Flag(help: "Leave what was changed since as it is.")
         var keepLaterChanges = false
 
-        @Flag(help: "Only show what stands in the way.")
+        @Flag(help: "Only show what stands in the way, and exit as the undo would.")
         var dryRun = false
 
         @Flag(help: "Do not ask.")
@@ -219,15 +220,21 @@ extension AccountMergeCommand {
                 let (id, keepsLaterChanges, dryRun, yes) = (id, keepLaterChanges, dryRun, yes)
                 try await options.withMerges { merges, tenant in
                     try say(MergeText.merge(try await merges.merge(id, tenant: tenant).valueOrComplaint()))
-                    let changes = try await merges.laterChanges(id, tenant: tenant).valueOrComplaint()
-                    if !changes.isEmpty { try say("\nChanged since\n" + MergeText.changes(changes)) }
+                    let preview =
+                        try await merges
+                        .previewUndo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
+                        .valueOrComplaint()
+                    if !preview.changes.isEmpty { try say("\nChanged since\n" + MergeText.changes(preview.changes)) }
                     try flushOutput()
+                    guard preview.isPossible else {
+                        complain(MergeText.prevented(by: preview.changes))
+                        throw ExitCode.answerIsNo
+                    }
                     if dryRun { return }
                     if !yes { try MergeText.confirm("Undo this merge?") }
                     let undone = try await merges.undo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
                         .valueOrComplaint()
-                    let kept = undone.kept.isEmpty ? "" : "; \(undone.kept.count) later changes were kept"
-                    try say("undone: \(undone.merge.absorbed.rawValue) is an account again\(kept)")
+                    try say(MergeText.undone(undone))
                 }
             }
         }
@@ -273,44 +280,75 @@ extension Outcome {
 
 /// Merges in words.
 enum MergeText {
-    /// Four columns with a heading, and what goes with them.
+    /// What each account has and what comes of it, in columns with a heading; then what is dropped, and whose sessions end.
     static func preview(_ preview: MergePreview, _ style: Style) -> String {
         let (survivor, absorbed, plan) = (preview.survivor, preview.absorbed, preview.plan)
+        let users = [MergeSide.survivor: survivor, .absorbed: absorbed]
+        func text(of line: MergePlan.Line, _ side: MergeSide) -> String {
+            users[side].flatMap { Self.text(of: line.field, $0, style) } ?? "-"
+        }
         let rows =
             [
-                ["", "STAYS", "GOES", "THEN"],
-                ["uid", survivor.id.rawValue, absorbed.id.rawValue, survivor.id.rawValue],
+                ["", "STAYS", "GOES", "THEN", "FROM"],
+                ["uid", survivor.id.rawValue, absorbed.id.rawValue, survivor.id.rawValue, words(for: .survivor)],
             ]
             + plan.lines.map { line in
-                let texts = [survivor, absorbed].map { text(of: line.field, $0, style) }
-                let then: String =
-                    switch line.taken {
-                    case .survivor: texts[0]
-                    case .absorbed: texts[1]
-                    case nil: "to be chosen"
-                    }
-                return [line.field.name] + texts + [then]
-            }
-        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        var lines = rows.map { row in
-            row.indices.map { $0 == row.count - 1 ? row[$0] : padded(row[$0], to: widths[$0]) }.joined(separator: "  ")
+                let texts = MergeSide.allCases.map { text(of: line, $0) }
+                guard let taken = line.taken else { return [line.field.name] + texts + ["to be chosen", ""] }
+                return [line.field.name] + texts + [text(of: line, taken), line.isAlike ? "both" : words(for: taken)]
+            } + factors(preview, style)
+        var lines = table(rows)
+        let dropped = plan.lines.compactMap { line in
+            line.dropped.map { [line.field.name, text(of: line, $0), "of \(words(for: $0))"] }
         }
-        lines.append("")
-        let givenUp = plan.lines.filter { $0.givesUp != nil }.map(\.field.name)
-        if !givenUp.isEmpty { lines.append("Given up: \(givenUp.joined(separator: ", "))") }
-        if !plan.movedFactors.isEmpty { lines.append("Second factors that come over: \(plan.movedFactors.count)") }
-        lines.append(
+        if !dropped.isEmpty { lines += ["", "Dropped"] + table(dropped).map { "  \($0)" } }
+        lines += [
+            "",
             plan.endsSessions
-                ? "Every session of both accounts ends." : "Every session of the account that goes ends."
-        )
+                ? "Every session of both accounts ends." : "Every session of the account that goes ends.",
+        ]
         return lines.joined(separator: "\n")
     }
 
-    private static func text(of field: MergeField, _ user: UserRecord, _ style: Style) -> String {
-        guard let text = user.text(of: field) else { return "-" }
+    private static func words(for side: MergeSide) -> String {
+        switch side {
+        case .survivor: "the account that stays"
+        case .absorbed: "the account that goes"
+        }
+    }
+
+    /// Lines of `rows`, whose columns stand below each other.
+    private static func table(_ rows: [[String]]) -> [String] {
+        let widths = rows.first?.indices.map { column in rows.map { $0[column].count }.max() ?? 0 } ?? []
+        return rows.map { row in
+            var line = zip(row, widths).map { padded($0, to: $1) }.joined(separator: "  ")
+            while line.last == " " { line.removeLast() }
+            return line
+        }
+    }
+
+    /// A row for each second factor: nobody chooses among them.
+    private static func factors(_ preview: MergePreview, _ style: Style) -> [[String]] {
+        let theirs = preview.absorbed.secondFactors
+        func text(_ factor: SecondFactor) -> String {
+            factor.number.map { style.text(.number($0.rawValue)) } ?? factor.kind.rawValue
+        }
+        let kept = preview.survivor.secondFactors.map { factor in
+            let isBoth = factor.number.map { number in theirs.contains { $0.number == number } } ?? false
+            return [text(factor), isBoth ? text(factor) : "-", text(factor), isBoth ? "both" : words(for: .survivor)]
+        }
+        let moved = theirs.filter { preview.plan.movedFactors.contains($0.id) }.map { factor in
+            ["-", text(factor), text(factor), words(for: .absorbed)]
+        }
+        return (kept + moved).map { ["second factor"] + $0 }
+    }
+
+    private static func text(of field: MergeField, _ user: UserRecord, _ style: Style) -> String? {
+        guard let text = user.text(of: field) else { return nil }
         switch field {
         case .email:
             return style.text(.address(text)) + (user.account.isEmailVerified ? "" : ", not verified")
+        case .password: return text + (user.passwordUpdatedAt.map { " on \(AccountText.day($0))" } ?? "")
         case .phoneNumber: return style.text(.number(text))
         case .provider(let provider):
             return String(style.text(.subject("\(provider.rawValue)/\(text)")).dropFirst(provider.rawValue.count + 1))
@@ -339,11 +377,25 @@ enum MergeText {
     }
 
     static func changes(_ changes: [LaterChange]) -> String {
-        changes.map { change in
-            let subject = change.subject.isEmpty ? change.table : "\(change.table) \(change.subject)"
-            return "  \(change.user): \(subject)\(change.canStay ? "" : ", which prevents it")"
+        changes.map { "  \($0.user): \($0.part.words), which \($0.canStay ? "can stay" : "prevents it")" }
+            .joined(separator: "\n")
+    }
+
+    /// Why later changes keep a merge from being undone, and what helps.
+    static func prevented(by changes: [LaterChange]) -> String {
+        guard changes.allSatisfy(\.canStay) else {
+            return "nothing was done: the merge stays, unless what prevents it is put back to what the merge left"
         }
-        .joined(separator: "\n")
+        return """
+            nothing was done: later changes would be overwritten; with --keep-later-changes they stay, and everything else is \
+            put back
+            """
+    }
+
+    static func undone(_ undone: UndoneMerge) -> String {
+        let kept = undone.kept.map(\.part.words).joined(separator: ", ")
+        return "undone: \(undone.merge.absorbed.rawValue) is an account again"
+            + (kept.isEmpty ? "" : "; changed since, and left as it is: \(kept)")
     }
 
     static func denial(_ denial: MergeDenial) -> String {
@@ -351,14 +403,29 @@ enum MergeText {
         case .refused(let refusal): "refused: \(refusal.rawValue)"
         case .undecided(let fields): "choose, with --take or --keep: \(fields.map(\.name).joined(separator: ","))"
         case .absorbedSessionMissing: "the other account was not shown"
-        case .alreadyMerging: "one of the accounts is in another merge that waits"
+        case .alreadyMerging(let merge):
+            """
+            merge \(merge.id), \(merge.absorbed.rawValue) into \(merge.survivor.rawValue), waits for the receivers of webhooks, \
+            until \(RFC3339.text(merge.deadlineAt)) at the latest; before it has ended there is no other of these accounts
+            to see how far it is: concord account merge show \(merge.id)
+            to end it: concord account merge abort \(merge.id)
+            """
+        case .alreadyMerged(let merge): "nothing was done: this merge was committed before\n" + committed(merge)
+        case .mergedAway(let merge): "refused: \(MergeRefusal.accountNotFound.rawValue)\n" + committed(merge)
         case .unknown: "there is no such merge"
         case .closed(let state): "the merge is \(state.rawValue); nothing was done"
         case .tooLate: "the time to undo it is over"
-        case .laterChanges(let changes):
-            "changed since, so nothing was done; with --keep-later-changes what can stay does:\n"
-                + Self.changes(changes)
+        case .laterChanges(let changes): prevented(by: changes) + "\n" + Self.changes(changes)
         }
+    }
+
+    /// What became of an account that is not there any more, and how it comes back.
+    private static func committed(_ merge: Merge) -> String {
+        """
+        \(merge.absorbed.rawValue) was merged into \(merge.survivor.rawValue) on \(RFC3339.text(merge.endedAt ?? merge.preparedAt)): \
+        merge \(merge.id)
+        to undo it, until \(RFC3339.text(merge.undoUntil ?? merge.preparedAt)): concord account merge undo \(merge.id)
+        """
     }
 
     /// Asks on a terminal; elsewhere there is nobody to ask, and nothing is done.

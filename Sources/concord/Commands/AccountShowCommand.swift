@@ -208,5 +208,5 @@ enum AccountText {
         return text
     }
 
-    private static func day(_ instant: Timestamp) -> String { String(RFC3339.text(instant).prefix(10)) }
+    static func day(_ instant: Timestamp) -> String { String(RFC3339.text(instant).prefix(10)) }
 }

@@ -120,14 +120,10 @@ extension UndoOutcome {
         case .expired: "it can be undone no more"
         case .final: "what it deleted named no account, and the database would not take it back"
         case .clashes(let clashes):
-            "somebody has changed since: " + Set(clashes.map(\.place)).sorted().joined(separator: ", ")
+            "somebody has changed since: "
+                + Set(LaterChange.all(clashes).map(\.part.words)).sorted().joined(separator: ", ")
         }
     }
-}
-
-extension JournalClash {
-    /// The table, and the column of `users`. Keys of other rows may identify somebody.
-    fileprivate var place: String { table == "users" && !subject.isEmpty ? "\(table).\(subject)" : table }
 }
 
 /// `concord audit plans`

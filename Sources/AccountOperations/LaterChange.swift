@@ -1,0 +1,132 @@
+package import AccountLinking
+package import AccountStore
+
+/// Something of an account that is no longer as a change left it that is to be undone. Undoing it would overwrite that.
+package struct LaterChange: Sendable, Hashable {
+    package let user: String
+    package let part: AccountPart
+    /// Whether everything else can be put back all the same.
+    package private(set) var canStay: Bool
+
+    /// What `clashes` are about, each part once. One of which anything prevents an undo prevents it.
+    package static func all(_ clashes: [JournalClash]) -> [LaterChange] {
+        var changes: [LaterChange] = []
+        for clash in clashes {
+            let change = LaterChange(user: clash.user, part: AccountPart(clash), canStay: clash.canStay)
+            if let place = changes.firstIndex(where: { $0.user == change.user && $0.part == change.part }) {
+                changes[place].canStay = changes[place].canStay && change.canStay
+            } else {
+                changes.append(change)
+            }
+        }
+        return changes
+    }
+}
+
+/// What of an account a later change is about, as operators know it. Never a value.
+package enum AccountPart: Sendable, Hashable {
+    /// Whether there is one.
+    case account
+    case field(MergeField)
+    case emailLink
+    case initialEmail
+    case unprovenPhoneNumber
+    case secondFactors
+    case isDisabled
+    case usesCustomTokens
+    case createdAt
+    /// What only another version knows.
+    case other
+
+    /// The name on the wire; of a field, the one by which merges call it.
+    package var name: String {
+        switch self {
+        case .account: "account"
+        case .field(let field): field.name
+        case .emailLink: "emailLink"
+        case .initialEmail: "initialEmail"
+        case .unprovenPhoneNumber: "unprovenPhoneNumber"
+        case .secondFactors: "secondFactors"
+        case .isDisabled: "disabled"
+        case .usesCustomTokens: "customTokens"
+        case .createdAt: "createTime"
+        case .other: "other"
+        }
+    }
+
+    /// What people are told.
+    package var words: String {
+        switch self {
+        case .account: "the account itself"
+        case .field(.email): "e-mail address or its proof"
+        case .field(.password): "password"
+        case .field(.phoneNumber): "phone number"
+        case .field(.displayName): "display name"
+        case .field(.photoURL): "picture"
+        case .field(.screenName): "screen name"
+        case .field(.language): "language"
+        case .field(.timeZone): "time zone"
+        case .field(.dateOfBirth): "date of birth"
+        case .field(.customAttributes): "custom attributes"
+        case .field(.provider(let provider)): "linked provider \(provider.rawValue)"
+        case .emailLink: "sign-in by mailed link"
+        case .initialEmail: "first e-mail address"
+        case .unprovenPhoneNumber: "unproven phone number"
+        case .secondFactors: "second factor"
+        case .isDisabled: "whether it is disabled"
+        case .usesCustomTokens: "mark of custom tokens"
+        case .createdAt: "time of creation"
+        case .other: "something else"
+        }
+    }
+
+    init(_ clash: JournalClash) {
+        let keys = clash.subject.split(separator: "\u{1F}", omittingEmptySubsequences: false).map(String.init)
+        switch clash.table {
+        case "users": self.init(column: clash.subject)
+        case "password_credentials": self = .field(.password)
+        case "second_factors": self = .secondFactors
+        case "linked_providers", "sign_in_methods": self.init(method: keys.last ?? "")
+        case "identifiers":
+            switch keys[0] {
+            case "email": self = .field(.email)
+            case "phone": self = .field(.phoneNumber)
+            default: self.init(method: keys.count > 1 ? keys[1] : "")
+            }
+        default: self = .other
+        }
+    }
+
+    private init(method name: String) {
+        self =
+            switch SignInMethod(name: name) {
+            case .password: .field(.password)
+            case .emailLink: .emailLink
+            case .phone: .field(.phoneNumber)
+            case .provider(let provider): .field(.provider(provider))
+            case nil: .other
+            }
+    }
+
+    private init(column: String) {
+        self =
+            switch column {
+            case "": .account
+            case "email", "email_proof", "email_proven_at": .field(.email)
+            case "initial_email": .initialEmail
+            case "phone_number": .field(.phoneNumber)
+            case "unproven_phone_number": .unprovenPhoneNumber
+            case "display_name": .field(.displayName)
+            case "photo_url": .field(.photoURL)
+            case "screen_name": .field(.screenName)
+            case "language": .field(.language)
+            case "time_zone": .field(.timeZone)
+            case "date_of_birth": .field(.dateOfBirth)
+            case "disabled": .isDisabled
+            case "uses_custom_tokens": .usesCustomTokens
+            case "custom_attributes": .field(.customAttributes)
+            case "created_at": .createdAt
+            default: .other
+            }
+    }
+}
