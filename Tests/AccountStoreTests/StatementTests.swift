@@ -19,7 +19,7 @@ private struct Statement {
 
 private let tenant = TenantID.project
 private let fixed = userID("user-7")
-private let auditScope = AuditScope.blocks(128, before: 256)
+private let tableScope = TableScope.blocks(128, before: 256)
 
 private let statements = [statementsOfDecisions, statementsOfJournal].flatMap(\.self)
 
@@ -227,12 +227,7 @@ private let statementsOfDecisions: [Statement] = {
             name: "AccountEventRow.withID",
             sql: AccountEventRow.withID(event.id, of: fixed, tenant: tenant).sql
         ),
-        Statement(name: "AuditedUserRow.of", sql: AuditedUserRow.of(auditScope, tenant: ""), isHot: false),
-        Statement(
-            name: "AuditedUserRow.sample",
-            sql: AuditedUserRow.sample(percent: 1, tenant: "").sql,
-            isHot: false
-        ),
+        Statement(name: "AuditedUserRow.of", sql: AuditedUserRow.of(tableScope, tenant: ""), isHot: false),
         Statement(
             name: "AuditedUserRow.changed",
             sql: AuditedUserRow.changed(since: origin, after: "user-7", limit: 10, tenant: ""),
@@ -244,13 +239,13 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "AuditedUserRow.tenants", sql: AuditedUserRow.tenants.sql, isHot: false),
-        Statement(name: "AuditedPasswordRow.of", sql: AuditedPasswordRow.of(auditScope, tenant: ""), isHot: false),
-        Statement(name: "AuditedProviderRow.of", sql: AuditedProviderRow.of(auditScope, tenant: ""), isHot: false),
-        Statement(name: "AuditedMethodRow.of", sql: AuditedMethodRow.of(auditScope, tenant: ""), isHot: false),
-        Statement(name: "AuditedFactorRow.of", sql: AuditedFactorRow.of(auditScope, tenant: ""), isHot: false),
-        Statement(name: "AuditedClaimRow.of", sql: AuditedClaimRow.of(auditScope, tenant: ""), isHot: false),
-        Statement(name: "AuditedSessionRow.of", sql: AuditedSessionRow.of(auditScope, tenant: ""), isHot: false),
-        Statement(name: "AuditedCodeRow.of", sql: AuditedCodeRow.of(auditScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedPasswordRow.of", sql: AuditedPasswordRow.of(tableScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedProviderRow.of", sql: AuditedProviderRow.of(tableScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedMethodRow.of", sql: AuditedMethodRow.of(tableScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedFactorRow.of", sql: AuditedFactorRow.of(tableScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedClaimRow.of", sql: AuditedClaimRow.of(tableScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedSessionRow.of", sql: AuditedSessionRow.of(tableScope, tenant: ""), isHot: false),
+        Statement(name: "AuditedCodeRow.of", sql: AuditedCodeRow.of(tableScope, tenant: ""), isHot: false),
         Statement(
             name: "AuditedConflictRow.of",
             sql: AuditedConflictRow.of(.ids(["user-7"]), tenant: "", at: origin),
@@ -772,21 +767,22 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(
             name: "StoredEmailLinkRow.of",
-            sql: StoredEmailLinkRow.of(auditScope, tenant: ""),
+            sql: StoredEmailLinkRow.of(tableScope, tenant: ""),
             isHot: false
         ),
-        Statement(name: "StoredFactorRow.of", sql: StoredFactorRow.of(auditScope, tenant: ""), isHot: false),
+        Statement(name: "StoredFactorRow.of", sql: StoredFactorRow.of(tableScope, tenant: ""), isHot: false),
         Statement(
             name: "StoredPasswordRow.of",
-            sql: StoredPasswordRow.of(auditScope, tenant: "", withHashes: true),
+            sql: StoredPasswordRow.of(tableScope, tenant: "", withHashes: true),
             isHot: false
         ),
-        Statement(name: "StoredProviderRow.of", sql: StoredProviderRow.of(auditScope, tenant: ""), isHot: false),
-        Statement(name: "StoredUserRow.of", sql: StoredUserRow.of(auditScope, tenant: ""), isHot: false),
+        Statement(name: "StoredProviderRow.of", sql: StoredProviderRow.of(tableScope, tenant: ""), isHot: false),
+        Statement(name: "StoredUserRow.of", sql: StoredUserRow.of(tableScope, tenant: ""), isHot: false),
         Statement(
             name: "UserIDRow.linkedWithEmail",
             sql: UserIDRow.linkedWithEmail(address("user7@example.com"), tenant: tenant).sql
         ),
+        Statement(name: "UserIDRow.sample", sql: UserIDRow.sample(percent: 1, tenant: "").sql, isHot: false),
         Statement(
             name: "UserIDRow.withInitialEmails",
             sql: UserIDRow.withInitialEmails(["User7@example.com"], tenant: tenant).sql

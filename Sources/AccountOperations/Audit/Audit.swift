@@ -6,7 +6,7 @@ import Synchronization
 package struct Audit: Sendable {
     /// How far a run has come.
     package struct Progress: Sendable, Hashable {
-        package var reading = AccountSnapshots.Reading()
+        package var reading = ScanProgress()
         package var accounts: Int64 = 0
         package var findings: [String: Int64] = [:]
         /// After this a later run goes on; `nil` before the first page, and once all accounts were read.

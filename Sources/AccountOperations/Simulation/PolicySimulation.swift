@@ -7,7 +7,7 @@ import Synchronization
 package struct PolicySimulation: Sendable {
     /// How far the accounts are judged.
     package struct Progress: Sendable, Hashable {
-        package var reading = AccountSnapshots.Reading()
+        package var reading = ScanProgress()
         package var accounts: Int64 = 0
         /// Those of them that hold values which cannot be read: nothing is said of them.
         package var unreadable: Int64 = 0

@@ -49,14 +49,6 @@ package struct AccountSnapshots: Sendable {
         package var end: Place?
     }
 
-    /// How far the reading of tables has come, of which the accounts are put together after that.
-    package struct Reading: Sendable, Hashable {
-        package var blocks: Int64 = 0
-        package var blocksInAll: Int64 = 0
-
-        package init() {}
-    }
-
     /// Accounts in one page, about.
     package static let pageSize = 1000
 
@@ -112,7 +104,7 @@ package struct AccountSnapshots: Sendable {
         extent: Extent = .everything,
         withStrayClaims: Bool = true,
         at now: Timestamp,
-        reading: @escaping @Sendable (Reading) throws -> Void = { _ in },
+        reading: @escaping @Sendable (ScanProgress) throws -> Void = { _ in },
         work: @escaping @Sendable (Page) throws -> Output,
         take: @escaping @Sendable (Output) throws -> Void
     ) async throws {

@@ -46,7 +46,7 @@ final class AuditScan: Sendable {
     func read(
         _ connection: PostgresConnection,
         _ gate: ReadersGate,
-        progress: (AccountSnapshots.Reading) throws -> Void
+        progress: (ScanProgress) throws -> Void
     ) throws {
         try scan.read(connection, gate, progress: progress)
     }

@@ -50,7 +50,7 @@ enum AuditedTable: UInt8, ScannedTable {
     }
 
     /// Asks for its rows. Whose each is stands in the first column.
-    func rows(_ scope: AuditScope, tenant: String, at now: Timestamp) -> SQL {
+    func rows(_ scope: TableScope, tenant: String, at now: Timestamp) -> SQL {
         switch self {
         case .users: AuditedUserRow.of(scope, tenant: tenant)
         case .passwords: AuditedPasswordRow.of(scope, tenant: tenant)

@@ -48,7 +48,7 @@ struct PageReader {
     func strayClaims(of ids: [String]?, countMax: Int) throws -> [AccountSnapshot] {
         var rows = AuditedRows()
         var owners: [String] = []
-        try connection.execute(AuditTransaction.goByStatistics)
+        try connection.execute(SnapshotTransaction.goByStatistics)
         var place = (user: "", kind: "", value: "")
         while true {
             let claims = try connection.rawRows(
@@ -60,7 +60,7 @@ struct PageReader {
             let last = (0..<3).map { claims.text(row: countMax - 1, column: $0) }
             place = (last[0], last[1], last[2])
         }
-        try connection.execute(AuditTransaction.goByIndexes)
+        try connection.execute(SnapshotTransaction.goByIndexes)
         guard !owners.isEmpty else { return [] }
         for table in [AuditedTable.users, .providers] {
             rows.append(try connection.rawRows(table.rows(.ids(owners), tenant: tenant, at: now)), of: table)

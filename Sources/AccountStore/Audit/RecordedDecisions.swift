@@ -31,8 +31,8 @@ package struct RecordedDecisions: Sendable {
         take: @escaping @Sendable ([StoredEvent]) throws -> Void
     ) async throws {
         try await PostgresConnection.withConnection(configuration) { connection in
-            try connection.execute(AuditTransaction.begin)
-            try connection.execute(AuditTransaction.goByIndexes)
+            try connection.execute(SnapshotTransaction.begin)
+            try connection.execute(SnapshotTransaction.goByIndexes)
             var last = AccountEvent.ID(firstAt: since)
             while true {
                 let events = try connection.query(
@@ -44,7 +44,7 @@ package struct RecordedDecisions: Sendable {
                 try take(events.filter { $0.occurredAt >= since })
                 if events.count < pageSize { break }
             }
-            _ = try connection.execute(AuditTransaction.end)
+            _ = try connection.execute(SnapshotTransaction.end)
         }
     }
 }

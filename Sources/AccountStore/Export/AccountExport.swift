@@ -43,7 +43,7 @@ package struct AccountExport: Sendable {
     ///   `SpillFailure`.
     package func read<Output: Sendable>(
         _ tenant: TenantID,
-        reading: @escaping @Sendable (AccountSnapshots.Reading) throws -> Void,
+        reading: @escaping @Sendable (ScanProgress) throws -> Void,
         write: @escaping @Sendable (StoredAccounts) throws -> Output,
         take: @escaping @Sendable (Output) throws -> Void
     ) async throws {
@@ -77,7 +77,7 @@ package struct AccountExport: Sendable {
     /// The tables of `tenant`, read.
     private func scan(
         _ tenant: TenantID,
-        _ reading: @escaping @Sendable (AccountSnapshots.Reading) throws -> Void
+        _ reading: @escaping @Sendable (ScanProgress) throws -> Void
     ) async throws -> TableScan<StoredTable> {
         let shared = Shared<TableScan<StoredTable>>()
         try await readers.run { connection, gate in
@@ -121,7 +121,7 @@ enum StoredTable: UInt8, ScannedTable {
         }
     }
 
-    func rows(_ scope: AuditScope, tenant: String, withHashes: Bool) -> SQL {
+    func rows(_ scope: TableScope, tenant: String, withHashes: Bool) -> SQL {
         switch self {
         case .users: StoredUserRow.of(scope, tenant: tenant)
         case .passwords: StoredPasswordRow.of(scope, tenant: tenant, withHashes: withHashes)

@@ -5,26 +5,6 @@ import Postgres
 // The first is the user's id, which is read before a row is. Values come as they are stored, because one that cannot be read
 // is a finding and not an error, and texts stay where they came.
 
-/// Which rows of a table a statement is about, within a tenant. Exports read by it as well.
-enum AuditScope: Sendable {
-    /// Those that lie in these blocks of the table's file, to its end where there is no last one.
-    case blocks(Int64, before: Int64?)
-    /// Those of some accounts.
-    case ids([String])
-
-    /// A condition on a table with a `user_id`.
-    var condition: SQL {
-        switch self {
-        case .blocks(let first, nil): "ctid >= \(Self.place(first))::tid"
-        case .blocks(let first, let end?): "ctid >= \(Self.place(first))::tid AND ctid < \(Self.place(end))::tid"
-        case .ids(let ids): "user_id = ANY(\(ids))"
-        }
-    }
-
-    /// Before the first row of a block.
-    private static func place(_ block: Int64) -> String { "(\(block),0)" }
-}
-
 /// One row of `users`, as far as audits look at it.
 struct AuditedUserRow {
     let version: Int64
@@ -64,13 +44,8 @@ struct AuditedUserRow {
         FROM users
         """
 
-    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+    static func of(_ scope: TableScope, tenant: String) -> SQL {
         "\(select) WHERE tenant_id = \(tenant) AND \(scope.condition)"
-    }
-
-    /// The ids in so many of a hundred blocks of the table, taken at random.
-    static func sample(percent: Double, tenant: String) -> Query<String?> {
-        "SELECT user_id FROM users TABLESAMPLE SYSTEM (\(percent)::real) WHERE tenant_id = \(tenant)"
     }
 
     /// The next after an id, in the order of ids, of those that something happened to since `since`: they signed in, or an
@@ -112,7 +87,7 @@ struct AuditedPasswordRow {
         otherScheme = try row.optionalText()
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+    static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, updated_at, CASE WHEN NOT starts_with(hash, \(AuditRule.currentPasswordScheme)) THEN left(hash, 48) END
         FROM password_credentials
@@ -137,7 +112,7 @@ struct AuditedProviderRow {
         linkedAt = Timestamp(try row.timestamp())
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+    static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, provider_id, subject, issuer, email, linked_at FROM linked_providers
         WHERE tenant_id = \(tenant) AND \(scope.condition)
@@ -157,7 +132,7 @@ struct AuditedMethodRow {
         provenAt = Timestamp(try row.timestamp())
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+    static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, method, proof, proven_at FROM sign_in_methods
         WHERE tenant_id = \(tenant) AND \(scope.condition)
@@ -173,7 +148,7 @@ struct AuditedFactorRow {
         number = try row.optionalText()
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+    static func of(_ scope: TableScope, tenant: String) -> SQL {
         "SELECT user_id, number FROM second_factors WHERE tenant_id = \(tenant) AND \(scope.condition)"
     }
 }
@@ -190,7 +165,7 @@ struct AuditedSessionRow {
         lastAuthTime = Timestamp(try row.timestamp())
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+    static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, session_epoch, sign_in_provider, auth_time FROM sessions
         WHERE tenant_id = \(tenant) AND \(scope.condition)
@@ -211,7 +186,7 @@ struct AuditedCodeRow {
         expiresAt = Timestamp(try row.timestamp())
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+    static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, kind, CASE WHEN consumed_at IS NULL THEN created_at END, expires_at
         FROM one_time_codes WHERE tenant_id = \(tenant) AND user_id IS NOT NULL AND \(scope.condition)
@@ -239,7 +214,7 @@ struct AuditedConflictRow {
         expiresAt = Timestamp(try row.timestamp())
     }
 
-    static func of(_ scope: AuditScope, tenant: String, at now: Timestamp) -> SQL {
+    static func of(_ scope: TableScope, tenant: String, at now: Timestamp) -> SQL {
         """
         SELECT user_id, kind, provider_id, state IN ('open', 'proven') AND expires_at > \(now.stored),
             state = 'resolved', opened_at, expires_at
@@ -260,7 +235,7 @@ struct AuditedClaimRow {
     }
 
     /// The claims in some blocks of their table; those of some accounts cannot be found so.
-    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+    static func of(_ scope: TableScope, tenant: String) -> SQL {
         "SELECT user_id, kind, value FROM identifiers WHERE tenant_id = \(tenant) AND \(scope.condition)"
     }
 
@@ -306,35 +281,5 @@ struct OwnedClaimRow: RowDecodable {
             WHERE tenant_id = \(tenant) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
         ) AS owned ON true
         """
-    }
-}
-
-/// The transactions of an audit, which can write nothing.
-enum AuditTransaction {
-    /// About how many accounts there are, without counting them; negative where nobody has looked yet.
-    static let userEstimate: Query<Int64?> = "SELECT reltuples::bigint FROM pg_class WHERE oid = 'users'::regclass"
-    /// How many blocks the tables have that audits read, in the order of `names`.
-    static func blockCounts(_ names: [String]) -> Query<Int64?> {
-        """
-        SELECT pg_relation_size(table_name::regclass) / current_setting('block_size')::bigint
-        FROM unnest(\(names)) WITH ORDINALITY AS audited (table_name, place) ORDER BY place
-        """
-    }
-
-    static let begin: SQL = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-    static let end: SQL = "COMMIT"
-    static let exportSnapshot: Query<String?> = "SELECT pg_export_snapshot()"
-    /// Whatever the statistics say of tables that were just filled (ADR 0031).
-    static let goByIndexes: SQL = "SET LOCAL enable_seqscan = off"
-    static let goByStatistics: SQL = "SET LOCAL enable_seqscan = on"
-
-    /// Joins a transaction that is still open.
-    /// - Throws: `.misuse` for what is no name of a snapshot.
-    static func adopt(_ snapshot: String) throws(PostgresError) -> String {
-        guard snapshot.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x46).contains($0) || $0 == 0x2D })
-        else {
-            throw PostgresError(.misuse, "not the name of a snapshot")
-        }
-        return "SET TRANSACTION SNAPSHOT '\(snapshot)'"
     }
 }

@@ -16,7 +16,7 @@ enum StoredUserRow {
         ]
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+    static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, email, email_proof, initial_email, phone_number,
             display_name, photo_url, screen_name, language, time_zone, date_of_birth,
@@ -32,7 +32,7 @@ enum StoredPasswordRow {
     static var types: [any PostgresValue.Type] { [String.self, PostgresTimestamp.self, String.self] }
 
     /// - `withHashes`: without, no hash leaves the database.
-    static func of(_ scope: AuditScope, tenant: String, withHashes: Bool) -> SQL {
+    static func of(_ scope: TableScope, tenant: String, withHashes: Bool) -> SQL {
         """
         SELECT user_id, updated_at, CASE WHEN \(withHashes) THEN hash END
         FROM password_credentials WHERE tenant_id = \(tenant) AND \(scope.condition)
@@ -44,7 +44,7 @@ enum StoredPasswordRow {
 enum StoredProviderRow {
     static var types: [any PostgresValue.Type] { Array(repeating: String.self, count: 7) }
 
-    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+    static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, provider_id, subject, email, display_name, photo_url, screen_name
         FROM linked_providers WHERE tenant_id = \(tenant) AND \(scope.condition)
@@ -57,7 +57,7 @@ enum StoredProviderRow {
 enum StoredEmailLinkRow {
     static var types: [any PostgresValue.Type] { [String.self] }
 
-    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+    static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id FROM sign_in_methods
         WHERE tenant_id = \(tenant) AND method = \(SignInMethod.emailLink.name) AND \(scope.condition)
@@ -73,7 +73,7 @@ enum StoredFactorRow {
         ]
     }
 
-    static func of(_ scope: AuditScope, tenant: String) -> SQL {
+    static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, slot, enrollment_id, number, display_name, enrolled_at
         FROM second_factors WHERE tenant_id = \(tenant) AND \(scope.condition)

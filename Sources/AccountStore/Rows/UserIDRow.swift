@@ -31,6 +31,11 @@ struct UserIDRow: RowDecodable {
         )
     }
 
+    /// The ids in so many of a hundred blocks of the table, taken at random.
+    static func sample(percent: Double, tenant: String) -> Query<String?> {
+        "SELECT user_id FROM users TABLESAMPLE SYSTEM (\(percent)::real) WHERE tenant_id = \(tenant)"
+    }
+
     /// What `lower` does under the collation "C".
     private static func asciiLowercased(_ text: String) -> String {
         String(

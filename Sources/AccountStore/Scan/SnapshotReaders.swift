@@ -19,7 +19,7 @@ struct SnapshotReaders: Sendable {
     /// About how many accounts there are, without counting them.
     func estimatedUserCount() async throws -> Int64 {
         try await PostgresConnection.withConnection(configuration) { connection in
-            max(0, try connection.query(AuditTransaction.userEstimate).first.flatMap(\.self) ?? 0)
+            max(0, try connection.query(SnapshotTransaction.userEstimate).first.flatMap(\.self) ?? 0)
         }
     }
 
@@ -34,7 +34,7 @@ struct SnapshotReaders: Sendable {
                         try await PostgresConnection.withConnection(configuration) { connection in
                             try begin(connection, index == 0, gate)
                             try body(connection, gate)
-                            _ = try connection.execute(AuditTransaction.end)
+                            _ = try connection.execute(SnapshotTransaction.end)
                         }
                     } catch {
                         throw gate.fail(error)
@@ -46,15 +46,15 @@ struct SnapshotReaders: Sendable {
     }
 
     private func begin(_ connection: PostgresConnection, _ isFirst: Bool, _ gate: ReadersGate) throws {
-        try connection.execute(AuditTransaction.begin)
+        try connection.execute(SnapshotTransaction.begin)
         if isFirst {
-            gate.open(with: try connection.query(AuditTransaction.exportSnapshot).first.flatMap(\.self) ?? "")
+            gate.open(with: try connection.query(SnapshotTransaction.exportSnapshot).first.flatMap(\.self) ?? "")
             try gate.waitForFollowers(count - 1)
         } else {
-            try connection.execute(script: try AuditTransaction.adopt(try gate.snapshot()))
+            try connection.execute(script: try SnapshotTransaction.adopt(try gate.snapshot()))
             gate.follow()
         }
-        try connection.execute(AuditTransaction.goByIndexes)
+        try connection.execute(SnapshotTransaction.goByIndexes)
     }
 }
 

@@ -14,11 +14,11 @@ protocol ScannedTable: RawRepresentable<UInt8>, CaseIterable, Hashable, Sendable
 /// Several connections with one snapshot take turns at pieces of tables, and several threads at ranges (ADR 0066).
 final class TableScan<Table: ScannedTable>: Sendable {
     /// Asks for the rows that lie in some blocks.
-    typealias Statement = @Sendable (Table, AuditScope) -> SQL
+    typealias Statement = @Sendable (Table, TableScope) -> SQL
 
     private struct Piece {
         var table: Table
-        var scope: AuditScope
+        var scope: TableScope
         var blockCount: Int64
     }
 
@@ -27,7 +27,7 @@ final class TableScan<Table: ScannedTable>: Sendable {
         var pieces: ArraySlice<Piece>
         /// Readers that have not put away what they read.
         var readersLeft: Int
-        var reading = AccountSnapshots.Reading()
+        var reading = ScanProgress()
         var rangesTaken = 0
     }
 
@@ -78,7 +78,7 @@ final class TableScan<Table: ScannedTable>: Sendable {
         self.folder = folder
         partBytesMax = rangeSize * Self.bytesPerAccountMax
         self.statement = statement
-        let counts = try connection.query(AuditTransaction.blockCounts(tables.map(\.name))).map { $0 ?? 0 }
+        let counts = try connection.query(SnapshotTransaction.blockCounts(tables.map(\.name))).map { $0 ?? 0 }
         var pieces: [Piece] = []
         for (table, count) in zip(tables, counts) {
             for first in stride(from: 0, through: count, by: Int(Self.blocksPerPiece)) {
@@ -92,11 +92,11 @@ final class TableScan<Table: ScannedTable>: Sendable {
                 )
             }
         }
-        let usersEstimate = Double(try connection.query(AuditTransaction.userEstimate).first.flatMap(\.self) ?? 0)
+        let usersEstimate = Double(try connection.query(SnapshotTransaction.userEstimate).first.flatMap(\.self) ?? 0)
         let users = usersEstimate > 0 ? usersEstimate : Double(counts[0]) * Self.usersPerBlock
         let wanted = min(Double(Self.rangesMax), (users / Double(rangeSize)).rounded(.up))
         let percent = min(100, 100 * wanted * Double(Self.samplePerRange) / max(1, users))
-        let sample = try connection.rawRows(AuditedUserRow.sample(percent: max(0.01, percent), tenant: tenant))
+        let sample = try connection.rawRows(UserIDRow.sample(percent: max(0.01, percent), tenant: tenant))
         var ids = IDSample()
         for row in 0..<sample.count { sample.withBytes(row: row, column: 0) { ids.append($0) } }
         ranges = IDRanges(ids, countMax: Int(wanted))
@@ -116,7 +116,7 @@ final class TableScan<Table: ScannedTable>: Sendable {
     func read(
         _ connection: PostgresConnection,
         _ gate: ReadersGate,
-        progress: (AccountSnapshots.Reading) throws -> Void
+        progress: (ScanProgress) throws -> Void
     ) throws {
         var writer = BucketWriter(file)
         while let piece = state.withLock({ $0.pieces.popFirst() }) {

@@ -86,7 +86,7 @@ struct AccountExportCommand: AsyncParsableCommand {
                     done.leftOut += part.leftOut
                     return done.count
                 }
-                try walk.report(Int64(count), at: nil, reading: AccountSnapshots.Reading())
+                try walk.report(Int64(count), at: nil, reading: ScanProgress())
             }
         )
         let all = done.withLock { $0 }

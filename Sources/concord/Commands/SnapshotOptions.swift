@@ -102,7 +102,7 @@ final class SnapshotWalk: Sendable {
 
     /// That so many accounts are done, up to `place`; before the first, how far their tables are read.
     /// - Throws: `Interrupted`.
-    func report(_ count: Int64, at place: AccountSnapshots.Place?, reading: AccountSnapshots.Reading) throws {
+    func report(_ count: Int64, at place: AccountSnapshots.Place?, reading: ScanProgress) throws {
         if let place { reached.withLock { $0 = place } }
         if count == 0, reading.blocksInAll > 0 {
             readingMeter.show(reading.blocks, of: reading.blocksInAll)
