@@ -152,10 +152,9 @@ private struct Judged: Sendable {
         end = page.end
         switch page.content {
         case .accounts(let snapshots):
-            // By their places: each would be copied otherwise.
-            for place in snapshots.indices {
-                judge(snapshots[place], rules, checks, terms, after: start, plans: plans)
-                if gathers { gather(from: snapshots[place], checks, terms) }
+            for snapshot in snapshots {
+                judge(snapshot, rules, checks, terms, after: start, plans: plans)
+                if gathers { gather(from: snapshot, checks, terms) }
             }
         case .strayClaims(let snapshots):
             for snapshot in snapshots {

@@ -71,45 +71,56 @@ struct AccountAssembly {
     }
 
     private mutating func add(_ some: Range<Int>, _ rows: borrowing RowsByAccount<AuditedTable>) throws(PostgresError) {
+        // Each is put together where it stays: they are dear to copy.
+        var accounts = accounts
+        self.accounts = []
+        defer { self.accounts = accounts }
         accounts.reserveCapacity(accounts.count + some.count)
         let readsClaims = rows.hasRead(.claims)
         for account in some {
-            guard let snapshot = try snapshot(of: account, rows, readsClaims) else { continue }
-            accounts.append(snapshot)
+            // What stands under an id that no account can have is nobody's.
+            guard let id = UserID(rows.ids[account].string) else { continue }
+            let place = accounts.count
+            accounts.append(AccountSnapshot(tenant: tenant, id: id))
+            try read(account, of: rows, into: &accounts[place])
+            if readsClaims { try readClaims(account, of: rows, into: &accounts[place], at: place) }
         }
         // They point into the rows.
         claims.removeAll(keepingCapacity: true)
     }
 
-    /// The next of `accounts`; `nil` for what stands under an id that no account can have, which is nobody's.
-    private mutating func snapshot(
-        of account: Int,
-        _ rows: borrowing RowsByAccount<AuditedTable>,
-        _ readsClaims: Bool
-    ) throws(PostgresError) -> AccountSnapshot? {
-        guard let id = UserID(rows.ids[account].string) else { return nil }
-        var snapshot = AccountSnapshot(tenant: tenant, id: id)
-        for place in rows.places(account, .users) { try readUser(rows[place], &snapshot) }
-        for place in rows.places(account, .passwords) { try readPassword(rows[place], &snapshot) }
+    private mutating func read(
+        _ account: Int,
+        of rows: borrowing RowsByAccount<AuditedTable>,
+        into snapshot: inout AccountSnapshot
+    ) throws(PostgresError) {
+        for row in rows.places(account, .users) { try readUser(rows[row], &snapshot) }
+        for row in rows.places(account, .passwords) { try readPassword(rows[row], &snapshot) }
         let providers = rows.places(account, .providers)
         snapshot.linkedProviders.reserveCapacity(providers.count)
-        for place in providers { try readProvider(rows[place], &snapshot) }
+        for row in providers { try readProvider(rows[row], &snapshot) }
         let methods = rows.places(account, .methods)
         snapshot.methodProofs.reserveCapacity(methods.count)
-        for place in methods { try readMethod(rows[place], &snapshot) }
-        for place in rows.places(account, .factors) { try readFactor(rows[place], &snapshot) }
-        for place in rows.places(account, .sessions) { try readSession(rows[place], &snapshot) }
-        for place in rows.places(account, .codes) { try readCode(rows[place], &snapshot) }
-        for place in rows.places(account, .conflicts) { try readConflict(rows[place], &snapshot) }
+        for row in methods { try readMethod(rows[row], &snapshot) }
+        for row in rows.places(account, .factors) { try readFactor(rows[row], &snapshot) }
+        for row in rows.places(account, .sessions) { try readSession(rows[row], &snapshot) }
+        for row in rows.places(account, .codes) { try readCode(rows[row], &snapshot) }
+        for row in rows.places(account, .conflicts) { try readConflict(rows[row], &snapshot) }
         let subjects = snapshot.subjects
         snapshot.account?.linkedProviders = subjects
         snapshot.sort()
-        if readsClaims {
-            claims.removeAll(keepingCapacity: true)
-            for place in rows.places(account, .claims) { claims.append(try AuditedClaimRow(rows[place])) }
-            if !snapshot.owns(exactly: claims) { compareClaims(&snapshot) }
-        }
-        return snapshot
+    }
+
+    /// - `place`: where it stands among `accounts`.
+    private mutating func readClaims(
+        _ account: Int,
+        of rows: borrowing RowsByAccount<AuditedTable>,
+        into snapshot: inout AccountSnapshot,
+        at place: Int
+    ) throws(PostgresError) {
+        claims.removeAll(keepingCapacity: true)
+        for row in rows.places(account, .claims) { claims.append(try AuditedClaimRow(rows[row])) }
+        if !snapshot.owns(exactly: claims) { compareClaims(&snapshot, at: place) }
     }
 
     private mutating func readUser(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError) {
@@ -261,14 +272,14 @@ struct AccountAssembly {
     }
 
     /// Notes what may be nobody's among the claims of an account, and what it shows without a claim.
-    private mutating func compareClaims(_ snapshot: inout AccountSnapshot) {
+    private mutating func compareClaims(_ snapshot: inout AccountSnapshot, at place: Int) {
         var unmatched = claims.map { AccountSnapshot.StrayClaim(kind: $0.kind.string, value: $0.value.string) }
         for identifier in snapshot.account?.identifiers ?? [] {
             let (kind, value) = (identifier.kind, identifier.value)
             if let match = unmatched.firstIndex(where: { $0.value == value && $0.kind == kind }) {
                 unmatched.remove(at: match)
             } else {
-                unclaimed.append(Shown(place: accounts.count, identifier: identifier))
+                unclaimed.append(Shown(place: place, identifier: identifier))
             }
         }
         snapshot.strayClaims = unmatched.sorted { ($0.kind, $0.value) < ($1.kind, $1.value) }
@@ -314,9 +325,19 @@ extension AccountSnapshot {
         return subjects
     }
 
-    /// Whether the account's claims are on exactly what it shows.
+    /// Whether the account's claims are on exactly what it shows. Looked at as bytes, because nearly every account's are.
     fileprivate func owns(exactly claims: [AuditedClaimRow]) -> Bool {
-        account?.owns(exactly: claims) ?? claims.isEmpty
+        guard account != nil else { return claims.isEmpty }
+        let address = account?.email?.address.canonical
+        let number = account?.phoneNumber?.rawValue
+        guard linkedProviders.count == account?.linkedProviders.count,
+            claims.count == linkedProviders.count + (address == nil ? 0 : 1) + (number == nil ? 0 : 1)
+        else { return false }
+        if let address, !claims.contains(where: { $0.value == address && $0.kind == "email" }) { return false }
+        if let number, !claims.contains(where: { $0.value == number && $0.kind == "phone" }) { return false }
+        return linkedProviders.indices.allSatisfy { place in
+            claims.contains { $0.isOn(linkedProviders[place].identity) && $0.kind == "federated" }
+        }
     }
 
     fileprivate mutating func sort() {
@@ -333,28 +354,13 @@ extension AccountSnapshot {
     }
 }
 
-extension Account {
-    /// Looked at as bytes, because nearly every account's are.
-    fileprivate func owns(exactly claims: [AuditedClaimRow]) -> Bool {
-        let shownCount = (email == nil ? 0 : 1) + (phoneNumber == nil ? 0 : 1) + linkedProviders.count
-        guard claims.count == shownCount else { return false }
-        if let key = email?.address.canonical {
-            guard claims.contains(where: { $0.value == key && $0.kind == "email" }) else { return false }
-        }
-        if let key = phoneNumber?.rawValue {
-            guard claims.contains(where: { $0.value == key && $0.kind == "phone" }) else { return false }
-        }
-        return linkedProviders.allSatisfy { provider, subject in
-            claims.contains { $0.isOn(provider, subject) && $0.kind == "federated" }
-        }
-    }
-}
-
 extension AuditedClaimRow {
     /// Whether it is on a provider's identity, as `Identifier.value` writes one.
-    fileprivate func isOn(_ provider: ProviderID, _ subject: String) -> Bool {
-        let count = provider.rawValue.utf8.count
-        return value.prefix(count) == provider.rawValue && value.dropFirst(count).first == 0x1F
-            && value.dropFirst(count + 1) == subject
+    fileprivate func isOn(_ identity: ProviderIdentity) -> Bool {
+        let count = identity.provider.rawValue.utf8.count
+        guard value.bytes.count == count + 1 + identity.subject.utf8.count, value.bytes[count] == 0x1F else {
+            return false
+        }
+        return value.prefix(count) == identity.provider.rawValue && value.dropFirst(count + 1) == identity.subject
     }
 }

@@ -3,8 +3,8 @@
 struct IDRanges: Sendable {
     /// What all of a sample begin with; what does not begin so lies before or behind all that does.
     private let prefix: [UInt8]
-    /// The eight bytes behind the prefix, as a number, with which each range but the first begins.
-    private let starts: [UInt64]
+    /// The place with which each range but the first begins.
+    private let starts: [Int64]
 
     var count: Int { starts.count + 1 }
 
@@ -18,11 +18,11 @@ struct IDRanges: Sendable {
         }
         let prefix = Array(first.prefix(length))
         self.prefix = prefix
-        let numbers = ids.map { place in sample.withID(place) { $0.number(after: length) } }.sorted()
-        var starts: [UInt64] = []
-        for range in 1..<max(1, countMax) where !numbers.isEmpty {
-            let start = numbers[range * numbers.count / countMax]
-            if start > starts.last ?? numbers[0] { starts.append(start) }
+        let places = ids.map { place in sample.withID(place) { Self.place(of: $0, after: length) } }.sorted()
+        var starts: [Int64] = []
+        for range in 1..<max(1, countMax) where !places.isEmpty {
+            let start = places[range * places.count / countMax]
+            if start > starts.last ?? places[0] { starts.append(start) }
         }
         self.starts = starts
     }
@@ -33,15 +33,22 @@ struct IDRanges: Sendable {
             guard place < id.count, id[place] >= byte else { return 0 }
             if id[place] > byte { return starts.count }
         }
-        let number = id.number(after: prefix.count)
-        // How many starts are not above it. Random ids: a branch would be guessed wrong every other time.
+        let place = Self.place(of: id, after: prefix.count)
+        // How many starts are not above it. Ids are random, and a branch would be guessed wrong every other time: what is added is
+        // masked by the sign of a difference, which a compiler does not make a branch of.
         var (low, count) = (0, starts.count)
         while count > 0 {
             let half = (count + 1) / 2
-            low += starts[low + half - 1] <= number ? half : 0
+            low &+= half & ~Int((place &- starts[low &+ half &- 1]) >> 63)
             count -= half
         }
         return low
+    }
+
+    /// Where an id stands among all that begin with the prefix: its next eight bytes but for the last bit, so that two of them can
+    /// be subtracted.
+    private static func place(of id: UnsafeRawBufferPointer, after count: Int) -> Int64 {
+        Int64(id.number(after: count) >> 1)
     }
 }
 
