@@ -22,7 +22,8 @@ RUN apt-get update \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin concord
 COPY --from=build /out/bin/concord /usr/local/bin/concord
 COPY migrations /usr/local/share/concord/migrations
-USER concord
+# By number: what forbids root cannot tell a name from it.
+USER 10001
 EXPOSE 8080
 ENTRYPOINT ["concord"]
 CMD ["serve"]

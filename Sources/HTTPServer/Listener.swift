@@ -10,12 +10,22 @@ import ServiceLifecycle
 ///
 /// Requests are answered on the event loop that received them: a request crosses to another thread only where it waits
 /// for one.
-package struct Listener: Service {
-    package enum Address: Sendable {
+package struct Listener: Service, CustomStringConvertible {
+    /// What ServiceLifecycle logs of it, and not what it serves.
+    package var description: String { "listener at \(address)" }
+
+    package enum Address: Sendable, CustomStringConvertible {
         /// With port 0 the system chooses.
         case tcp(host: String, port: Int)
         /// A path that nothing listens at; what an earlier process left there is removed.
         case unixSocket(path: String)
+
+        package var description: String {
+            switch self {
+            case .tcp(let host, let port): "\(host):\(port)"
+            case .unixSocket(let path): path
+            }
+        }
     }
 
     private let address: Address
@@ -94,8 +104,16 @@ package struct Listener: Service {
             return try await bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .bind(host: host, port: port).get()
         case .unixSocket(let path):
+            guard await !isAnswered(at: path) else { throw IOError(errnoCode: EADDRINUSE, reason: "bind") }
             return try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
         }
+    }
+
+    /// Whether another process listens there, whose socket must not be taken for a leftover.
+    private func isAnswered(at path: String) async -> Bool {
+        let connection = try? await ClientBootstrap(group: eventLoops).connect(unixDomainSocketPath: path).get()
+        try? await connection?.close()
+        return connection != nil
     }
 
     private func configure(_ channel: any Channel) throws {
@@ -109,13 +127,8 @@ package struct CannotListen: Error, CustomStringConvertible {
     package let description: String
 
     init(_ address: Listener.Address, _ error: any Error) {
-        let place =
-            switch address {
-            case .tcp(let host, let port): "\(host):\(port)"
-            case .unixSocket(let path): path
-            }
         let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
-        description = "cannot listen at \(place): \(reason)"
+        description = "cannot listen at \(address): \(reason)"
     }
 }
 

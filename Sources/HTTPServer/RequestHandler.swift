@@ -138,7 +138,9 @@ final class RequestHandler: ChannelInboundHandler {
         if let length = head.headers.first(name: "Content-Length"), let bytes = Int(length) {
             isTooLarge = bytes > limits.bodyBytesMax
         }
-        guard head.headers.first(name: "Expect")?.lowercased() == "100-continue" else { return }
+        // What HTTP/1.0 expects is not looked at (RFC 9110 §10.1.1).
+        let expects = head.headers.first(name: "Expect")?.lowercased()
+        guard head.version != .http1_0, expects == "100-continue" else { return }
         if isTooLarge {
             keepsAlive = false
             answer(context)

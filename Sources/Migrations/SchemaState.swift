@@ -15,7 +15,7 @@ package struct SchemaState: Sendable, Hashable {
     /// One that stopped halfway, if there is one; `migrate up` repairs it.
     package var interrupted: AppliedMigration? { applied.first { !$0.isFinished } }
 
-    /// Whether the schema is exactly at `required`.
+    /// How the schema stands to `required`.
     package func readiness(required: Int) -> SchemaReadiness {
         if let interrupted { return .interrupted(interrupted.fileName) }
         if version < required { return .behind(version: version, required: required) }
@@ -53,6 +53,15 @@ package enum SchemaReadiness: Sendable, Hashable {
     case behind(version: Int, required: Int)
     case ahead(version: Int, required: Int)
     case interrupted(String)
+
+    /// Whether a server may work on it. A newer schema still does what this one needs (docs/operations.md, *Migrations*): while a
+    /// new version is rolled out, and while it is taken back, old servers run beside it (ADR 0075).
+    package var canBeServed: Bool {
+        switch self {
+        case .ready, .ahead: true
+        case .behind, .interrupted: false
+        }
+    }
 }
 
 extension SchemaReadiness: CustomStringConvertible {
@@ -63,7 +72,7 @@ extension SchemaReadiness: CustomStringConvertible {
         case .behind(let version, let required):
             "the schema is at \(version), this Concord needs \(required); run `concord migrate up`"
         case .ahead(let version, let required):
-            "the schema is at \(version), this Concord needs \(required); start the Concord that belongs to it"
+            "the schema is at \(version), newer than the \(required) that this Concord was made for"
         case .interrupted(let file):
             "\(file) stopped halfway; run `concord migrate up`"
         }

@@ -4,6 +4,8 @@ struct ConnectionParameter: Sendable, Hashable {
     var value: String
     /// Whether libpq says that the value should be hidden (`password`, `sslpassword`).
     var isSecret: Bool
+
+    fileprivate var wantsReadWrite: Bool { keyword == "target_session_attrs" && value == "read-write" }
 }
 
 extension [ConnectionParameter] {
@@ -32,6 +34,10 @@ extension PostgresConfiguration {
             .setting("client_encoding", to: "UTF8")
             .settingDefault("application_name", to: applicationName)
             .settingDefault("connect_timeout", to: String(max(1, connectTimeout.components.seconds)))
+        // Libpq would take every server for one that cannot be written to, because these connections are read-only.
+        if role == .read, parameters.contains(where: \.wantsReadWrite) {
+            result = result.setting("target_session_attrs", to: "primary")
+        }
         let settings = sessionSettings(for: role)
         if statementMode == .named, !settings.isEmpty {
             let own = parameters.first { $0.keyword == "options" }?.value

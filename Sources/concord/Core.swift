@@ -22,7 +22,10 @@ final class BoundAddress: Sendable {
 
 /// The service behind the HTTP server: brings itself up, then does what has to be done now and then, and in the end puts
 /// everything away in order.
-struct Core: Service {
+struct Core: Service, CustomStringConvertible {
+    /// What ServiceLifecycle logs of it: without this, everything the process was composed of, its secrets too.
+    var description: String { "core" }
+
     let composition: Composition
     let service: ServiceHandle
     let address: BoundAddress
@@ -196,7 +199,8 @@ struct Core: Service {
             do {
                 let state = try await SchemaState.load(postgres)
                 let readiness = state.readiness(required: SchemaVersion.required)
-                guard readiness == .ready else { throw StartupFailure(readiness.description, .badConfiguration) }
+                guard readiness.canBeServed else { throw StartupFailure(readiness.description, .badConfiguration) }
+                if readiness != .ready { composition.logger.warning("\(readiness)") }
                 return
             } catch let error as PostgresError {
                 guard Failure(error) != .bug else {
@@ -219,7 +223,7 @@ struct Core: Service {
         do throws(PostgresError) {
             let readiness = try await SchemaState.load(client).readiness(required: SchemaVersion.required)
             refusals.succeeded()
-            return readiness == .ready ? nil : readiness.description
+            return readiness.canBeServed ? nil : readiness.description
         } catch {
             if !error.isUnreachable { refusals.failed(error) }
             return error.problem
@@ -352,13 +356,19 @@ struct Core: Service {
             rowsMax: composition.purge.rowsMax,
             metrics: measurements.operations
         )
+        var outage = Outage(
+            composition.logger,
+            failure: "expired rows not deleted yet",
+            recovery: "expired rows deleted again"
+        )
         await periodically(every: composition.purge.interval) {
             do {
                 let report = try await purge.run()
+                outage.succeeded()
                 guard report.total > 0 else { return }
                 composition.logger.debug("expired rows deleted", metadata: ["rows": "\(report.total)"])
             } catch {
-                composition.logger.warning("expired rows not deleted yet", metadata: ["error": "\(error)"])
+                outage.failed(error)
             }
         }
     }

@@ -22,6 +22,16 @@ struct SealerTests {
         }
     }
 
+    @Test func `what holds a key prints its name only`() throws {
+        let sealer = Sealer(sealingKey: try key("a", 201), olderKeys: [try key("b", 202)])
+        var dumped = ""
+        dump(sealer, to: &dumped)
+        for text in ["\(sealer)", String(reflecting: sealer), dumped] {
+            #expect(text.contains("key a") && text.contains("key b"))
+            #expect(!text.contains("201") && !text.contains("202"))
+        }
+    }
+
     @Test func `a sealed value with any bit changed does not open`() throws {
         let sealer = Sealer(sealingKey: try key("a", 1))
         let sealed = try sealer.seal(Array("secret".utf8), context: "row/1")

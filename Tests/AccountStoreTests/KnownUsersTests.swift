@@ -118,23 +118,33 @@ struct KnownUsersTests {
         #expect(gone.session == nil && gone.user == nil)
     }
 
-    @Test func `a server that was started at another time has to be asked for everything`() async throws {
+    @Test func `after a restart, or in a table that was put back, everything is asked for anew`()
+        async throws
+    {
         let user = try await StoreScene.shared.create(.full())
         let client = try StoreScene.shared.client
         let known = try #require(try await client.read(UserRow.lookup(user.id, tenant: .project)).known)
         let stamp = try #require(try await client.read(UserStampRow.lookup(user.id, tenant: .project)).first)
         #expect(stamp.updating(known) == user)
-        var start = known.serverStart
-        start.microsecondsSinceEpoch -= 1
-        #expect(stamp.updating(KnownUser(record: user, serverStart: start)) == nil)
+        let start: Query<PostgresTimestamp?> = "SELECT pg_postmaster_start_time()"
+        let table: Query<Int64?> = "SELECT 'users'::regclass::oid::bigint"
+        var started = try #require(try await client.read(start).first.flatMap(\.self))
+        let number = try #require(try await client.read(table).first.flatMap(\.self))
+        #expect(known.origin == UserOrigin(serverStart: started, table: number))
+        let elsewhere = UserOrigin(serverStart: started, table: number + 1)
+        #expect(stamp.updating(KnownUser(record: user, origin: elsewhere)) == nil)
+        started.microsecondsSinceEpoch -= 1
+        let earlier = UserOrigin(serverStart: started, table: number)
+        #expect(stamp.updating(KnownUser(record: user, origin: earlier)) == nil)
     }
 
     @Test func `what is remembered has a bound, and the latest is remembered`() throws {
         let known = KnownUsers()
+        let somewhere = UserOrigin(serverStart: origin.stored, table: 1)
         let count = KnownUsers.usersMax * 5 / 2
         for number in 0..<count {
             // Whoever is read again in full is remembered once.
-            for _ in 0..<2 { known.remember(KnownUser(record: .blank("u\(number)"), serverStart: origin.stored)) }
+            for _ in 0..<2 { known.remember(KnownUser(record: .blank("u\(number)"), origin: somewhere)) }
         }
         let kept = (0..<count).filter { known.user(userID("u\($0)"), tenant: .project) != nil }
         #expect(kept == Array(count - KnownUsers.usersMax..<count))

@@ -198,6 +198,15 @@ import Testing
         #expect(!connection.isOpen)
     }
 
+    @Test func `what a client of version 1-0 expects is not looked at`() throws {
+        let connection = try Connection()
+        try connection.send("POST / HTTP/1.0\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
+        #expect(try connection.written().isEmpty)
+        try connection.send("{}")
+        connection.answer()
+        #expect(try connection.written().contains(" 200 "))
+    }
+
     @Test(arguments: [
         "nonsense\r\n\r\n", "GET / HTTP/1.1\r\nx: y\r\n\r\n", "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n",
         "GET / HTTP/1.1\r\nhost: a\r\nbad header\r\n\r\n", "GET /\u{0} HTTP/1.1\r\nhost: a\r\n\r\n",

@@ -150,7 +150,7 @@ import Testing
         (1, false, 2, .behind(version: 1, required: 2)), (3, false, 2, .ahead(version: 3, required: 2)),
         (2, true, 2, .interrupted("0002_t2.up.sql")), (3, true, 2, .interrupted("0003_t3.up.sql")),
     ])
-    func `only exactly the required schema is ready`(
+    func `the required schema is ready, and a newer one can be served`(
         version: Int,
         interrupted: Bool,
         required: Int,
@@ -158,5 +158,7 @@ import Testing
     ) {
         let state = SchemaState(applied: ledger(of: tables(3), through: version, interrupted: interrupted))
         #expect(state.readiness(required: required) == expected)
+        // While versions are exchanged, old servers run on the new schema.
+        #expect(expected.canBeServed == (!interrupted && version >= required))
     }
 }

@@ -85,6 +85,16 @@ import Testing
         #expect(error?.description.contains("s3cret") == false)
     }
 
+    @Test func `a server that can be written to is asked for in words that a read-only connection can keep`() throws {
+        let configuration = try PostgresConfiguration(connectionString: "host=a,b target_session_attrs=read-write")
+        func asked(_ role: PostgresConfiguration.Role) -> String? {
+            configuration.connectionParameters(for: role).first { $0.keyword == "target_session_attrs" }?.value
+        }
+        #expect(asked(.read) == "primary")
+        #expect(asked(.write) == "read-write")
+        #expect(asked(.unlimited) == "read-write")
+    }
+
     @Test func `settings travel with the connection, or with each transaction`() throws {
         var configuration = try PostgresConfiguration(connectionString: "host=h options='-c search_path=x'")
         let named = configuration.connectionParameters(for: .read)

@@ -66,6 +66,25 @@ import Testing
         }
     }
 
+    @Test func `a second server does not take the socket of administrators away from the first`() async throws {
+        try await Folder.with { folder in
+            let socket = folder.path("admin.sock")
+            let settings = ["CONCORD_LISTEN_ADMIN_SOCKET": socket]
+            let path = try #require(socket.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try await ServeProcess.run(database: database.url, settings) { _ in
+                    try await ServeProcess.launch(database: database.url, settings, endsWith: .exited(78)) { second in
+                        await #expect(throws: (any Error).self) { _ = try await second.ready() }
+                        #expect(second.log.text.contains("cannot listen at \(socket): Address already in use"))
+                    }
+                    let request = HTTPClientRequest(url: "http+unix://\(path)/metrics")
+                    #expect(try await HTTPClient.shared.execute(request, timeout: .minutes(1)).status == .ok)
+                }
+            }
+        }
+    }
+
     @Test func `measurements are shown where the configuration says, and in public never`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()

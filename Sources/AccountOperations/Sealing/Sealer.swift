@@ -66,3 +66,9 @@ package struct Sealer: Sendable {
         }
     }
 }
+
+/// Whatever prints a key, or what holds one, prints its name.
+extension Sealer.Key: CustomStringConvertible, CustomReflectable {
+    package var description: String { "key \(id)" }
+    package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}

@@ -11,7 +11,7 @@ struct UserRow: RowDecodable {
     fileprivate let record: UserRecord
     /// With its place.
     fileprivate let secondFactor: (slot: Int32, factor: SecondFactor)?
-    fileprivate let serverStart: PostgresTimestamp
+    fileprivate let origin: UserOrigin
 
     private static let select: SQL = """
         SELECT users.tenant_id, users.user_id, users.version, users.session_epoch,
@@ -27,7 +27,7 @@ struct UserRow: RowDecodable {
             sign_in_methods.method, sign_in_methods.proof, sign_in_methods.proven_at,
             second_factors.slot, second_factors.enrollment_id, second_factors.number, second_factors.display_name,
             second_factors.enrolled_at,
-            pg_postmaster_start_time()
+            \(UserOrigin.columns)
 
         """
 
@@ -78,7 +78,7 @@ struct UserRow: RowDecodable {
     static func withManyIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
         """
         \(select) FROM unnest(\(ids.map(\.rawValue))) AS wanted (user_id) JOIN LATERAL (
-            SELECT * FROM users AS own
+            SELECT own.tableoid, own.* FROM users AS own
             WHERE own.tenant_id = \(tenant.rawValue) AND own.user_id = wanted.user_id OFFSET 0
         ) AS users ON true \(joins)
         """
@@ -124,7 +124,7 @@ struct UserRow: RowDecodable {
         secondFactor = try Self.secondFactor(&row)
         if let secondFactor { record.secondFactors = [secondFactor.factor] }
         self.record = record
-        serverStart = try row.next(PostgresTimestamp.self)
+        origin = try UserOrigin(&row)
     }
 
     /// `nil` for a user without any.
@@ -214,15 +214,33 @@ extension [UserRow] {
     }
 }
 
+/// Where a user was read from: when PostgreSQL was started, and which table it was by the number that PostgreSQL gave it. A server
+/// that took over was started at another time; a table that was put back, in another database too, has another number.
+struct UserOrigin: Hashable, Sendable {
+    private let serverStart: PostgresTimestamp
+    private let table: Int64
+
+    static let columns: SQL = "pg_postmaster_start_time(), users.tableoid::bigint"
+
+    init(_ row: inout RowDecoder) throws(PostgresError) {
+        serverStart = try row.next(PostgresTimestamp.self)
+        table = try row.next(Int64.self)
+    }
+
+    init(serverStart: PostgresTimestamp, table: Int64) {
+        self.serverStart = serverStart
+        self.table = table
+    }
+}
+
 /// A user as it was read, and what tells whether it still is so. A class, so that it is kept and handed out as a whole.
 final class KnownUser: Sendable {
     let record: UserRecord
-    /// When the server that told of it was started.
-    let serverStart: PostgresTimestamp
+    let origin: UserOrigin
 
-    init(record: UserRecord, serverStart: PostgresTimestamp) {
+    init(record: UserRecord, origin: UserOrigin) {
         self.record = record
-        self.serverStart = serverStart
+        self.origin = origin
     }
 }
 
@@ -230,27 +248,27 @@ extension [UserRow] {
     /// The only user.
     var known: KnownUser? {
         guard let row = first, let record = records.first else { return nil }
-        return KnownUser(record: record, serverStart: row.serverStart)
+        return KnownUser(record: record, origin: row.origin)
     }
 }
 
 /// Whether a user that was read before is still the same, and the times that are written behind.
 ///
 /// Whatever changes of a user and of what hangs off its row raises the version in the same transaction, and an account that
-/// takes the id of a deleted one has another epoch. A server that took over, or whose data were put back, may count the
-/// same versions again for other changes; it was started at another time.
+/// takes the id of a deleted one has another epoch. Where a server took over, or data were put back, the same versions may be
+/// counted again for other changes; they come from elsewhere then (`UserOrigin`).
 struct UserStampRow: RowDecodable {
     private let version: Int64
     private let sessionEpoch: Int64
     private let lastLoginAt: Timestamp?
     private let lastRefreshAt: Timestamp?
-    private let serverStart: PostgresTimestamp
+    private let origin: UserOrigin
 
     static func lookup(_ id: UserID, tenant: TenantID) -> Query<UserStampRow> {
         Query(
             keyColumn: 0,
             """
-            SELECT user_id, version, session_epoch, last_login_at, last_refresh_at, pg_postmaster_start_time() FROM users
+            SELECT user_id, version, session_epoch, last_login_at, last_refresh_at, \(UserOrigin.columns) FROM users
             WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\([id.rawValue]))
             """
         )
@@ -262,13 +280,13 @@ struct UserStampRow: RowDecodable {
         sessionEpoch = try row.next(Int64.self)
         lastLoginAt = try row.optionalTimestamp()
         lastRefreshAt = try row.optionalTimestamp()
-        serverStart = try row.next(PostgresTimestamp.self)
+        origin = try UserOrigin(&row)
     }
 
     /// The user that was `known` as it is now; `nil` when it has to be read again.
     func updating(_ known: KnownUser) -> UserRecord? {
         var user = known.record
-        guard user.version == version, user.sessionEpoch == sessionEpoch, known.serverStart == serverStart else {
+        guard user.version == version, user.sessionEpoch == sessionEpoch, known.origin == origin else {
             return nil
         }
         user.lastLoginAt = lastLoginAt
@@ -443,7 +461,7 @@ extension UserRow {
         // No id is empty, so every id comes after the empty text.
         """
         \(select) FROM (
-            SELECT * FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id > \(id?.rawValue ?? "")
+            SELECT tableoid, * FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id > \(id?.rawValue ?? "")
             ORDER BY user_id LIMIT \(limit)
         ) AS users \(joins)
         ORDER BY users.user_id
@@ -453,7 +471,7 @@ extension UserRow {
     static func page(by order: UserOrder, limit: Int64, offset: Int64, tenant: TenantID) -> Query<UserRow> {
         """
         \(select) FROM (
-            SELECT * FROM users WHERE tenant_id = \(tenant.rawValue)
+            SELECT tableoid, * FROM users WHERE tenant_id = \(tenant.rawValue)
             ORDER BY \(order.clause) LIMIT \(limit) OFFSET \(offset)
         ) AS users \(joins)
         ORDER BY \(order.clause)

@@ -83,7 +83,7 @@ extension DatabaseConfiguration {
         "database.statement_mode",
         .choice,
         default: StatementMode.named,
-        "`unnamed` for PgBouncer older than 1.21 in transaction mode, which forgets prepared statements"
+        "`unnamed` for PgBouncer in transaction mode, which keeps no settings and, before 1.21, no prepared statements"
     )
 
     /// A connection string as libpq understands it, with every secret in it replaced; fit for a log.
