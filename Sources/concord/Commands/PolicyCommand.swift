@@ -160,8 +160,9 @@ extension PolicyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Bring a policy into force, all of the file or nothing.",
             discussion: """
-                What the file does not name stays as it is. Running servers follow within \
-                \(ProjectCache.stalenessSeconds) seconds. Exits with 1 when nothing could be changed.
+                What the file does not name stays as it is, and where all of it is so already no new version is made. \
+                Running servers follow within \(ProjectCache.stalenessSeconds) seconds. Exits with 1 when nothing could be \
+                changed.
                 """
         )
 
@@ -191,6 +192,7 @@ extension PolicyCommand {
                 }
                 switch outcome {
                 case .applied(let version): try say("version \(version) is in force")
+                case .inForce(let version): try say("version \(version) is in force already; nothing was changed")
                 case .missingProject: throw StartupFailure.noProject
                 case .providerNotRegistered(let provider): throw proposed.mistakes(about: [provider])
                 case .otherVersion:
