@@ -139,7 +139,8 @@ struct PolicyCommandTests {
                 (["--fail-on", "would-split,method-lost"], Self.noPasswords, 1),
                 (["--fail-on", "would-split,"], Self.noPasswords, 64), (["--fail-on", "x"], Self.noPasswords, 64),
                 (["--since", "yesterday"], Self.noPasswords, 64), (["--after", "nonsense"], Self.noPasswords, 64),
-                (["--connections", "0"], Self.noPasswords, 64), ([], "signIn: perhaps", 78),
+                (["--connections", "0"], Self.noPasswords, 64), (["--tenant", "acme"], Self.noPasswords, 64),
+                ([], "signIn: perhaps", 78),
                 ([], "providers: {google.com: removed}", 78),
             ] {
                 let ending = try await Self.concord(["simulate"] + arguments, text, database)

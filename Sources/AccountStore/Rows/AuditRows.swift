@@ -70,6 +70,16 @@ struct AuditedUserRow {
         "\(of(.ids(ids), tenant: tenant)) ORDER BY user_id"
     }
 
+    /// Whether a tenant is among `tenants`.
+    static func hasTenant(_ tenant: String) -> Query<Bool> {
+        Query(
+            """
+            SELECT EXISTS (SELECT FROM users WHERE tenant_id = \(tenant))
+                OR EXISTS (SELECT FROM identifiers WHERE tenant_id = \(tenant))
+            """
+        )
+    }
+
     /// The tenants that have users or claims, in order.
     static let tenants: Query<String?> = """
         SELECT tenant_id FROM users UNION SELECT tenant_id FROM identifiers ORDER BY tenant_id

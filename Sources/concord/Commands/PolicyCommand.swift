@@ -31,8 +31,8 @@ extension PolicyCommand {
                 and under the proposed one, as of one instant, beside running servers; and what was decided since --since is \
                 asked again. Addresses are masked unless --show-identifiers is given.
 
-                Exits with 1 when an account meets what --fail-on names. A run that was interrupted or lost the database \
-                says how to go on.
+                Exits with 1 when an account meets what --fail-on names, with 64 where there is no such tenant. A run that \
+                was interrupted or lost the database says how to go on.
                 """
         )
 
@@ -91,7 +91,9 @@ extension PolicyCommand {
                 let proposed = try PolicyCommand.file(file)
                 let postgres = configuration.database.postgres
                 let present = try await withClient(postgres) { client in
-                    try await PolicyState.load(AccountStore(client: client))
+                    let store = AccountStore(client: client)
+                    try await reading.checkTenant(store)
+                    return try await PolicyState.load(store)
                 }
                 guard let present else { throw StartupFailure.noProject }
                 switch present.after(proposed.proposal) {
