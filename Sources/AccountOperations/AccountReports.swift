@@ -1,6 +1,7 @@
 package import AccountLinking
 package import AccountStore
 import JSON
+package import Postgres
 import Synchronization
 
 /// What support needs to know of one account.
@@ -25,6 +26,13 @@ package struct AccountReport: Sendable {
     }
 }
 
+/// The accounts that something names.
+package struct SearchedAccounts: Sendable {
+    package var users: [UserRecord]
+    /// Those that hold what cannot be read, with the columns.
+    package var unreadable: [(id: UserID, columns: [String])]
+}
+
 /// Finds accounts by whatever somebody knows of them, and tells of one. Reads only.
 package struct AccountReports: Sendable {
     private let store: AccountStore
@@ -40,7 +48,7 @@ package struct AccountReports: Sendable {
     /// The accounts that `text` names, each once, in the order of their ids, at most some 200: as a uid; as an address, the
     /// account's own, its first, or one that a linked provider names; as a number; or as a provider's name of a user,
     /// written `google.com/SUBJECT`.
-    package func accounts(namedBy text: String, tenant: TenantID) async throws -> [UserRecord] {
+    package func accounts(namedBy text: String, tenant: TenantID) async throws -> SearchedAccounts {
         var search = UserSearch()
         search.ids = UserID(text).map { [$0] } ?? []
         search.phoneNumbers = PhoneNumber(text).map { [$0] } ?? []
@@ -55,7 +63,12 @@ package struct AccountReports: Sendable {
         {
             search.identities = [identity]
         }
-        return try await store.users(search, tenant: tenant)
+        let (users, unreadable) = try await store.readableUsers(search, tenant: tenant)
+        var found = SearchedAccounts(users: users, unreadable: [])
+        for (id, error) in unreadable.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            found.unreadable.append((id, try await unreadableColumns(of: id, tenant: tenant, after: error)))
+        }
+        return found
     }
 
     /// The account that `id` is now, over all merges since; `nil` where it was merged into none.
@@ -64,8 +77,18 @@ package struct AccountReports: Sendable {
     }
 
     /// The columns of an account that hold what cannot be read, as an audit names them.
-    package func unreadableColumns(of id: UserID, tenant: TenantID) async throws -> [String] {
-        try await snapshot(of: id, tenant: tenant).unreadable
+    ///
+    /// `error`: what reading the account came to. It names the first column that is come across; an audit looks at all it
+    /// knows. Thrown where neither names any.
+    package func unreadableColumns(
+        of id: UserID,
+        tenant: TenantID,
+        after error: PostgresError
+    ) async throws -> [String] {
+        let columns = try await snapshot(of: id, tenant: tenant).unreadable
+        if !columns.isEmpty { return columns }
+        guard let column = error.column else { throw error }
+        return [column]
     }
 
     private func snapshot(of id: UserID, tenant: TenantID) async throws -> AccountSnapshot {

@@ -54,7 +54,7 @@ extension AccountOperations {
         case .missing, .providerNotRegistered: throw MissingProject()
         case .otherVersion: return .failure(.versionMismatch)
         case .phoneNumberOwned(let number): return .failure(.testPhoneNumberInUse(number))
-        case .written(let project):
+        case .written(let project), .unchanged(let project):
             await self.project.takeNoteOfStoredChange()
             return .success(project)
         }

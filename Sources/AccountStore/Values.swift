@@ -54,6 +54,6 @@ extension RowDecoder {
 
 extension PostgresError {
     static func unreadable(_ column: StaticString) -> PostgresError {
-        PostgresError(.decoding, "column \(column) holds a value this version cannot read")
+        PostgresError(.decoding, "column \(column) holds a value this version cannot read", column: "\(column)")
     }
 }

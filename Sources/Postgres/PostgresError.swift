@@ -74,7 +74,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     package var constraint: String? { box.content.constraint }
     /// The table the error is about, when the server named one.
     package var table: String? { box.content.table }
-    /// The column the error is about, when the server named one.
+    /// The column the error is about, when the server named one, or when its value is what cannot be read.
     package var column: String? { box.content.column }
 
     package static func == (lhs: Self, rhs: Self) -> Bool { lhs.box.content == rhs.box.content }

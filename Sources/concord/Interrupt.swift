@@ -7,17 +7,23 @@ struct Interrupted: Error {}
 /// Notices SIGINT and SIGTERM while something runs that ends by itself where it stands well.
 final class Interrupt: Sendable {
     private let came = Atomic(false)
+    private let notice: String?
+
+    /// - `notice`: what whoever waits for the end is told.
+    init(saying notice: String? = "told to stop; finishing what is under way") {
+        self.notice = notice
+    }
 
     /// Whether the signal has come.
     var hasCome: Bool { came.load(ordering: .relaxed) }
 
-    /// Runs `body`; meanwhile the signals end nothing, and are noticed. The first is told, for whoever waits for the end.
+    /// Runs `body`; meanwhile the signals end nothing, and are noticed. The first is told.
     func watching<Output: Sendable>(_ body: () async throws -> Output) async rethrows -> Output {
         let signals = await UnixSignalsSequence(trapping: [.sigint, .sigterm])
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 for await _ in signals where !self.came.exchange(true, ordering: .relaxed) {
-                    complain("told to stop; finishing what is under way")
+                    if let notice = self.notice { complain(notice) }
                 }
             }
             defer { group.cancelAll() }

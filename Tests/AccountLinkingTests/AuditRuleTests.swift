@@ -152,7 +152,7 @@ struct AuditRuleTests {
             count: 1,
             liveCount: live,
             unresolvedCount: isResolved ? 0 : 1,
-            lastOpenedAt: ago(days: 40),
+            lastOpenedAt: isResolved ? nil : ago(days: 40),
             firstExpiry: expiring
         )
     }
@@ -391,6 +391,23 @@ struct AuditRuleTests {
             ]
         }
         for rule in AuditRule.all { #expect(Self.findings(rule, settled) == [], "\(rule.id)") }
+    }
+
+    @Test func `a conflict about an address that is gone or was proven since is no finding`() throws {
+        let rule = try #require(AuditRule.named("recycled-address"))
+        let conflicts = [Self.conflict(.accountExistsWithDifferentCredential, .google, live: 0)]
+        for (provenDaysAgo, count) in [(nil, 1), (41, 1), (40, 1), (39, 0)] as [(Int64?, Int)] {
+            let snapshot = Self.changed { snapshot in
+                snapshot.conflicts = conflicts
+                snapshot.emailProvenAt = provenDaysAgo.map(Self.ago)
+            }
+            #expect(Self.findings(rule, snapshot).count == count, "\(String(describing: provenDaysAgo))")
+        }
+        let without = Self.changed { snapshot in
+            snapshot.conflicts = conflicts
+            snapshot.account?.email = nil
+        }
+        #expect(Self.findings(rule, without) == [])
     }
 
     // MARK: Several accounts

@@ -146,15 +146,22 @@ struct AuditTests {
     @Test func `a conflict that was settled by linking tells of nobody else, one beside it does`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 20)
-            let conflicts = [("user-0003", 5, "resolved"), ("user-0004", 6, "resolved"), ("user-0004", 7, "open")]
-            for (user, id, state) in conflicts {
+            // The address of user-0005 was proven between a conflict that was declined and one that was settled.
+            try await database.execute(
+                "UPDATE users SET email_proven_at = to_timestamp(1799990002) WHERE user_id = 'user-0005'"
+            )
+            let conflicts = [
+                ("user-0003", 5, "resolved", 0), ("user-0004", 6, "resolved", 0), ("user-0004", 7, "open", 0),
+                ("user-0005", 8, "declined", 1), ("user-0005", 9, "resolved", 3),
+            ]
+            for (user, id, state, seconds) in conflicts {
                 try await database.execute(
                     """
                     INSERT INTO conflicts (user_id, conflict_id, state, kind, provider_id, identity_digest, token_digests,
                             sealed_credential, opened_at, expires_at, closed_at)
                         VALUES ('\(user)', decode(repeat('0\(id)', 16), 'hex'), '\(state)',
                             'account-exists-with-different-credential', 'google.com',
-                            decode(repeat('0\(id)', 32), 'hex'), '{}', '', to_timestamp(1799990000),
+                            decode(repeat('0\(id)', 32), 'hex'), '{}', '', to_timestamp(1799990000 + \(seconds)),
                             to_timestamp(1799999000), \(state == "open" ? "NULL" : "now()"))
                     """
                 )

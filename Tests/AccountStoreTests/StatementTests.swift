@@ -238,6 +238,7 @@ private let statementsOfDecisions: [Statement] = {
             sql: AuditedUserRow.withIDs(["user-7"], tenant: ""),
             isHot: false
         ),
+        Statement(name: "AuditedUserRow.hasTenant", sql: AuditedUserRow.hasTenant("").sql, isHot: false),
         Statement(name: "AuditedUserRow.tenants", sql: AuditedUserRow.tenants.sql, isHot: false),
         Statement(name: "AuditedPasswordRow.of", sql: AuditedPasswordRow.of(tableScope, tenant: ""), isHot: false),
         Statement(name: "AuditedProviderRow.of", sql: AuditedProviderRow.of(tableScope, tenant: ""), isHot: false),

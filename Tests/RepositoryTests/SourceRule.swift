@@ -336,14 +336,32 @@ extension SourceRule {
         check: { file in
             let imported = imports(of: file).filter { $0.module == "XCTest" }
                 .map { file.violation(at: $0.offset, "XCTest: use Swift Testing") }
-            return imported + occurrences(of: [".disabled(", ".disabled"], in: file) { _ in "a test is switched off" }
+            let conditional = testsUnderConditions(in: file).map {
+                file.violation(at: $0, "a test that may be switched off; conditions that may are listed here")
+            }
+            return imported + conditional
+                + occurrences(of: [".disabled(", ".disabled"], in: file) { _ in "a test is switched off" }
         },
         planted: [
             SourceFile(path: "Tests/JSONTests/A.swift", text: "import XCTest\n"),
             SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test(.disabled(\"later\")) func f() {}\n"),
+            SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test(.enabled(if: false)) func f() {}\n"),
+            SourceFile(
+                path: "Tests/JSONTests/A.swift",
+                text: "@Suite(\n    .enabled(\"later\") { no }\n) struct A {}\n"
+            ),
+            SourceFile(
+                path: "Tests/JSONTests/A.swift",
+                text: "@Test(.enabled(if: geteuid() == 0 && no)) func f() {}\n"
+            ),
         ],
         allowed: [
-            SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test func `a .disabled user`() {}  // .disabled\n")
+            SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test func `a .disabled user`() {}  // .disabled\n"),
+            SourceFile(
+                path: "Tests/JSONTests/A.swift",
+                text: "@Test(.enabled(if: SocketProxy.isPossible)) func f() {}\n"
+            ),
+            SourceFile(path: "Tests/JSONTests/A.swift", text: "let a = \".enabled(if: isFriday)\"\n"),
         ]
     )
 
@@ -438,6 +456,16 @@ func imports(of file: SourceFile) -> [(offset: Int, module: String)] {
         let words = String(decoding: line, as: UTF8.self).split(separator: " ").map(String.init)
         guard let name = words.first(where: { !kinds.contains($0) }) else { return nil }
         return (offset, String(name.prefix { $0 != "." }))
+    }
+}
+
+/// The tests of a file that run only under a condition, but for those that cannot be tried anywhere else: as somebody other
+/// than root, and with a server whose connections nobody else needs.
+private func testsUnderConditions(in file: SourceFile) -> [Int] {
+    let code = SwiftScanner(file.text).code
+    let allowed = [".enabled(if: SocketProxy.isPossible)", ".enabled(if: geteuid() == 0,"]
+    return offsets(of: ".enabled(", in: code).filter { offset in
+        !allowed.contains { code[offset...].starts(with: $0.utf8) }
     }
 }
 

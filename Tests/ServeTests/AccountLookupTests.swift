@@ -102,6 +102,34 @@ struct AccountLookupTests {
         }
     }
 
+    @Test func `an account that cannot be read keeps no other from being found`() async throws {
+        try await Self.withAccounts { database in
+            // No audit looks at the second.
+            for (damage, column) in [
+                (
+                    "UPDATE linked_providers SET provider_id = 'No Provider' WHERE user_id = 'bob'",
+                    "linked_providers.provider_id"
+                ),
+                (
+                    """
+                    UPDATE linked_providers SET provider_id = 'github.com' WHERE user_id = 'bob';
+                    INSERT INTO second_factors (user_id, enrollment_id, slot, number, enrolled_at)
+                        VALUES ('bob', E'\\x01', 1, '+15550003333', now())
+                    """,
+                    "second_factors.enrollment_id"
+                ),
+            ] {
+                try await database.execute(damage)
+                let found = try await ConcordCommand.run(["account", "find", "ada@example.com"], database)
+                #expect(found.status == .exited(65), "\(found)")
+                #expect(found.output == "ada  A…@Example.com  password, phone, google.com\n", "\(found)")
+                #expect(found.error == "concord: account bob holds what cannot be read, in \(column)\n")
+                let shown = try await ConcordCommand.run(["account", "show", "bob"], database)
+                #expect(shown.status == .exited(65) && shown.error.hasPrefix(found.error), "\(shown)")
+            }
+        }
+    }
+
     @Test func `who is not there is said`() async throws {
         try await Self.withAccounts { database in
             let ending = try await ConcordCommand.run(["account", "show", "nobody"], database)

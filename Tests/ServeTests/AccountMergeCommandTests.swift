@@ -1,4 +1,5 @@
 import AccountTestSupport
+import Glibc
 import JSON
 import Postgres
 import Subprocess
@@ -60,6 +61,12 @@ struct AccountMergeCommandTests {
             #expect(open.status == .exited(1) && open.error.contains("--take or --keep: displayName"))
             let unsure = try await Self.concord(["ada", "bob", "--keep", "displayName", "--reason", "one"], database)
             #expect(unsure.status == .exited(1) && unsure.error.contains("--yes"), "nobody could be asked")
+            let interrupted = try await ConcordCommand.asked(
+                ["account", "merge", "ada", "bob", "--keep", "displayName", "--reason", "one"],
+                database,
+                answer: .signal(SIGINT)
+            )
+            #expect(interrupted.status == .exited(75) && interrupted.error.contains("nothing was changed"))
             #expect(try await database.count("SELECT count(*) FROM merges") == 0)
 
             // One of them is in a merge that waits for somebody.
@@ -135,6 +142,29 @@ struct AccountMergeCommandTests {
             #expect(try await Self.concord(["abort", id], database).status == .exited(1))
             #expect(try await database.count("SELECT count(*) FROM identifiers WHERE user_id = 'bob'") == 2)
             #expect(try await database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `Ctrl-C ends a command that waits for receivers of webhooks, and the merge goes on`() async throws {
+        try await Self.withAccounts { database in
+            // Nobody sends: no server runs.
+            try await database.execute(
+                """
+                INSERT INTO webhook_endpoints (endpoint_id, slot, url, sealed_secret, created_at)
+                VALUES ('00000000-0000-0000-0000-000000000001', 1, 'https://hooks.example', '', now())
+                """
+            )
+            let arguments = ["ada", "bob", "--keep", "displayName", "--reason", "one", "--yes"]
+            let ending = try await ConcordCommand.asked(
+                ["account", "merge"] + arguments,
+                database,
+                question: "goes on without this command",
+                answer: .signal(SIGINT)
+            )
+            #expect(ending.status == .exited(75), "\(ending)")
+            let id = try #require(ending.error.firstMatch(of: #/merge show ([0-9a-f-]{36})\n$/#).map { String($0.1) })
+            let shown = try await Self.concord(["show", id], database)
+            #expect(shown.output.contains("prepared"), "\(shown)")
         }
     }
 

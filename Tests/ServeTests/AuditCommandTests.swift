@@ -64,6 +64,9 @@ struct AuditCommandTests {
                 (["run", "--user", "user-1", "--fail-on", "note"], 0), (["run", "--rule", "no-such-rule"], 64),
                 (["run", "--user", "a", "--since", "1d"], 64), (["run", "--since", "yesterday"], 64),
                 (["run", "--after", "nonsense"], 64), (["rules", "no-such-rule"], 64),
+                (["run", "--tenant", "acme"], 64), (["plan", "--tenant", "acme"], 64), (["run", "--tenant", ""], 1),
+                (["run", "--user", "nobody"], 1), (["run", "--user", "nobody", "--fail-on", "never"], 0),
+                (["plan", "--user", "nobody"], 1),
             ] {
                 let ending = try await Self.concord(arguments, database)
                 #expect(ending.status == .exited(TerminationStatus.Code(status)), "\(arguments): \(ending.error)")
@@ -139,10 +142,37 @@ struct AuditCommandTests {
                 input: "Ada.2@Example.com\r\n\nnobody@example.com\n"
             )
             #expect(ending.output.contains("weak-password-hash") && ending.output.contains("\"accounts\":1"))
-            #expect(ending.error.contains("no account has the address on line 3"))
+            #expect(ending.error.contains("no account has 1 of the 2 addresses: n…@example.com (line 3)\n"))
+            #expect(ending.status == .exited(1))
             #expect(ending.error.contains("need all accounts"))
             let bad = try await Self.concord(arguments, database, input: "ada.2@example.com\nno address\n")
             #expect(bad.status == .exited(65) && bad.error.contains("-, line 2: not an e-mail address"))
+        }
+    }
+
+    @Test func `who is not there is told, and rules that were not asked are not counted`() async throws {
+        try await Self.withAccounts { database in
+            let three = "same-address-in-several-accounts, look-alike-addresses, shared-number"
+            let unasked = "concord: not asked, because they need all accounts: \(three)\n"
+            let one = try await Self.concord(["run", "--user", "user-1", "--user", "nobody"], database)
+            #expect(one.status == .exited(1) && one.output == "1 account, nothing found by 20 rules\n", "\(one)")
+            #expect(one.error == unasked + "concord: no account has the uid nobody\n")
+            let many = try await Self.concord(["plan"] + (1...12).flatMap { ["--user", "x\($0)"] }, database)
+            #expect(many.status == .exited(1), "\(many)")
+            let uids = "x1, x10, x11, x12, x2, x3, x4, x5, x6, x7"
+            #expect(many.error.hasSuffix("concord: no account has the uids \(uids) and 2 more\n"), "\(many)")
+            let rule = try await Self.concord(["run", "--rule", "stale-number"], database)
+            #expect(rule.output == "5 accounts, nothing found by 1 rule\n" && rule.error == "")
+            let list = try await Self.concord(
+                ["run", "--emails", "-", "--show-identifiers", "--rule", "stale-number"],
+                database,
+                input: "ada.1@example.com\n" + (1...11).map { "x\($0)@example.com\n" }.joined()
+            )
+            #expect(list.status == .exited(1) && list.output == "1 account, nothing found by 1 rule\n", "\(list)")
+            let named = (1...10).map { "x\($0)@example.com (line \($0 + 1))" }.joined(separator: ", ")
+            #expect(list.error == "concord: no account has 11 of the 12 addresses: \(named) and 1 more\n")
+            let tenant = try await Self.concord(["run", "--tenant", "acme"], database)
+            #expect(tenant.output == "" && tenant.error.hasPrefix("Error: --tenant: there is no tenant acme\n"))
         }
     }
 

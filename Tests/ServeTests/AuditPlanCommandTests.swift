@@ -98,6 +98,11 @@ struct AuditPlanCommandTests {
             )
             try await run(["undo", plan.path, "--yes"], as: "undo plan --yes", status: .exited(0))
             try await run(["undo", plan.path, "--yes"], as: "undo plan --yes", status: .exited(0))
+            try await run(["apply", plan.path, "--yes"], as: "apply plan --yes", status: .exited(1))
+            for step in ["2", "12"] {
+                let undo = ["undo", plan.path, "--step", step, "--yes"]
+                try await run(undo, as: "undo plan --step \(step) --yes", status: .exited(step == "2" ? 0 : 1))
+            }
             try await run(["plans"], as: "plans", status: .exited(0))
             try golden.expect(transcript, matches: "audit-plan.txt")
             let show = try await ConcordCommand.run(["account", "show", "user-3"], database)
@@ -115,6 +120,9 @@ struct AuditPlanCommandTests {
             try folder.write("plan", lines.joined(separator: "\n"))
             let ending = try await Self.concord(["apply", plan.path, "--yes"], database)
             #expect(ending.status == .exited(0), "\(ending.error)")
+            let undo = try await Self.concord(["undo", plan.path, "--yes", "--step", "2"], database)
+            #expect(undo.status == .exited(1) && undo.output == "", "\(undo)")
+            #expect(undo.error == "concord: operation 2 was not applied; nothing was changed\n")
             #expect(try await database.count("SELECT count(*) FROM users WHERE session_epoch = 7") == 6)
             #expect(try await database.count("SELECT count(*) FROM identifiers WHERE user_id = 'nobody'") == 1)
             #expect(try await database.count("SELECT count(*) FROM identifiers WHERE user_id = 'user-3'") == 1)
@@ -168,6 +176,30 @@ struct AuditPlanCommandTests {
             try await expect(["undo", "--step", "0", plan.path], 64, "--step")
             #expect(try await database.count("SELECT count(*) FROM users WHERE version > 1") == 0)
             #expect(try await database.count("SELECT count(*) FROM audit_plans") == 0)
+        }
+    }
+
+    @Test func `at the question Ctrl-C ends the command, and only a yes changes anything`() async throws {
+        try await Self.withAccounts { database, folder in
+            let plan = try await Self.plan(database, folder)
+            let applied: Query<Int64?> = "SELECT count(*) FROM audit_steps WHERE undone_at IS NULL"
+            for (command, before, after) in [("apply", 0, 11), ("undo", 11, 0)] as [(String, Int64, Int64)] {
+                let arguments = ["audit", command, plan.path]
+                for (answer, status, words) in [
+                    (.signal(SIGINT), 75, "\nconcord: interrupted; nothing was changed\n"),
+                    (.signal(SIGTERM), 75, "\nconcord: interrupted; nothing was changed\n"),
+                    (.text("n\n"), 1, "concord: nothing was changed; agree, or give --yes\n"),
+                    // Ctrl-D.
+                    (.text("\u{4}"), 1, "\nconcord: nothing was changed; agree, or give --yes\n"),
+                ] as [(ConcordCommand.Answer, Int32, String)] {
+                    let ending = try await ConcordCommand.asked(arguments, database, answer: answer)
+                    #expect(ending.status == .exited(status) && ending.error.hasSuffix(words), "\(command) \(ending)")
+                    #expect(try await database.count(applied) == before)
+                }
+                let ending = try await ConcordCommand.asked(arguments, database, answer: .text("yes\n"))
+                #expect(ending.status == .exited(0), "\(command) \(ending)")
+                #expect(try await database.count(applied) == after)
+            }
         }
     }
 

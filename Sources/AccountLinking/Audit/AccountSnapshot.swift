@@ -59,7 +59,8 @@ package struct AccountSnapshot: Sendable {
         package var liveCount: Int64
         /// Those that were not settled by linking: whose they are nobody has shown.
         package var unresolvedCount: Int64
-        package var lastOpenedAt: Timestamp
+        /// Of those that were not settled by linking; `nil` where all were.
+        package var lastOpenedAt: Timestamp?
         package var firstExpiry: Timestamp
 
         package init(
@@ -68,7 +69,7 @@ package struct AccountSnapshot: Sendable {
             count: Int64,
             liveCount: Int64,
             unresolvedCount: Int64,
-            lastOpenedAt: Timestamp,
+            lastOpenedAt: Timestamp?,
             firstExpiry: Timestamp
         ) {
             self.kind = kind

@@ -9,6 +9,8 @@ package struct Audit: Sendable {
         package var reading = ScanProgress()
         package var accounts: Int64 = 0
         package var findings: [String: Int64] = [:]
+        /// The accounts, where some were named.
+        package var users: Set<UserID> = []
         /// After this a later run goes on; `nil` before the first page, and once all accounts were read.
         package var place: AccountSnapshots.Place?
 
@@ -80,6 +82,7 @@ package struct Audit: Sendable {
         let rules = rules.filter { !unanswered.contains($0.id) }
         let isGrouping = rules.contains(where: \.isAboutSeveral)
         let checks = AuditChecks(rules)
+        let namesUsers = if case .users = selection { true } else { false }
         let spill = Mutex<TraitSpill?>(try TraitSpill(in: snapshots.temporaryFolder))
         let progress = Mutex(Progress())
         try await snapshots.read(
@@ -94,13 +97,18 @@ package struct Audit: Sendable {
                 }
                 try report(now)
             },
-            work: { page in Judged(page, rules, checks, terms, after: start, gathers: isGrouping, plans: plans) },
+            work: { page in
+                var judged = Judged(page, rules, checks, terms, after: start, gathers: isGrouping, plans: plans)
+                if namesUsers { judged.users = page.users }
+                return judged
+            },
             take: { judged in
                 try spill.withLock { try $0?.append(judged.traits) }
                 for proposal in judged.proposals { try tell(proposal) }
                 let now = progress.withLock { progress in
                     progress.count(judged.findings)
                     progress.accounts += Int64(judged.accounts)
+                    progress.users.formUnion(judged.users)
                     if let end = judged.end { progress.place = end }
                     return progress
                 }
@@ -138,6 +146,7 @@ private struct Judged: Sendable {
     var proposals: [Proposal] = []
     var traits = TraitBatch()
     var accounts = 0
+    var users: [UserID] = []
     var end: AccountSnapshots.Place?
 
     init(
@@ -191,6 +200,14 @@ private struct Judged: Sendable {
     ) {
         findings += found
         proposals += plans ? snapshot.proposals(about: found, terms) : found.map(\.unplanned)
+    }
+}
+
+extension AccountSnapshots.Page {
+    /// The accounts that are there.
+    fileprivate var users: [UserID] {
+        guard case .accounts(let snapshots) = content else { return [] }
+        return snapshots.compactMap { $0.account?.id }
     }
 }
 

@@ -116,6 +116,11 @@ package struct ProjectConfigChange: Sendable, Hashable {
         values.reduce(stored) { $0.setting($1.value, at: $1.key.path[...]) }
     }
 
+    /// Whether everything it names is so in `stored`, as somebody has set it or by default.
+    package func isInForce(in stored: JSONValue) -> Bool {
+        values.allSatisfy { field, value in (stored[field.path] ?? field.byDefault) == (value ?? field.byDefault) }
+    }
+
     /// Every writable field of `stored`, or its default.
     package static func shown(_ stored: JSONValue) -> JSONValue {
         ProjectConfigField.all.reduce(.object([:])) { shown, field in

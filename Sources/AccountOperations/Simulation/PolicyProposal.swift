@@ -144,8 +144,10 @@ extension ProviderConfigRecord {
 
 /// What became of a proposal that was to come into force.
 package enum PolicyApplication: Sendable, Hashable {
-    /// In force; the version may be the present one, where nothing changed.
+    /// In force from now on.
     case applied(version: Int64)
+    /// In force already: nothing was written.
+    case inForce(version: Int64)
     /// Somebody has changed the policy since the version that was expected.
     case otherVersion
     /// An account owns the number, so that it cannot become a fictional one.
@@ -169,10 +171,13 @@ extension AccountStore {
             expectedVersion: expectedVersion,
             providers: proposal.providers
         ) { stored in
-            proposal.settings?.change(of: stored) ?? (stored, [])
+            // A file that spells out what holds by default changes nothing.
+            guard let settings = proposal.settings, !settings.isInForce(in: stored) else { return (stored, []) }
+            return settings.change(of: stored)
         }
         switch outcome {
         case .written(let project): return .applied(version: project.version)
+        case .unchanged(let project): return .inForce(version: project.version)
         case .otherVersion: return .otherVersion
         case .phoneNumberOwned(let number): return .testPhoneNumberInUse(number)
         case .providerNotRegistered(let provider): return .providerNotRegistered(provider)

@@ -107,7 +107,7 @@ extension AccountStore {
             let ids = ids.sorted { $0.rawValue < $1.rawValue }
             let (records, unreadable) = try await readable(ids, tenant: tenant)
             situation.accounts[tenant] = Dictionary(records.map { ($0.id, $0) }) { first, _ in first }
-            situation.unreadable[tenant] = unreadable
+            situation.unreadable[tenant] = Set(unreadable.keys)
             // After the accounts: what the plan did before them is never taken for somebody else's change.
             for row in try await client.read(AuditStepRow.last(of: plan, users: ids, tenant: tenant)) {
                 situation.last[tenant, default: [:]][row.step.user] = row.step
@@ -119,24 +119,24 @@ extension AccountStore {
         return situation
     }
 
-    /// One account that holds what cannot be read must not keep others from being repaired.
-    private func readable(
+    /// The accounts with `ids`: one that holds what cannot be read keeps no others from being repaired, or found.
+    func readable(
         _ ids: [UserID],
         tenant: TenantID
-    ) async throws(PostgresError) -> (records: [UserRecord], unreadable: Set<UserID>) {
+    ) async throws(PostgresError) -> (records: [UserRecord], unreadable: [UserID: PostgresError]) {
         do throws(PostgresError) {
-            return (try await client.read(UserRow.withManyIDs(ids, tenant: tenant)).records, [])
+            return (try await client.read(UserRow.withManyIDs(ids, tenant: tenant)).records, [:])
         } catch {
             guard error.code == .decoding else { throw error }
         }
         var records: [UserRecord] = []
-        var unreadable: Set<UserID> = []
+        var unreadable: [UserID: PostgresError] = [:]
         for id in ids {
             do throws(PostgresError) {
                 records += try await client.read(UserRow.withID(id, tenant: tenant)).records
             } catch {
                 guard error.code == .decoding else { throw error }
-                unreadable.insert(id)
+                unreadable[id] = error
             }
         }
         return (records, unreadable)

@@ -250,6 +250,7 @@ struct AccountAssembly {
         guard let provider else { return }
         let liveCount: Int64 = row.isLive ? 1 : 0
         let unresolvedCount: Int64 = row.isResolved ? 0 : 1
+        let openedAt = row.isResolved ? nil : row.openedAt
         guard let alike = snapshot.conflicts.firstIndex(where: { $0.kind == kind && $0.provider == provider }) else {
             snapshot.conflicts.append(
                 AccountSnapshot.Conflicts(
@@ -258,7 +259,7 @@ struct AccountAssembly {
                     count: 1,
                     liveCount: liveCount,
                     unresolvedCount: unresolvedCount,
-                    lastOpenedAt: row.openedAt,
+                    lastOpenedAt: openedAt,
                     firstExpiry: row.expiresAt
                 )
             )
@@ -267,7 +268,9 @@ struct AccountAssembly {
         snapshot.conflicts[alike].count += 1
         snapshot.conflicts[alike].liveCount += liveCount
         snapshot.conflicts[alike].unresolvedCount += unresolvedCount
-        snapshot.conflicts[alike].lastOpenedAt = max(snapshot.conflicts[alike].lastOpenedAt, row.openedAt)
+        if let openedAt {
+            snapshot.conflicts[alike].lastOpenedAt = max(snapshot.conflicts[alike].lastOpenedAt ?? openedAt, openedAt)
+        }
         snapshot.conflicts[alike].firstExpiry = min(snapshot.conflicts[alike].firstExpiry, row.expiresAt)
     }
 

@@ -310,6 +310,11 @@ private final class Walk: Sendable {
 }
 
 extension AccountStore {
+    /// Whether there is anything of a tenant to look at. One round trip.
+    package func hasTenant(_ tenant: TenantID) async throws(PostgresError) -> Bool {
+        try await client.read(AuditedUserRow.hasTenant(tenant.rawValue)).first ?? false
+    }
+
     /// Who owns each of `addresses`; those that nobody owns are left out. One round trip.
     package func owners(
         of addresses: [EmailAddress],

@@ -4,6 +4,22 @@ package import Postgres
 extension AccountStore {
     /// Every account that `search` names, each once, in the order of their ids. Two round trips.
     package func users(_ search: UserSearch, tenant: TenantID) async throws(PostgresError) -> [UserRecord] {
+        try await users(try await ids(search, tenant: tenant), tenant: tenant)
+            .sorted { $0.id.rawValue < $1.id.rawValue }
+    }
+
+    /// As `users`, where some may hold what cannot be read: those are named, with the error that each gives.
+    package func readableUsers(
+        _ search: UserSearch,
+        tenant: TenantID
+    ) async throws(PostgresError) -> (records: [UserRecord], unreadable: [UserID: PostgresError]) {
+        let ids = try await ids(search, tenant: tenant).sorted { $0.rawValue < $1.rawValue }
+        let (records, unreadable) = try await readable(ids, tenant: tenant)
+        return (records.sorted { $0.id.rawValue < $1.id.rawValue }, unreadable)
+    }
+
+    /// What `search` names, whether or not there is such an account. One round trip.
+    private func ids(_ search: UserSearch, tenant: TenantID) async throws(PostgresError) -> [UserID] {
         let (byEmail, byPhone, byIdentity, byInitialEmail) = try await client.read(
             IdentifierRow.owners(
                 kind: "email",
@@ -22,8 +38,9 @@ extension AccountStore {
             ),
             UserIDRow.withInitialEmails(search.initialEmails, tenant: tenant)
         )
-        let ids = Set(search.ids).union((byEmail + byPhone + byIdentity).map(\.owner)).union(byInitialEmail.map(\.id))
-        return try await users(Array(ids), tenant: tenant).sorted { $0.id.rawValue < $1.id.rawValue }
+        return Array(
+            Set(search.ids).union((byEmail + byPhone + byIdentity).map(\.owner)).union(byInitialEmail.map(\.id))
+        )
     }
 
     /// The accounts whose id comes after `id`, in the order of their ids (of their bytes), at most `limit` of them.

@@ -70,6 +70,16 @@ struct AuditedUserRow {
         "\(of(.ids(ids), tenant: tenant)) ORDER BY user_id"
     }
 
+    /// Whether a tenant is among `tenants`.
+    static func hasTenant(_ tenant: String) -> Query<Bool> {
+        Query(
+            """
+            SELECT EXISTS (SELECT FROM users WHERE tenant_id = \(tenant))
+                OR EXISTS (SELECT FROM identifiers WHERE tenant_id = \(tenant))
+            """
+        )
+    }
+
     /// The tenants that have users or claims, in order: from each to the next by the indexes, which costs as much as there are
     /// tenants, and not as there are rows.
     static let tenants: Query<String?> = """

@@ -137,6 +137,8 @@ extension AccountStore {
 /// What became of a change of the project's settings.
 package enum ProjectSettingsChange: Sendable, Hashable {
     case written(ProjectRecord)
+    /// All of it is so already: nothing was written.
+    case unchanged(ProjectRecord)
     /// A number that the change would make fictional is an account's, or a second factor of one.
     case phoneNumberOwned(PhoneNumber)
     /// The caller has seen another version than the one in force.
@@ -184,7 +186,7 @@ extension AccountStore {
                 guard let record = found else { return .providerNotRegistered(provider) }
                 if let change = record.changed(to: state, at: now) { switched.append(change) }
             }
-            guard settings != project.settings || !switched.isEmpty else { return .written(project) }
+            guard settings != project.settings || !switched.isEmpty else { return .unchanged(project) }
             for change in switched { try tx.execute(change) }
             project.settings = settings
             project.version += 1

@@ -99,7 +99,7 @@ final class FindingOutput: Sendable {
 /// How one finding looks.
 struct Style: Sendable {
     let showsIdentifiers: Bool
-    let isColored: Bool
+    var isColored = false
 
     /// Whether standard output is a terminal whose user has not asked for plain text.
     static var terminalHasColors: Bool {
@@ -136,7 +136,9 @@ struct Style: Sendable {
     func summary(_ result: Audit.Progress, _ rules: [AuditRule]) -> String {
         let total = result.findings.values.reduce(0, +)
         let accounts = "\(grouped(result.accounts)) \(result.accounts == 1 ? "account" : "accounts")"
-        guard total > 0 else { return "\(accounts), nothing found by \(rules.count) rules" }
+        guard total > 0 else {
+            return "\(accounts), nothing found by \(rules.count) \(rules.count == 1 ? "rule" : "rules")"
+        }
         var lines = ["", "\(accounts), \(grouped(total)) \(total == 1 ? "finding" : "findings")"]
         for severity in AuditRule.Severity.allCases.reversed() {
             for rule in rules where rule.severity == severity {

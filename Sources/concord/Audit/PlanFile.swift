@@ -31,7 +31,7 @@ final class PlanWriter: Sendable {
 
     init(_ header: PlanFile.Header, showsIdentifiers: Bool) {
         self.header = header
-        style = Style(showsIdentifiers: showsIdentifiers, isColored: false)
+        style = Style(showsIdentifiers: showsIdentifiers)
     }
 
     /// `options`: what was asked for; `terms`: what it was measured by.

@@ -2,7 +2,6 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import ArgumentParser
-import Glibc
 import JSON
 
 /// `concord account merge`: two accounts made one, and two of them again.
@@ -23,7 +22,7 @@ struct AccountMergeCommand: AsyncParsableCommand {
         @Flag(help: "Print addresses, numbers and providers' names of users as they are.")
         var showIdentifiers = false
 
-        var style: Style { Style(showsIdentifiers: showIdentifiers, isColored: false) }
+        var style: Style { Style(showsIdentifiers: showIdentifiers) }
 
         /// Runs `body` on the database of the configuration.
         func withMerges<Output: Sendable>(
@@ -60,7 +59,7 @@ extension AccountMergeCommand {
                 Shows first what comes of it. What both accounts have, and an account has but once, has to be chosen. The \
                 receivers of webhooks are asked, and the command waits for them. Can be undone for as long as the project says \
                 (concord.merges.undoSeconds). Exits with 1 when nothing was merged, also when the same was merged before; with \
-                --dry-run, when nothing would be.
+                --dry-run, when nothing would be; with 75 on Ctrl-C.
                 """
         )
 
@@ -140,16 +139,23 @@ extension AccountMergeCommand {
                     if !undecided.isEmpty { complain(MergeText.denial(.undecided(undecided))) }
                     guard preview.waiting == nil, undecided.isEmpty else { throw ExitCode.answerIsNo }
                     if dryRun { return }
-                    if !yes { try MergeText.confirm("Merge these accounts?") }
+                    try await agree(to: "Merge these accounts?", isAgreed: yes)
                     var merge = try await merges.begin(request, reason: reason, tenant: tenant).valueOrComplaint()
+                    let interrupt = Interrupt(saying: nil)
                     if merge.state == .prepared {
-                        complain(
-                            "waiting for the receivers of webhooks; merge \(merge.id) goes on without this command"
-                        )
-                    }
-                    while merge.state == .prepared {
-                        try await Task.sleep(for: .milliseconds(500))
-                        merge = try await merges.advance(merge.id, tenant: tenant).valueOrComplaint()
+                        try await interrupt.watching {
+                            complain(
+                                "waiting for the receivers of webhooks; merge \(merge.id) goes on without this command"
+                            )
+                            while merge.state == .prepared {
+                                try await Task.sleep(for: .milliseconds(500))
+                                if interrupt.hasCome {
+                                    complain("interrupted; how it ends: concord account merge show \(merge.id)")
+                                    throw ExitCode.stopped
+                                }
+                                merge = try await merges.advance(merge.id, tenant: tenant).valueOrComplaint()
+                            }
+                        }
                     }
                     try say(MergeText.merge(merge))
                     if merge.state == .aborted { throw ExitCode.answerIsNo }
@@ -197,7 +203,7 @@ extension AccountMergeCommand {
             discussion: """
                 What was changed since and would be overwritten is listed, and nothing is done. With --keep-later-changes it \
                 stays, where it can, and everything else is put back. Exits with 1 when nothing was undone; with --dry-run, \
-                when nothing would be.
+                when nothing would be; with 75 on Ctrl-C at the question.
                 """
         )
 
@@ -231,7 +237,7 @@ extension AccountMergeCommand {
                         throw ExitCode.answerIsNo
                     }
                     if dryRun { return }
-                    if !yes { try MergeText.confirm("Undo this merge?") }
+                    try await agree(to: "Undo this merge?", isAgreed: yes)
                     let undone = try await merges.undo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
                         .valueOrComplaint()
                     try say(MergeText.undone(undone))
@@ -426,18 +432,5 @@ enum MergeText {
         merge \(merge.id)
         to undo it, until \(RFC3339.text(merge.undoUntil ?? merge.preparedAt)): concord account merge undo \(merge.id)
         """
-    }
-
-    /// Asks on a terminal; elsewhere there is nobody to ask, and nothing is done.
-    static func confirm(_ question: String) throws {
-        guard isatty(STDIN_FILENO) == 1 else {
-            complain("nothing was done; give --yes where nobody can be asked")
-            throw ExitCode.answerIsNo
-        }
-        emit("\(question) [y/N] ")
-        guard ["y", "yes"].contains(readLine()?.lowercased()) else {
-            complain("nothing was done")
-            throw ExitCode.answerIsNo
-        }
     }
 }

@@ -33,7 +33,7 @@ struct AccountLookupOptions: ParsableArguments {
         }
     }
 
-    var style: Style { Style(showsIdentifiers: showIdentifiers, isColored: false) }
+    var style: Style { Style(showsIdentifiers: showIdentifiers) }
 }
 
 /// `concord account find`
@@ -43,7 +43,8 @@ struct AccountFindCommand: AsyncParsableCommand {
         abstract: "Find accounts by anything somebody knows of them.",
         discussion: """
             By uid; by an address, the account's, its first one, or one that a linked provider names; by a number; by a \
-            provider's name of a user, as google.com/SUBJECT. Exits with 1 when there is none.
+            provider's name of a user, as google.com/SUBJECT. Exits with 1 when there is none, with 65 when one of them \
+            holds what cannot be read: it is named, and the others are shown.
             """
     )
 
@@ -56,12 +57,14 @@ struct AccountFindCommand: AsyncParsableCommand {
         try await reportingErrors {
             let (known, style) = (known, lookup.style)
             try await lookup.withReports { reports, tenant in
-                let users = try await reports.accounts(namedBy: known, tenant: tenant)
-                guard !users.isEmpty else {
+                let found = try await reports.accounts(namedBy: known, tenant: tenant)
+                guard !found.users.isEmpty || !found.unreadable.isEmpty else {
                     complain("no account is known by that")
                     throw ExitCode.answerIsNo
                 }
-                for user in users { try say(AccountText.line(user, style)) }
+                for user in found.users { try say(AccountText.line(user, style)) }
+                for (id, columns) in found.unreadable { complain(AccountText.unreadable(id, columns)) }
+                guard found.unreadable.isEmpty else { throw ExitCode.badData }
             }
         }
     }
@@ -72,7 +75,9 @@ struct AccountShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Tell of one account: how its user gets in, what stands in the way, what was decided and why.",
-        discussion: "Read only; no secrets. Exits with 1 when there is no such account."
+        discussion: """
+            Read only; no secrets. Exits with 1 when there is no such account, with 65 when it holds what cannot be read.
+            """
     )
 
     @OptionGroup var lookup: AccountLookupOptions
@@ -114,12 +119,10 @@ struct AccountShowCommand: AsyncParsableCommand {
         do {
             return try await reports.report(on: id, tenant: tenant, historyMax: historyMax)
         } catch let error as PostgresError where error.code == .decoding {
-            // The error names the first column that a request comes across; an audit looks at all of them.
-            let columns = try await reports.unreadableColumns(of: id, tenant: tenant)
-            guard !columns.isEmpty else { throw error }
+            let columns = try await reports.unreadableColumns(of: id, tenant: tenant, after: error)
             throw StartupFailure(
                 """
-                account \(id.rawValue) holds what cannot be read, in \(columns.joined(separator: ", "))
+                \(AccountText.unreadable(id, columns))
                 put that back first; what else is wrong: concord audit run --user \(id.rawValue)
                 """,
                 .badData
@@ -138,6 +141,10 @@ enum AccountText {
         parts.append(methods.isEmpty ? "no method" : methods.joined(separator: ", "))
         if account.isDisabled { parts.append("disabled") }
         return parts.joined(separator: "  ")
+    }
+
+    static func unreadable(_ id: UserID, _ columns: [String]) -> String {
+        "account \(id.rawValue) holds what cannot be read, in \(columns.joined(separator: ", "))"
     }
 
     static func report(_ report: AccountReport, _ style: Style) -> String {

@@ -2,7 +2,6 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import ArgumentParser
-import Glibc
 import Postgres
 
 /// `concord audit apply`
@@ -13,7 +12,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
         discussion: """
             The whole file is checked before anything is changed. An operation whose account has changed since the plan was \
             made is left out. Whatever ended the command, the same command again finishes the work, and does nothing \
-            twice. Exits with 1 when something was left out, or nothing was agreed to.
+            twice. Exits with 1 when something was left out or undone before, or nothing was agreed to; with 75 on Ctrl-C.
             """
     )
 
@@ -61,10 +60,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
                 try say(forecast.forecast)
                 try flushOutput()
                 if forecast.count(of: .applied) > 0 {
-                    guard yes || agreed("Apply \(operations(forecast.count(of: .applied)))?") else {
-                        complain("nothing was changed; agree, or give --yes")
-                        throw ExitCode.answerIsNo
-                    }
+                    try await agree(to: "Apply \(operations(forecast.count(of: .applied)))?", isAgreed: yes)
                 }
                 try await repairs.begin(header.plan, madeAt: header.madeAt, steps: forecast.total)
                 let result = try await interrupt.watching { try await application.apply(until: interrupt) }
@@ -73,7 +69,13 @@ struct AuditApplyCommand: AsyncParsableCommand {
                 if result.count(of: .applied) > 0 {
                     try say("to take it back: concord audit undo \(header.plan.text)")
                 }
-                guard result.skippedCount == 0 else { throw ExitCode.answerIsNo }
+                let undone = result.count(of: .undoneBefore)
+                if undone > 0 {
+                    complain(
+                        "not applied again, because undone before: \(operations(undone)); make a new plan: concord audit plan"
+                    )
+                }
+                guard result.skippedCount == 0, undone == 0 else { throw ExitCode.answerIsNo }
             }
         }
     }
@@ -88,13 +90,6 @@ struct AuditApplyCommand: AsyncParsableCommand {
         while try reader.next() != nil { count += 1 }
         return (reader.header, count)
     }
-}
-
-/// Whether somebody at a terminal says yes; `false` where there is none.
-func agreed(_ question: String) -> Bool {
-    guard isatty(STDIN_FILENO) == 1 else { return false }
-    emit("\(question) [y/N] ")
-    return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
 }
 
 /// `1 operation`, `2 operations`.

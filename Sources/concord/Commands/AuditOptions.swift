@@ -47,36 +47,37 @@ struct AuditSelectionOptions: ParsableArguments {
         if let since { try SnapshotOptions.validate(since: since) }
     }
 
-    /// The rules that were chosen; those that `selection` cannot answer are told.
+    /// The rules that are asked; those that were chosen and that `selection` cannot answer are told.
     func rules(for selection: AccountSnapshots.Selection) -> [AuditRule] {
         let rules = ruleIDs.isEmpty ? AuditRule.all : AuditRule.all.filter { ruleIDs.contains($0.id) }
-        let unanswered = Audit.unanswered(rules, by: selection)
+        let unanswered = Set(Audit.unanswered(rules, by: selection).map(\.id))
         if !unanswered.isEmpty {
-            complain("not asked, because they need all accounts: \(unanswered.map(\.id).joined(separator: ", "))")
+            let ids = rules.map(\.id).filter(unanswered.contains)
+            complain("not asked, because they need all accounts: \(ids.joined(separator: ", "))")
         }
-        return rules
+        return rules.filter { !unanswered.contains($0.id) }
     }
 
+    /// Which accounts are looked at; addresses that nobody has are told.
     func selection(
         _ store: AccountStore,
-        tenant: TenantID?,
+        _ reading: SnapshotOptions,
         before now: Timestamp
-    ) async throws -> AccountSnapshots.Selection {
-        if let since { return .changed(since: SnapshotOptions.instant(since, before: now) ?? now) }
-        if let emails {
-            let lines = try AddressList(path: emails).addresses
-            return .users(try await owners(of: lines, tenant: tenant ?? .project, store))
-        }
-        return users.isEmpty ? .all : .users(users.compactMap(UserID.init))
+    ) async throws -> AuditSelection {
+        try await reading.checkTenant(store)
+        if let since { return AuditSelection(.changed(since: SnapshotOptions.instant(since, before: now) ?? now)) }
+        if let emails { return try await selection(of: AddressList(path: emails).addresses, reading, store) }
+        return AuditSelection(users.isEmpty ? .all : .users(users.compactMap(UserID.init)))
     }
 
-    /// Who owns the addresses; those that nobody owns are told.
-    private func owners(
+    private func selection(
         of addresses: [AddressList.Line],
-        tenant: TenantID,
+        _ reading: SnapshotOptions,
         _ store: AccountStore
-    ) async throws -> [UserID] {
+    ) async throws -> AuditSelection {
+        let (tenant, style) = (reading.tenantID ?? .project, Style(showsIdentifiers: reading.showIdentifiers))
         var owners: [UserID] = []
+        var unowned = Absent()
         for start in stride(from: 0, to: addresses.count, by: 1000) {
             let some = addresses[start..<min(start + 1000, addresses.count)]
             let found = try await store.owners(of: some.map(\.address), tenant: tenant)
@@ -84,11 +85,55 @@ struct AuditSelectionOptions: ParsableArguments {
                 if let owner = found[line.address] {
                     owners.append(owner)
                 } else {
-                    complain("no account has the address on line \(line.number)")
+                    unowned.count("\(style.text(.address(line.address.raw))) (line \(line.number))")
                 }
             }
         }
-        return owners
+        if unowned.count > 0 {
+            let all = addresses.count == 1 ? "the only address" : "the \(grouped(Int64(addresses.count))) addresses"
+            complain("no account has \(grouped(unowned.count)) of \(all): \(unowned.text)")
+        }
+        return AuditSelection(.users(owners), lacksAddresses: unowned.count > 0)
+    }
+
+    /// Tells which of the uids nobody has.
+    /// - Returns: whether everything that was named is there.
+    func foundAll(_ selection: AuditSelection, _ result: Audit.Progress) -> Bool {
+        var absent = Absent()
+        for user in Set(users).sorted() where UserID(user).map(result.users.contains) != true { absent.count(user) }
+        guard absent.count > 0 else { return !selection.lacksAddresses }
+        complain("no account has the \(absent.count == 1 ? "uid" : "uids") \(absent.text)")
+        return false
+    }
+}
+
+/// Which accounts are looked at.
+struct AuditSelection: Sendable {
+    let accounts: AccountSnapshots.Selection
+    /// Nobody has some of the addresses that were named.
+    let lacksAddresses: Bool
+
+    init(_ accounts: AccountSnapshots.Selection, lacksAddresses: Bool = false) {
+        self.accounts = accounts
+        self.lacksAddresses = lacksAddresses
+    }
+}
+
+/// What was named and is not there: all of it counted, the first told.
+private struct Absent {
+    private static let namedMax = 10
+
+    private(set) var count: Int64 = 0
+    private var named: [String] = []
+
+    mutating func count(_ name: String) {
+        count += 1
+        if named.count < Self.namedMax { named.append(name) }
+    }
+
+    var text: String {
+        let rest = count - Int64(named.count)
+        return named.joined(separator: ", ") + (rest > 0 ? " and \(grouped(rest)) more" : "")
     }
 }
 

@@ -13,7 +13,9 @@ struct AuditPlanCommand: AsyncParsableCommand {
         abstract: "Write down what could be done about what the rules find, for somebody to review.",
         discussion: """
             Writes nothing to the database. Each line of standard output is one operation; lines can be deleted, or be \
-            commented out with #. What a person has to decide is told on standard error. concord audit apply does the rest.
+            commented out with #. What a person has to decide is told on standard error. concord audit apply does the rest. \
+            Exits with 1 when nobody has what --user or --emails names: the plan is whole, and of the others; with 64 where \
+            there is no such tenant.
             """
     )
 
@@ -31,7 +33,7 @@ struct AuditPlanCommand: AsyncParsableCommand {
                 let store = AccountStore(client: client)
                 return (
                     try await AuditedProject.load(store, configuration.providerRegistry),
-                    try await selecting.selection(store, tenant: reading.tenantID, before: now)
+                    try await selecting.selection(store, reading, before: now)
                 )
             }
             try await plan(reading.snapshots(postgres), project, selection, at: now)
@@ -41,9 +43,10 @@ struct AuditPlanCommand: AsyncParsableCommand {
     private func plan(
         _ snapshots: AccountSnapshots,
         _ project: AuditedProject,
-        _ selection: AccountSnapshots.Selection,
+        _ selected: AuditSelection,
         at now: Timestamp
     ) async throws {
+        let selection = selected.accounts
         let terms = project.terms(at: now)
         let rules = selecting.rules(for: selection)
         let audit = Audit(
@@ -70,6 +73,7 @@ struct AuditPlanCommand: AsyncParsableCommand {
         }
         try writer.end()
         complain(summary.withLock { $0.text(accounts: result.accounts) })
+        guard selecting.foundAll(selected, result) else { throw ExitCode.answerIsNo }
     }
 
     private var options: JSONValue {

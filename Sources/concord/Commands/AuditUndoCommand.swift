@@ -11,7 +11,8 @@ struct AuditUndoCommand: AsyncParsableCommand {
         abstract: "Put back what a plan has changed.",
         discussion: """
             The newest step first. What somebody has changed since is listed and stays. Whatever ended the command, the \
-            same command again finishes the work. Exits with 1 when something stays, or nothing was agreed to.
+            same command again finishes the work. Exits with 1 when something stays, the operation was not applied or \
+            nothing was agreed to; with 75 on Ctrl-C.
             """
     )
 
@@ -45,22 +46,31 @@ struct AuditUndoCommand: AsyncParsableCommand {
                 }
                 // Whether anybody is told of what is back.
                 try await store.refreshWebhooks()
-                let count = step == nil ? plan.applied - plan.undone : 1
+                let count = try await self.count(in: plan, store)
                 guard count > 0 else {
-                    try say("plan \(id.text): nothing to undo")
+                    try say("plan \(id.text): \(step.map { "operation \($0) was undone before" } ?? "nothing to undo")")
                     return
                 }
                 try say("plan \(id.text), begun \(RFC3339.text(plan.beganAt)): \(operations(count)) to undo")
                 try flushOutput()
-                guard yes || agreed("Undo \(operations(count))?") else {
-                    complain("nothing was changed; agree, or give --yes")
-                    throw ExitCode.answerIsNo
-                }
+                try await agree(to: "Undo \(operations(count))?", isAgreed: yes)
                 let undo = RepairUndo(store: store, effects: .system)
                 let left = try await interrupt.watching { try await walk(undo, store, id, until: interrupt) }
                 guard left == 0 else { throw ExitCode.answerIsNo }
             }
         }
+    }
+
+    /// How many operations of the plan are to be undone.
+    /// - Throws: `ExitCode`, told, where the one that was named was never applied.
+    private func count(in plan: AppliedPlan, _ store: AccountStore) async throws -> Int64 {
+        guard let step else { return plan.applied - plan.undone }
+        if let applied = try await store.step(step, of: plan.id) { return applied.isUndone ? 0 : 1 }
+        let reason =
+            step > plan.steps
+            ? "the plan has \(operations(plan.steps)), and none is number \(step)" : "operation \(step) was not applied"
+        complain("\(reason); nothing was changed")
+        throw ExitCode.answerIsNo
     }
 
     /// Steps that are read at once.
@@ -93,10 +103,6 @@ struct AuditUndoCommand: AsyncParsableCommand {
                     }
                     before = step.number
                     meter.show(undone + left)
-                }
-                if step != nil, steps.isEmpty {
-                    left += 1
-                    complain("operation \(before - 1) was not applied")
                 }
                 if step != nil || steps.count < Self.pageMax { break }
             }

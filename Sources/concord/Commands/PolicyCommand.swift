@@ -31,8 +31,8 @@ extension PolicyCommand {
                 and under the proposed one, as of one instant, beside running servers; and what was decided since --since is \
                 asked again. Addresses are masked unless --show-identifiers is given.
 
-                Exits with 1 when an account meets what --fail-on names. A run that was interrupted or lost the database \
-                says how to go on.
+                Exits with 1 when an account meets what --fail-on names, with 64 where there is no such tenant. A run that \
+                was interrupted or lost the database says how to go on.
                 """
         )
 
@@ -91,7 +91,9 @@ extension PolicyCommand {
                 let proposed = try PolicyCommand.file(file)
                 let postgres = configuration.database.postgres
                 let present = try await withClient(postgres) { client in
-                    try await PolicyState.load(AccountStore(client: client))
+                    let store = AccountStore(client: client)
+                    try await reading.checkTenant(store)
+                    return try await PolicyState.load(store)
                 }
                 guard let present else { throw StartupFailure.noProject }
                 switch present.after(proposed.proposal) {
@@ -160,8 +162,9 @@ extension PolicyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Bring a policy into force, all of the file or nothing.",
             discussion: """
-                What the file does not name stays as it is. Running servers follow within \
-                \(ProjectCache.stalenessSeconds) seconds. Exits with 1 when nothing could be changed.
+                What the file does not name stays as it is, and where all of it is so already no new version is made. \
+                Running servers follow within \(ProjectCache.stalenessSeconds) seconds. Exits with 1 when nothing could be \
+                changed.
                 """
         )
 
@@ -191,6 +194,7 @@ extension PolicyCommand {
                 }
                 switch outcome {
                 case .applied(let version): try say("version \(version) is in force")
+                case .inForce(let version): try say("version \(version) is in force already; nothing was changed")
                 case .missingProject: throw StartupFailure.noProject
                 case .providerNotRegistered(let provider): throw proposed.mistakes(about: [provider])
                 case .otherVersion:

@@ -33,6 +33,12 @@ struct SnapshotOptions: ParsableArguments {
 
     var tenantID: TenantID? { tenant.map { TenantID($0) } }
 
+    /// - Throws: `ValidationError` where `--tenant` names one that nothing is of.
+    func checkTenant(_ store: AccountStore) async throws {
+        guard let tenantID, tenantID != .project, try await !store.hasTenant(tenantID) else { return }
+        throw ValidationError("--tenant: there is no tenant \(tenantID.rawValue)")
+    }
+
     func snapshots(_ postgres: PostgresConfiguration, applicationName: String = "concord audit") -> AccountSnapshots {
         AccountSnapshots(
             postgres,

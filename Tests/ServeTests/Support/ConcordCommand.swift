@@ -1,4 +1,5 @@
 import AccountTestSupport
+import Glibc
 import Postgres
 import Subprocess
 import SystemPackage
@@ -57,6 +58,51 @@ enum ConcordCommand {
         return (result.terminationStatus, result.standardError)
     }
 
+    /// A run at a terminal; once it has said `question`, `answer` is typed there, or the process meets it.
+    static func asked(
+        _ arguments: [String],
+        _ database: TestDatabase,
+        question: String = "[y/N] ",
+        answer: Answer
+    ) async throws -> Ending {
+        let terminal = try Terminal()
+        defer { terminal.close() }
+        let result = try await Subprocess.run(
+            try program,
+            arguments: Arguments(arguments),
+            environment: environment(database),
+            input: .fileDescriptor(try terminal.user(), closeAfterSpawningProcess: true),
+            output: .string(limit: 1 << 20),
+            error: .sequence
+        ) { execution in
+            var (error, isAsked) = ("", false)
+            var patience: Task<Void, any Error>?
+            defer { patience?.cancel() }
+            for try await buffer in execution.standardError {
+                error += buffer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+                guard !isAsked, error.contains(question) else { continue }
+                isAsked = true
+                switch answer {
+                case .text(let text): try terminal.type(text)
+                case .signal(let signal):
+                    kill(execution.processIdentifier.value, signal)
+                    // Where it is passed over, a no in the end keeps that from hanging.
+                    patience = Task {
+                        try await Task.sleep(for: .seconds(60))
+                        try terminal.type("n\n")
+                    }
+                }
+            }
+            return error
+        }
+        return (result.terminationStatus, result.standardOutput, result.closureResult)
+    }
+
+    enum Answer: Sendable {
+        case text(String)
+        case signal(Int32)
+    }
+
     /// Starts a run that waits for a table, does something to it there, and lets the table go once the run has said `sign`.
     static func interrupted(
         _ arguments: [String],
@@ -89,4 +135,28 @@ enum ConcordCommand {
         }
         return (result.terminationStatus, result.standardOutput, result.closureResult)
     }
+}
+
+/// A terminal at which somebody sits (`ioctl_tty(2)`: Glibc's module knows no `posix_openpt`).
+private struct Terminal: Sendable {
+    private let keyboard: FileDescriptor
+
+    init() throws {
+        keyboard = FileDescriptor(rawValue: open("/dev/ptmx", O_RDWR | O_NOCTTY))
+        let unlock: UInt = 0x4004_5431
+        var isLocked: Int32 = 0
+        guard ioctl(keyboard.rawValue, unlock, &isLocked) == 0 else { throw Errno(rawValue: errno) }
+    }
+
+    /// What a program reads from.
+    func user() throws -> FileDescriptor {
+        let openPeer: UInt = 0x5441
+        let descriptor = ioctl(keyboard.rawValue, openPeer, O_RDWR | O_NOCTTY)
+        guard descriptor >= 0 else { throw Errno(rawValue: errno) }
+        return FileDescriptor(rawValue: descriptor)
+    }
+
+    func type(_ text: String) throws { _ = try keyboard.writeAll(text.utf8) }
+
+    func close() { try? keyboard.close() }
 }

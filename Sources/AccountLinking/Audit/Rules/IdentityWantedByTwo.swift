@@ -9,10 +9,13 @@ extension AuditRule {
             "let it be settled on its page, or let it expire; concord account merge where both are one person"
         ),
         check: .account { snapshot, _ in
-            snapshot.conflicts.filter { $0.kind == .credentialAlreadyInUse && $0.liveCount > 0 }.map { conflict in
-                Evidence([
+            snapshot.conflicts.compactMap { conflict in
+                guard conflict.kind == .credentialAlreadyInUse, conflict.liveCount > 0,
+                    let lastOpenedAt = conflict.lastOpenedAt
+                else { return nil }
+                return Evidence([
                     "provider": .text(conflict.provider.rawValue), "conflicts": .count(conflict.liveCount),
-                    "lastOpened": .instant(conflict.lastOpenedAt),
+                    "lastOpened": .instant(lastOpenedAt),
                 ])
             }
         }

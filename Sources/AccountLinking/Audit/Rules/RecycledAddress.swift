@@ -10,20 +10,21 @@ extension AuditRule {
         repair: "Ask the account's owner for another address; do not link the new identity on the address alone.",
         remedy: .person("ask the owner for another address; only they know which mailbox is still theirs"),
         check: .account { snapshot, _ in
-            guard !snapshot.conflicts.isEmpty else { return [] }
+            guard !snapshot.conflicts.isEmpty, snapshot.account?.email != nil else { return [] }
             let linked = Set(snapshot.linkedProviders.map(\.identity.provider))
-            return snapshot.conflicts
-                .filter {
-                    // One that was settled was about the identity that is linked.
-                    $0.kind == .accountExistsWithDifferentCredential && $0.unresolvedCount > 0
-                        && linked.contains($0.provider)
-                }
-                .map { conflict in
-                    Evidence([
-                        "provider": .text(conflict.provider.rawValue), "conflicts": .count(conflict.unresolvedCount),
-                        "lastOpened": .instant(conflict.lastOpenedAt),
-                    ])
-                }
+            return snapshot.conflicts.compactMap { conflict in
+                // One that was settled was about the identity that is linked.
+                guard conflict.kind == .accountExistsWithDifferentCredential, linked.contains(conflict.provider),
+                    let lastOpenedAt = conflict.lastOpenedAt
+                else { return nil }
+                // An address that was proven since is another one, or its owner has shown since to have it: one that is
+                // proven is not proven again.
+                if let provenAt = snapshot.emailProvenAt, provenAt > lastOpenedAt { return nil }
+                return Evidence([
+                    "provider": .text(conflict.provider.rawValue), "conflicts": .count(conflict.unresolvedCount),
+                    "lastOpened": .instant(lastOpenedAt),
+                ])
+            }
         }
     )
 }

@@ -1,0 +1,40 @@
+import ArgumentParser
+import Glibc
+
+/// Has somebody at a terminal agree, unless they have said so before (`isAgreed`). Elsewhere there is nobody to ask.
+/// - Throws: `ExitCode`, told: `answerIsNo` where nobody agrees, `stopped` where somebody wants the command to end.
+func agree(to question: String, isAgreed: Bool) async throws {
+    if isAgreed { return }
+    var answer: String?
+    if isatty(STDIN_FILENO) == 1 {
+        do {
+            answer = try await answerAtTerminal(to: question)
+        } catch is Interrupted {
+            emit("\n")
+            complain("interrupted; nothing was changed")
+            throw ExitCode.stopped
+        }
+    }
+    guard ["y", "yes"].contains(answer?.lowercased()) else {
+        complain("nothing was changed; agree, or give --yes")
+        throw ExitCode.answerIsNo
+    }
+}
+
+/// A line; `nil` where there will be none. Reading one would go on after a signal, so it is read once it is there.
+/// - Throws: `Interrupted`.
+private func answerAtTerminal(to question: String) async throws -> String? {
+    let interrupt = Interrupt(saying: nil)
+    return try await interrupt.watching {
+        emit("\(question) [y/N] ")
+        var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        while poll(&input, 1, 0) == 0 {
+            if interrupt.hasCome { throw Interrupted() }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        let answer = readLine()
+        // Ctrl-D leaves the cursor behind the question.
+        if answer == nil { emit("\n") }
+        return answer
+    }
+}
