@@ -73,6 +73,28 @@ struct Attacks {
         }
     }
 
+    @Test func `unexpired session: a session from before the owner came merges nothing, in either direction`() {
+        let prepared = Account.fixture("m", email: ann, password: true)
+        let session = MergeAsker.OwnerSession(
+            isRecent: true,
+            hasSecondFactor: true,
+            sessionEpoch: prepared.sessionEpoch
+        )
+        let own = MergeRows.record("t") { $0.sessionEpoch = prepared.sessionEpoch }
+        for (way, account) in arrivals(at: prepared) {
+            let taken = MergeRows.record("m") { $0.sessionEpoch = account.sessionEpoch }
+            for (survivor, absorbed) in [(own, taken), (taken, own)] {
+                let merge = MergeRows.Case(
+                    survivor: survivor,
+                    absorbed: absorbed,
+                    choices: [:],
+                    asker: .owners(session, session)
+                )
+                #expect(merge.verdict == Verdict(.e14, .refuse(.sessionEnded)), "after \(way)")
+            }
+        }
+    }
+
     @Test func `trojan identifier: a provider or number added before the owner came is no way in`() {
         let prepared = Account.fixture(
             "m",

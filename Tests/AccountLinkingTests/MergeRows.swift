@@ -7,7 +7,10 @@ struct MergeRows {
     static let now = Timestamp(secondsSinceEpoch: 1_750_000_000)
     static let before = Timestamp(secondsSinceEpoch: 1_740_000_000)
     static let administrator = MergeAsker.administrator
-    static let shown = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true)
+    static let shown = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: 7)
+    static let old = MergeAsker.OwnerSession(isRecent: false, hasSecondFactor: true, sessionEpoch: 7)
+    static let first = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: false, sessionEpoch: 7)
+    static let ended = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: 6)
 
     struct Case: Sendable {
         var survivor: UserRecord?
@@ -98,11 +101,8 @@ struct MergeRows {
             Case(survivor: record("s"), absorbed: record("s"), choices: [:], asker: administrator)
         ]
         let askers: [MergeAsker] = [
-            administrator, .owners(shown, shown),
-            .owners(.init(isRecent: false, hasSecondFactor: true), shown),
-            .owners(shown, .init(isRecent: false, hasSecondFactor: true)),
-            .owners(.init(isRecent: true, hasSecondFactor: false), shown),
-            .owners(shown, .init(isRecent: true, hasSecondFactor: false)),
+            administrator, .owners(shown, shown), .owners(ended, shown), .owners(shown, ended),
+            .owners(old, shown), .owners(shown, old), .owners(first, shown), .owners(shown, first),
         ]
         let both: [MergeField] = [.email, .password, .displayName, .provider(.google)]
         let choices: [[MergeField: MergeSide]] = [
@@ -202,6 +202,7 @@ struct MergeRows {
             #expect(survivor.secondFactors.isEmpty || first.hasSecondFactor)
             #expect(absorbed.secondFactors.isEmpty || second.hasSecondFactor)
             #expect(first.isRecent && second.isRecent)
+            #expect(first.sessionEpoch == survivor.sessionEpoch && second.sessionEpoch == absorbed.sessionEpoch)
         }
     }
 
@@ -260,10 +261,19 @@ struct MergeRows {
         #expect(verdict(disabled, Self.proven) == Verdict(.e3, .refuse(.accountDisabled)))
     }
 
+    @Test func `E14: a session that has ended since it was shown merges nothing, whatever else is wrong`() {
+        let disabled = Self.record("a") { $0.isDisabled = true }
+        for asker in [MergeAsker.owners(Self.ended, Self.shown), .owners(Self.shown, Self.ended)] {
+            for absorbed in [Self.guest, disabled] {
+                #expect(verdict(Self.proven, absorbed, [:], asker) == Verdict(.e14, .refuse(.sessionEnded)))
+            }
+        }
+        #expect(verdict(Self.proven, disabled, [:], .owners(Self.shown, Self.shown)).rule == .e3)
+    }
+
     @Test func `E4 to E6: what owners have to show`() {
-        let old = MergeAsker.OwnerSession(isRecent: false, hasSecondFactor: true)
-        let first = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: false)
-        for asker in [MergeAsker.owners(old, Self.shown), .owners(Self.shown, old)] {
+        let first = Self.first
+        for asker in [MergeAsker.owners(Self.old, Self.shown), .owners(Self.shown, Self.old)] {
             #expect(verdict(Self.proven, Self.guest, [:], asker) == Verdict(.e4, .refuse(.signInAgain)))
         }
         var secured = Self.proven

@@ -170,6 +170,37 @@ struct MergeTests {
         }
     }
 
+    /// As where the owner comes between showing the sessions and deciding; `MergeRaceTests` has it as a race.
+    @Test func `a session that a takeover ended after it was shown merges nothing`() async throws {
+        try await TestService.with { service in
+            let intruder = try await service.signUp("victim@gmail.com").user
+            let thief = try await service.signUp("thief@example.com").user
+            func shown(_ user: UserRecord) -> MergeAsker.OwnerSession {
+                MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: user.sessionEpoch)
+            }
+            let google = service.credential(.google, subject: "g", email: "victim@gmail.com", isVerified: true)
+            let owner = try await service.signIn(google).signedIn()
+            #expect(owner.user.id == intruder.id && owner.user.sessionEpoch != intruder.sessionEpoch)
+            let before = try await service.rowsOfAccounts()
+            for (survivor, absorbed) in [(thief, intruder), (intruder, thief)] {
+                let request = MergeRequest(
+                    survivor: survivor.id,
+                    absorbed: absorbed.id,
+                    choices: [.email: .survivor, .password: .survivor],
+                    asker: .owners(shown(survivor), shown(absorbed))
+                )
+                let merges = service.operations.merges
+                let preview = try await merges.preview(request, tenant: .project)
+                #expect(preview.denial == .refusal(.tokenExpired))
+                let merge = try await merges.begin(request, reason: nil, tenant: .project)
+                #expect(merge.denial == .refusal(.tokenExpired))
+            }
+            #expect(try await service.rowsOfAccounts() == before)
+            #expect(try await service.database.count("SELECT count(*) FROM merges") == 0)
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
     @Test func `the owner of each proven address is told`() async throws {
         try await TestService.with { service in
             func told() async throws -> [Mail] { try await service.operations.notices(tenant: .project) }

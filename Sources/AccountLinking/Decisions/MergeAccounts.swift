@@ -67,12 +67,15 @@ package enum MergeAsker: Sendable, Hashable {
     package struct OwnerSession: Sendable, Hashable {
         package var isRecent: Bool
         package var hasSecondFactor: Bool
+        package var sessionEpoch: Int64
 
         ///
         /// - `hasSecondFactor`: whether a second factor was shown in this session.
-        package init(isRecent: Bool, hasSecondFactor: Bool) {
+        /// - `sessionEpoch`: the one that its token carries.
+        package init(isRecent: Bool, hasSecondFactor: Bool, sessionEpoch: Int64) {
             self.isRecent = isRecent
             self.hasSecondFactor = hasSecondFactor
+            self.sessionEpoch = sessionEpoch
         }
     }
 }
@@ -81,6 +84,8 @@ package enum MergeAsker: Sendable, Hashable {
 package enum MergeRefusal: String, Error, Sendable, Hashable, CaseIterable {
     case sameAccount = "same-account"
     case accountNotFound = "account-not-found"
+    /// One of the sessions has ended since it was shown; told like everywhere.
+    case sessionEnded = "session-ended"
     case accountDisabled = "account-disabled"
     case signInAgain = "sign-in-again"
     case secondFactorRequired = "second-factor-required"
@@ -172,6 +177,12 @@ package func decideMergeAccounts(
 ) -> Verdict<MergeDecision> {
     if request.survivor == request.absorbed { return Verdict(.e1, .refuse(.sameAccount)) }
     guard let survivor, let absorbed else { return Verdict(.e2, .refuse(.accountNotFound)) }
+    // A takeover that came since has ended the session: nothing that it began outlives that.
+    if case .owners(let ofSurvivor, let ofAbsorbed) = request.asker,
+        ofSurvivor.sessionEpoch != survivor.sessionEpoch || ofAbsorbed.sessionEpoch != absorbed.sessionEpoch
+    {
+        return Verdict(.e14, .refuse(.sessionEnded))
+    }
     if survivor.isDisabled || absorbed.isDisabled { return Verdict(.e3, .refuse(.accountDisabled)) }
     if case .owners(let ofSurvivor, let ofAbsorbed) = request.asker {
         guard ofSurvivor.isRecent, ofAbsorbed.isRecent else { return Verdict(.e4, .refuse(.signInAgain)) }

@@ -291,6 +291,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case e11 = "E11"
     case e12 = "E12"
     case e13 = "E13"
+    case e14 = "E14"
 
     // How a merge goes on, and back (`decideMergeHandOver`, `decideUndoMerge`).
     case h1 = "H1"

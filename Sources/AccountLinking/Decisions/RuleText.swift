@@ -512,6 +512,11 @@ extension Rule {
                 "one of the accounts does not exist",
                 "refused: account not found"
             )
+        case .e14:
+            RuleText(
+                "asked by owners, and a session of one of them has ended, as by a takeover",
+                "refused: token expired"
+            )
         case .e3:
             RuleText(
                 "one of them is disabled",

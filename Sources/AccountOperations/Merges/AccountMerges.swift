@@ -253,7 +253,8 @@ package struct AccountMerges: Sendable {
                 isOverdue: now >= merge.deadlineAt,
                 isUnchanged: survivor?.version == merge.survivorVersion && absorbed?.version == merge.absorbedVersion
             )
-            let plan = decideMergeAccounts(merge.request, survivor: survivor, absorbed: absorbed, now: now).decision
+            let request = merge.request(survivor, absorbed)
+            let plan = decideMergeAccounts(request, survivor: survivor, absorbed: absorbed, now: now).decision
             if case .merge = plan {} else { facts.isUnchanged = false }
             let verdict = decideMergeHandOver(facts)
             func event(_ id: PostgresUUID, _ kind: AccountEvent.Kind) -> AccountEvent {
@@ -452,19 +453,22 @@ package struct AccountMerges: Sendable {
     /// Says no because a rule does, and counts that.
     private func refused<Value>(_ denial: MergeDenial, by rule: Rule) -> Outcome<Value> {
         metrics.decided(rule)
+        if denial == .refused(.sessionEnded) { return .denied(.refusal(.tokenExpired)) }
         return .denied(.merge(denial))
     }
 }
 
 extension MergeRecord {
-    /// What was asked, by somebody who has shown what it takes.
-    fileprivate var request: MergeRequest {
-        let shown = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true)
+    /// What was asked, by somebody who has shown what it takes: of accounts that are as they were then, sessions live.
+    fileprivate func request(_ survivor: UserRecord?, _ absorbed: UserRecord?) -> MergeRequest {
+        func shown(_ user: UserRecord?) -> MergeAsker.OwnerSession {
+            MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: user?.sessionEpoch ?? 0)
+        }
         return MergeRequest(
-            survivor: survivor,
-            absorbed: absorbed,
+            survivor: self.survivor,
+            absorbed: self.absorbed,
             choices: choices,
-            asker: askedBy == .administrator ? .administrator : .owners(shown, shown)
+            asker: askedBy == .administrator ? .administrator : .owners(shown(survivor), shown(absorbed))
         )
     }
 
