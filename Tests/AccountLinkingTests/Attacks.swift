@@ -204,6 +204,22 @@ struct Attacks {
         }
     }
 
+    @Test func `stolen session: merging the account away voids no mail that takes back what was done to it`() {
+        let stolen = MergeRows.record("m") { record in
+            MergeRows.give(.provider(.google), &record)
+            record.initialEmail = ann.raw
+        }
+        let own = MergeRows.record("t") { MergeRows.address(bob, isProven: true, &$0) }
+        let merge = MergeRows.Case(
+            survivor: own,
+            absorbed: stolen,
+            choices: [:],
+            asker: .owners(MergeRows.shown, MergeRows.shown),
+            canTakeBack: true
+        )
+        #expect(merge.verdict == Verdict(.e15, .refuse(.needsAdministrator)))
+    }
+
     @Test(arguments: [ProviderID.facebook, .gitHub, .twitter, .linkedIn, provider("example.com"), .google])
     func `non-verifying provider: whoever claims an address at it gets a conflict, never the account`(
         attacker: ProviderID

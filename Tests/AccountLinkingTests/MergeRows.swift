@@ -17,6 +17,7 @@ struct MergeRows {
         var absorbed: UserRecord?
         var choices: [MergeField: MergeSide]
         var asker: MergeAsker
+        var canTakeBack = false
 
         var verdict: Verdict<MergeDecision> {
             decideMergeAccounts(
@@ -28,6 +29,7 @@ struct MergeRows {
                 ),
                 survivor: survivor,
                 absorbed: absorbed,
+                canTakeBack: canTakeBack,
                 now: now
             )
         }
@@ -119,6 +121,16 @@ struct MergeRows {
                     for chosen in choices {
                         all.append(Case(survivor: survivor, absorbed: absorbed, choices: chosen, asker: asker))
                     }
+                }
+                for chosen in choices {
+                    var one = Case(
+                        survivor: survivor,
+                        absorbed: absorbed,
+                        choices: chosen,
+                        asker: .owners(shown, shown)
+                    )
+                    one.canTakeBack = true
+                    all.append(one)
                 }
             }
         }
@@ -295,6 +307,18 @@ struct MergeRows {
                 == Verdict(.e6, .refuse(.needsAdministrator))
         )
         #expect(verdict(banned, Self.proven, [:], owners).rule == .e13)
+    }
+
+    @Test func `E15: owners void no mail that takes back what was done to the account that goes`() {
+        for asker in [MergeAsker.owners(Self.shown, Self.shown), Self.administrator] {
+            for survivor in [Self.proven, Self.record("s")] {
+                var one = Case(survivor: survivor, absorbed: Self.guest, choices: [:], asker: asker)
+                #expect(one.verdict.rule == .e13)
+                one.canTakeBack = true
+                let isRefused = one.verdict == Verdict(.e15, .refuse(.needsAdministrator))
+                #expect(isRefused == (asker != Self.administrator))
+            }
+        }
     }
 
     @Test func `E7: nothing can be chosen that is not there`() {

@@ -201,6 +201,47 @@ struct MergeTests {
         }
     }
 
+    @Test(arguments: ["RECOVER_EMAIL", "REVERT_SECOND_FACTOR_ADDITION"])
+    func `owners merge no account away while a mail can take back what was done to it`(kind: String) async throws {
+        try await TestService.with { service in
+            let stays = try await service.signUpAnonymously()
+            let goes = try await service.signUpAnonymously()
+            func denial(_ survivor: SignedIn, _ absorbed: SignedIn) async throws -> Denial? {
+                try await service.operations.mergeAccounts(
+                    by: .owners(survivor: survivor.tokens.idToken, absorbed: absorbed.tokens.idToken),
+                    choices: [:],
+                    tenant: .project
+                ).denial
+            }
+            try await service.database.execute(
+                """
+                INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, second_factor_id, created_at,
+                        expires_at)
+                    VALUES (decode(md5('c') || md5('c'), 'hex'), '\(kind)', '\(goes.user.id.rawValue)', 'a@example.com',
+                        'a@example.com', CASE WHEN '\(kind)' LIKE 'REVERT%' THEN 'f' END, '2025-06-15 03:04:05+00',
+                        '2099-01-02 03:04:05+00')
+                """
+            )
+            #expect(try await denial(stays, goes) == .merge(.refused(.needsAdministrator)))
+            #expect(try await service.database.count("SELECT count(*) FROM merges") == 0)
+            // What was used or has expired takes nothing back.
+            for change in ["consumed_at = created_at", "consumed_at = NULL, expires_at = created_at"] {
+                try await service.database.execute("UPDATE one_time_codes SET \(change)")
+                #expect(
+                    try await service.operations.previewMerge(
+                        by: .owners(survivor: stays.tokens.idToken, absorbed: goes.tokens.idToken),
+                        choices: [:],
+                        tenant: .project
+                    ).denial == nil
+                )
+            }
+            try await service.database.execute("UPDATE one_time_codes SET expires_at = '2099-01-02 03:04:05+00'")
+            #expect(try await denial(goes, stays) == nil, "the mail about the account that stays lives on")
+            #expect(try await service.database.count("SELECT count(*) FROM one_time_codes") == 1)
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
     @Test func `the owner of each proven address is told`() async throws {
         try await TestService.with { service in
             func told() async throws -> [Mail] { try await service.operations.notices(tenant: .project) }

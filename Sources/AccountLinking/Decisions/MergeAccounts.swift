@@ -89,7 +89,8 @@ package enum MergeRefusal: String, Error, Sendable, Hashable, CaseIterable {
     case accountDisabled = "account-disabled"
     case signInAgain = "sign-in-again"
     case secondFactorRequired = "second-factor-required"
-    /// Custom attributes are the backend's word about an account: its owner does not choose among them.
+    /// Custom attributes are the backend's word about an account: its owner does not choose among them. And a mail that takes
+    /// back what was done to an account is the owner's last way in.
     case needsAdministrator = "needs-administrator"
     /// A choice about something that neither account has.
     case unknownChoice = "unknown-choice"
@@ -168,11 +169,14 @@ package struct MergeRequest: Sendable, Hashable {
 /// shown to have is taken or kept by an express choice only: somebody else may have set it before the owner came.
 ///
 /// - `survivor`, `absorbed`: as loaded; `nil` when there is none.
+/// - `canTakeBack`: whether a mail that went out can still take back what was done to the absorbed account. Of owners' merges
+///   only.
 /// - `now`: becomes the time since which sessions are valid, where they end.
 package func decideMergeAccounts(
     _ request: MergeRequest,
     survivor: UserRecord?,
     absorbed: UserRecord?,
+    canTakeBack: Bool,
     now: Timestamp
 ) -> Verdict<MergeDecision> {
     if request.survivor == request.absorbed { return Verdict(.e1, .refuse(.sameAccount)) }
@@ -197,6 +201,8 @@ package func decideMergeAccounts(
         if givesUpAttributes || request.choices[.customAttributes] != nil {
             return Verdict(.e6, .refuse(.needsAdministrator))
         }
+        // The mail would be void with the account, and who changed what it takes back may be who asks.
+        if canTakeBack { return Verdict(.e15, .refuse(.needsAdministrator)) }
     }
     let lines = mergeLines(survivor, absorbed, request.choices)
     guard Set(request.choices.keys).isSubset(of: lines.map(\.field)) else {

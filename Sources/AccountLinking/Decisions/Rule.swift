@@ -292,6 +292,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case e12 = "E12"
     case e13 = "E13"
     case e14 = "E14"
+    case e15 = "E15"
 
     // How a merge goes on, and back (`decideMergeHandOver`, `decideUndoMerge`).
     case h1 = "H1"

@@ -539,6 +539,11 @@ extension Rule {
                 "asked by owners, and custom attributes would be chosen or given up",
                 "refused: an administrator is needed"
             )
+        case .e15:
+            RuleText(
+                "asked by owners, and a mail can still take back what was done to the account that goes",
+                "refused: an administrator is needed"
+            )
         case .e7:
             RuleText(
                 "something is chosen that neither account has",

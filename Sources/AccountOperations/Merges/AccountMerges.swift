@@ -138,7 +138,7 @@ package struct AccountMerges: Sendable {
     /// What `request` would come to. Writes nothing.
     package func preview(_ request: MergeRequest, tenant: TenantID) async throws -> Outcome<MergePreview> {
         let (survivor, absorbed) = try await accounts(request.survivor, request.absorbed, tenant: tenant)
-        let verdict = decideMergeAccounts(request, survivor: survivor, absorbed: absorbed, now: effects.now())
+        let verdict = try await decide(request, survivor, absorbed, at: effects.now())
         switch verdict.decision {
         case .refuse(let refusal): return refused(.refused(refusal), by: verdict.rule)
         case .merge(let plan), .choose(let plan):
@@ -165,7 +165,7 @@ package struct AccountMerges: Sendable {
         let prepared: Outcome<MergeRecord> = try await retrying(effects) {
             if let denial = try await earlierAnswer() { return .denied(denial) }
             let (survivor, absorbed) = try await accounts(request.survivor, request.absorbed, tenant: tenant)
-            let verdict = decideMergeAccounts(request, survivor: survivor, absorbed: absorbed, now: now)
+            let verdict = try await decide(request, survivor, absorbed, at: now)
             guard case .merge = verdict.decision, let survivor, let absorbed else {
                 // What is refused may be so because the same request has been applied since.
                 if let denial = try await earlierAnswer() { return .denied(denial) }
@@ -253,8 +253,7 @@ package struct AccountMerges: Sendable {
                 isOverdue: now >= merge.deadlineAt,
                 isUnchanged: survivor?.version == merge.survivorVersion && absorbed?.version == merge.absorbedVersion
             )
-            let request = merge.request(survivor, absorbed)
-            let plan = decideMergeAccounts(request, survivor: survivor, absorbed: absorbed, now: now).decision
+            let plan = try await decide(merge.request(survivor, absorbed), survivor, absorbed, at: now).decision
             if case .merge = plan {} else { facts.isUnchanged = false }
             let verdict = decideMergeHandOver(facts)
             func event(_ id: PostgresUUID, _ kind: AccountEvent.Kind) -> AccountEvent {
@@ -439,6 +438,26 @@ package struct AccountMerges: Sendable {
     private func record(_ id: String, tenant: TenantID) async throws -> MergeRecord? {
         guard let id = PostgresUUID(text: id) else { return nil }
         return try await store.merge(id, tenant: tenant)
+    }
+
+    private func decide(
+        _ request: MergeRequest,
+        _ survivor: UserRecord?,
+        _ absorbed: UserRecord?,
+        at now: Timestamp
+    ) async throws -> Verdict<MergeDecision> {
+        var canTakeBack = false
+        if request.asker != .administrator, let absorbed {
+            // Whatever comes to be taken back later changes the account as well.
+            canTakeBack = try await store.canTakeBack(of: absorbed.id, tenant: absorbed.tenant, at: now)
+        }
+        return decideMergeAccounts(
+            request,
+            survivor: survivor,
+            absorbed: absorbed,
+            canTakeBack: canTakeBack,
+            now: now
+        )
     }
 
     private func accounts(
