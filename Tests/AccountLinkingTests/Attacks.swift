@@ -220,6 +220,32 @@ struct Attacks {
         #expect(merge.verdict == Verdict(.e15, .refuse(.needsAdministrator)))
     }
 
+    @Test(arguments: [false, true], [false, true])
+    func `stolen session: merging an own account into it replaces no address that its owner cannot take back`(
+        isProtected: Bool,
+        isProven: Bool
+    ) {
+        let stolen = MergeRows.record("m") { MergeRows.address(ann, isProven: true, &$0) }
+        let own = MergeRows.record("t") { record in
+            MergeRows.address(bob, isProven: isProven, &record)
+            MergeRows.give(.password, &record)
+        }
+        var merge = MergeRows.Case(
+            survivor: stolen,
+            absorbed: own,
+            choices: [.email: .absorbed, .password: .absorbed],
+            asker: .owners(MergeRows.shown, MergeRows.shown)
+        )
+        merge.policy.protectsEmailEnumeration = isProtected
+        guard case .merge(let plan) = merge.verdict.decision else {
+            #expect(isProtected && !isProven)
+            #expect(merge.verdict == Verdict(.e16, .refuse(.unverifiedEmail)))
+            return
+        }
+        #expect(isProven || !isProtected)
+        #expect(plan.merged.initialEmail == ann.raw)
+    }
+
     @Test(arguments: [ProviderID.facebook, .gitHub, .twitter, .linkedIn, provider("example.com"), .google])
     func `non-verifying provider: whoever claims an address at it gets a conflict, never the account`(
         attacker: ProviderID

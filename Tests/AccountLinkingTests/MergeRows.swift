@@ -18,6 +18,7 @@ struct MergeRows {
         var choices: [MergeField: MergeSide]
         var asker: MergeAsker
         var canTakeBack = false
+        var policy = LinkPolicy()
 
         var verdict: Verdict<MergeDecision> {
             decideMergeAccounts(
@@ -27,6 +28,7 @@ struct MergeRows {
                     choices: choices,
                     asker: asker
                 ),
+                policy: policy,
                 survivor: survivor,
                 absorbed: absorbed,
                 canTakeBack: canTakeBack,
@@ -131,6 +133,9 @@ struct MergeRows {
                     )
                     one.canTakeBack = true
                     all.append(one)
+                    one.canTakeBack = false
+                    one.policy.protectsEmailEnumeration = false
+                    all.append(one)
                 }
             }
         }
@@ -195,6 +200,20 @@ struct MergeRows {
             let sources = [survivor, absorbed].map { ($0.email, $0.emailProvenAt) }
             let merged = (plan.merged.email, plan.merged.emailProvenAt)
             #expect(plan.merged.email == nil || sources.contains { $0 == merged }, "\(one)")
+        }
+    }
+
+    @Test func `owners replace no address that nobody can take back, and no protected one by an unproven one`() {
+        for one in Self.all {
+            guard case .merge(let plan) = one.verdict.decision, let survivor = one.survivor else { continue }
+            guard one.asker != Self.administrator else {
+                #expect(plan.merged.initialEmail == survivor.initialEmail)
+                continue
+            }
+            let isReplaced = plan.merged.email?.address != survivor.email?.address
+            guard isReplaced, survivor.account.hasHadEmail else { continue }
+            #expect(plan.merged.initialEmail == survivor.initialEmail ?? survivor.email?.address.raw, "\(one)")
+            #expect(plan.merged.email?.isVerified != false || !one.policy.protectsEmailEnumeration, "\(one)")
         }
     }
 
@@ -353,6 +372,38 @@ struct MergeRows {
         var alike = other
         alike.profile.displayName = "Ann"
         #expect(verdict(named, alike).decision.plan?.undecided == [.email, .password])
+    }
+
+    @Test func `E16: where addresses are protected owners take no unproven one over one that is or was there`() {
+        let unproven = Self.record("a") { Self.address(bob, isProven: false, &$0) }
+        let proven = Self.record("a") { Self.address(bob, isProven: true, &$0) }
+        let anns = Self.record("s") { Self.address(ann, isProven: true, &$0) }
+        let moved = Self.record("s") { $0.initialEmail = ann.raw }
+        let owners = MergeAsker.owners(Self.shown, Self.shown)
+        for (survivor, choices) in [(anns, [.email: .absorbed]), (moved, [:]), (moved, [.email: .absorbed])]
+            as [(UserRecord, [MergeField: MergeSide])]
+        {
+            func merge(_ absorbed: UserRecord, _ asker: MergeAsker, isProtected: Bool) -> Verdict<MergeDecision> {
+                var one = Case(survivor: survivor, absorbed: absorbed, choices: choices, asker: asker)
+                one.policy.protectsEmailEnumeration = isProtected
+                return one.verdict
+            }
+            let refused = Verdict(.e16, MergeDecision.refuse(.unverifiedEmail))
+            #expect(merge(unproven, owners, isProtected: true) == refused)
+            for allowed in [
+                merge(unproven, owners, isProtected: false), merge(proven, owners, isProtected: true),
+                merge(unproven, Self.administrator, isProtected: true),
+            ] {
+                #expect(allowed.rule == .e13)
+                #expect(allowed.decision.plan?.merged.email?.address == bob)
+            }
+        }
+        // Nothing is replaced: the address is kept, or there was none.
+        for (survivor, choices) in [(anns, [.email: .survivor]), (moved, [.email: .survivor]), (Self.record("s"), [:])]
+            as [(UserRecord, [MergeField: MergeSide])]
+        {
+            #expect(verdict(survivor, unproven, choices, owners).rule == .e13)
+        }
     }
 
     @Test func `E9 to E12: what would be no account`() {

@@ -201,6 +201,42 @@ struct MergeTests {
         }
     }
 
+    /// Also where a receiver of webhooks was asked first, and another process does what was prepared.
+    @Test func `owners who replace an address tell who had it, and the undo takes that back as well`() async throws {
+        try await withReceiver { service, _, _, survivor, _ in
+            let ada = try await service.signIn("ada@example.com").success()
+            let other = try await service.signUp("other@example.com")
+            let before = try await service.rowsOfAccounts()
+            let merge = try await service.operations.mergeAccounts(
+                by: .owners(survivor: ada.tokens.idToken, absorbed: other.tokens.idToken),
+                choices: [.email: .absorbed, .password: .survivor],
+                tenant: .project
+            ).success()
+            #expect(merge.state == .prepared)
+            #expect(try await service.database.count("SELECT count(*) FROM one_time_codes") == 0)
+            try await service.sendAllWebhooks()
+            try await service.withSecondProcess { other in
+                try await other.operations.store.refreshWebhooks()
+                try await other.operations.merges.advanceAll()
+            }
+            #expect(try await state(service, merge).state == .committed)
+            let user = try #require(try await service.user(survivor))
+            #expect(user.email?.address.raw == "other@example.com" && user.initialEmail == "ada@example.com")
+            let codes = try await service.database.count(
+                """
+                SELECT count(*) FROM one_time_codes WHERE kind = 'RECOVER_EMAIL' AND address_was_proven
+                    AND email = 'ada@example.com' AND user_id = \(survivor.rawValue)
+                """
+            )
+            #expect(codes == 1)
+            #expect(try await service.operations.notices(tenant: .project).map(\.to) == ["ada@example.com"])
+            _ = try await service.undo(merge.id).success()
+            let after = try await service.rowsOfAccounts()
+            #expect(after == before, "\(Set(after).symmetricDifference(before).sorted())")
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
     @Test(arguments: ["RECOVER_EMAIL", "REVERT_SECOND_FACTOR_ADDITION"])
     func `owners merge no account away while a mail can take back what was done to it`(kind: String) async throws {
         try await TestService.with { service in

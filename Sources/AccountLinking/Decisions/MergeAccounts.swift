@@ -97,7 +97,7 @@ package enum MergeRefusal: String, Error, Sendable, Hashable, CaseIterable {
     case tooManySecondFactors = "too-many-second-factors"
     /// A factor of each account has the same name.
     case secondFactorRepeated = "second-factor-repeated"
-    /// Second factors would stand on an address that nobody has shown to have.
+    /// Second factors would stand on an address that nobody has shown to have, or it would replace another.
     case unverifiedEmail = "unverified-email"
     case noSignInMethodLeft = "no-sign-in-method-left"
 }
@@ -174,6 +174,7 @@ package struct MergeRequest: Sendable, Hashable {
 /// - `now`: becomes the time since which sessions are valid, where they end.
 package func decideMergeAccounts(
     _ request: MergeRequest,
+    policy: LinkPolicy,
     survivor: UserRecord?,
     absorbed: UserRecord?,
     canTakeBack: Bool,
@@ -208,9 +209,16 @@ package func decideMergeAccounts(
     guard Set(request.choices.keys).isSubset(of: lines.map(\.field)) else {
         return Verdict(.e7, .refuse(.unknownChoice))
     }
-    let plan = mergePlan(survivor, absorbed, lines, now: now)
+    let isByOwners = request.asker != .administrator
+    let plan = mergePlan(survivor, absorbed, lines, isByOwners: isByOwners, now: now)
     if !plan.undecided.isEmpty { return Verdict(.e8, .choose(plan)) }
     let merged = plan.merged
+    // This is a change of address by another road, so it is refused where U1 and P17 refuse one.
+    if isByOwners, policy.protectsEmailEnumeration, survivor.account.hasHadEmail, plan.takesAbsorbed(.email),
+        merged.email?.isVerified == false
+    {
+        return Verdict(.e16, .refuse(.unverifiedEmail))
+    }
     if merged.secondFactors.count > SecondFactor.countMax { return Verdict(.e9, .refuse(.tooManySecondFactors)) }
     if Set(merged.secondFactors.map(\.id)).count < merged.secondFactors.count {
         return Verdict(.e10, .refuse(.secondFactorRepeated))
@@ -253,10 +261,15 @@ private func mergePlan(
     _ survivor: UserRecord,
     _ absorbed: UserRecord,
     _ lines: [MergePlan.Line],
+    isByOwners: Bool,
     now: Timestamp
 ) -> MergePlan {
     var merged = survivor
     for line in lines where line.taken == .absorbed { merged.take(line.field, of: absorbed) }
+    // Whoever loses an address to a session has to hear of it, and can take it back: the session may be stolen.
+    if isByOwners, merged.initialEmail == nil, merged.email?.address != survivor.email?.address {
+        merged.initialEmail = survivor.email?.address.raw
+    }
     let numbers = Set(survivor.secondFactors.compactMap(\.number))
     let moved = absorbed.secondFactors.filter { factor in factor.number.map { !numbers.contains($0) } ?? true }
     merged.secondFactors += moved

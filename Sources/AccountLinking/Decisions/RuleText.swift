@@ -557,6 +557,14 @@ extension Rule {
                 """,
                 "the choices to be made; nothing is written"
             )
+        case .e16:
+            RuleText(
+                """
+                asked by owners, addresses protected, and an address that nobody has shown to have would be taken where \
+                there is, or was, another
+                """,
+                "refused: unverified e-mail"
+            )
         case .e9:
             RuleText(
                 "there would be more than five second factors",

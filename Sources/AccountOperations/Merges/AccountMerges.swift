@@ -108,6 +108,13 @@ package struct AccountMerges: Sendable {
     private let effects: Effects
     private let settings: ProjectSettings
     private let metrics: OperationMetrics
+    /// The mail that lets whoever had the address of the account that stays take it back, where owners replace it. Only servers
+    /// have it: on the command line no owner asks.
+    var recoveryMail: RecoveryMail?
+
+    typealias RecoveryMail =
+        @Sendable (EmailRecovery, _ before: UserRecord, _ after: UserRecord, Timestamp) throws
+        -> [AccountWrite.Companion]
 
     /// How many merges are told of one account.
     private static let countMax = 100
@@ -241,6 +248,7 @@ package struct AccountMerges: Sendable {
 
     private func advance(_ merge: MergeRecord) async throws -> MergeRecord {
         let (survivorEvent, absorbedEvent) = (effects.newEventID(), effects.newEventID())
+        let recovery = EmailRecovery(effects: effects, locale: nil)
         return try await retrying(effects) {
             guard let merge = try await store.merge(merge.id, tenant: merge.tenant) else { return merge }
             guard merge.state == .prepared else { return merge }
@@ -272,6 +280,8 @@ package struct AccountMerges: Sendable {
                 let mails = [(survivor, survivorEvent), (absorbed, absorbedEvent)].compactMap { user, event in
                     mail(to: user, about: merge, undoUntil: undoUntil).map { ($0, event) }
                 }
+                let recoveryMails =
+                    merge.askedBy == .owners ? try recoveryMail?(recovery, survivor, plan.merged, now) : nil
                 applied = try await store.commitMerge(
                     MergeWrite(
                         merge: merge,
@@ -294,7 +304,7 @@ package struct AccountMerges: Sendable {
                                     sealer: sealer
                                 )
                             )
-                        }
+                        } + (recoveryMails ?? [])
                     )
                 )
             }
@@ -453,6 +463,7 @@ package struct AccountMerges: Sendable {
         }
         return decideMergeAccounts(
             request,
+            policy: settings.policy,
             survivor: survivor,
             absorbed: absorbed,
             canTakeBack: canTakeBack,
@@ -502,12 +513,16 @@ extension MergeRecord {
 extension AccountOperations {
     /// Merging, with this server's settings and metrics.
     package var merges: AccountMerges {
-        AccountMerges(
+        var merges = AccountMerges(
             store: store,
             sealer: sealer,
             effects: effects,
             settings: project.settings,
             metrics: metrics
         )
+        merges.recoveryMail = { recovery, before, after, now in
+            try companions(of: AccountChange(), from: before, to: after, recovery: recovery, at: now)
+        }
+        return merges
     }
 }
