@@ -156,6 +156,122 @@ struct AddressRecoveryTests {
         }
     }
 
+    /// A merge by owners: a thief's session, and one of the account that was stolen.
+    private func merge(
+        _ api: TestAPI,
+        _ stays: JSONValue,
+        _ goes: JSONValue,
+        _ choices: JSONValue
+    ) async throws -> TestAPI.Answer {
+        let body: JSONValue = ["absorbedIdToken": goes["idToken"] ?? .null, "choices": choices]
+        return try await api.send(
+            .post,
+            "/concord/v1/merges",
+            Array(body.text.utf8),
+            key: nil,
+            bearer: stays["idToken"]?.string
+        )
+    }
+
+    enum Loss: CaseIterable {
+        case removed, replaced
+    }
+
+    @Test(arguments: Loss.allCases, [false, true])
+    func `E15: an account whose address can be taken back is not merged away by who has a session of it`(
+        loss: Loss,
+        isProtected: Bool
+    ) async throws {
+        try await TestAPI.with(settings: settings(protectsEmails: isProtected)) { api in
+            var stolen = try await arrive(.provider, api, at: "ada@gmail.com")
+            let thief = try await api.signUp("thief@example.com", password: "the thief's own")
+            switch loss {
+            case .removed:
+                let removal: JSONValue = ["idToken": stolen["idToken"] ?? .null, "deleteAttribute": ["EMAIL"]]
+                #expect(try await api.post("/v1/accounts:update", removal).status == 200)
+            case .replaced:
+                let code = try await api.code(
+                    "VERIFY_AND_CHANGE_EMAIL",
+                    session: stolen["idToken"]?.string,
+                    newEmail: "mule@example.com"
+                )
+                #expect(try await api.post("/v1/accounts:update", ["oobCode": .string(code)]).status == 200)
+                // The change ended the session; whoever has the owner's browser gets another.
+                let claims: JSONValue = ["sub": "victim", "email": "ada@gmail.com", "email_verified": true]
+                let body: JSONValue = [
+                    "requestUri": "http://localhost",
+                    "postBody": .string("providerId=google.com&id_token=\(claims.text)"),
+                ]
+                stolen = try await api.post("/v1/accounts:signInWithIdp", body).json
+            }
+            #expect(try await recoveries(api) == ["ada@gmail.com"])
+            let recovery = try await api.listedCode("RECOVER_EMAIL").code
+
+            let refused = try await merge(api, thief, stolen, ["password": "survivor"])
+            #expect(refused.status == 409 && refused.json["reason"] == "needs-administrator", "\(refused.text)")
+            #expect(try await api.service.database.count("SELECT count(*) FROM users") == 2)
+
+            #expect(try await api.post("/v1/accounts:update", ["oobCode": .string(recovery)]).status == 200)
+            let owner = try #require(try await api.service.user(owning: "ada@gmail.com"))
+            #expect(owner.id.rawValue == stolen["localId"]?.string && owner.linkedProviders[.google] != nil)
+            #expect(try await api.service.database.inconsistencies() == [])
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `E16: a merge replaces no protected address by an unproven one`(isProtected: Bool) async throws {
+        try await TestAPI.with(settings: settings(protectsEmails: isProtected)) { api in
+            let ada = try await arrive(.provider, api, at: "ada@gmail.com")
+            let thief = try await api.signUp("thief@example.com", password: "the thief's own")
+            let choices: JSONValue = ["email": "absorbed", "password": "absorbed"]
+            let merged = try await merge(api, ada, thief, choices)
+            #expect(try await recoveries(api) == (isProtected ? [] : ["ada@gmail.com"]))
+            if isProtected {
+                #expect(merged.status == 409 && merged.json["reason"] == "unverified-email", "\(merged.text)")
+                #expect(try await api.service.user(owning: "ada@gmail.com")?.id.rawValue == ada["localId"]?.string)
+            } else {
+                #expect(merged.status == 200, "\(merged.text)")
+                try await takeBack(api, ada)
+            }
+            #expect(try await api.service.database.inconsistencies() == [])
+        }
+    }
+
+    /// Whoever had the address before has it again.
+    private func takeBack(_ api: TestAPI, _ ada: JSONValue) async throws {
+        let id = ada["localId"]?.string
+        let moved = try await api.service.user(try #require(id.flatMap(UserID.init)))
+        #expect(moved?.initialEmail == "ada@gmail.com")
+        let recovery = try await api.listedCode("RECOVER_EMAIL").code
+        #expect(try await api.post("/v1/accounts:update", ["oobCode": .string(recovery)]).status == 200)
+        let owner = try #require(try await api.service.user(owning: "ada@gmail.com"))
+        #expect(owner.id.rawValue == id && owner.email?.isVerified == true)
+    }
+
+    enum Taken: CaseIterable {
+        case proven, none
+    }
+
+    @Test(arguments: Taken.allCases)
+    func `E13: an address that a merge replaces, or drops, is told, and can be taken back`(taken: Taken) async throws {
+        try await TestAPI.with(settings: settings(protectsEmails: true)) { api in
+            let ada = try await arrive(.provider, api, at: "ada@gmail.com")
+            let thief =
+                switch taken {
+                case .proven:
+                    try await api.follow(try await api.code("EMAIL_SIGNIN", for: "t@example.com"), as: "t@example.com")
+                        .json
+                case .none: try await api.signUpAnonymously()
+                }
+            let merged = try await merge(api, ada, thief, ["email": "absorbed"])
+            #expect(merged.status == 200, "\(merged.text)")
+            #expect(try await api.service.user(owning: "ada@gmail.com") == nil)
+            #expect(try await recoveries(api) == ["ada@gmail.com"])
+            try await takeBack(api, ada)
+            #expect(try await api.service.database.inconsistencies() == [])
+        }
+    }
+
     @Test func `M10: where the address was taken off first, a link asks for what replacing one asks for`() async throws
     {
         try await TestAPI.with { api in

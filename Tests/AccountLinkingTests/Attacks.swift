@@ -73,6 +73,28 @@ struct Attacks {
         }
     }
 
+    @Test func `unexpired session: a session from before the owner came merges nothing, in either direction`() {
+        let prepared = Account.fixture("m", email: ann, password: true)
+        let session = MergeAsker.OwnerSession(
+            isRecent: true,
+            hasSecondFactor: true,
+            sessionEpoch: prepared.sessionEpoch
+        )
+        let own = MergeRows.record("t") { $0.sessionEpoch = prepared.sessionEpoch }
+        for (way, account) in arrivals(at: prepared) {
+            let taken = MergeRows.record("m") { $0.sessionEpoch = account.sessionEpoch }
+            for (survivor, absorbed) in [(own, taken), (taken, own)] {
+                let merge = MergeRows.Case(
+                    survivor: survivor,
+                    absorbed: absorbed,
+                    choices: [:],
+                    asker: .owners(session, session)
+                )
+                #expect(merge.verdict == Verdict(.e14, .refuse(.sessionEnded)), "after \(way)")
+            }
+        }
+    }
+
     @Test func `trojan identifier: a provider or number added before the owner came is no way in`() {
         let prepared = Account.fixture(
             "m",
@@ -180,6 +202,48 @@ struct Attacks {
                 #expect(verdict.decision == .secondFactorRequired(prepared.id))
             }
         }
+    }
+
+    @Test func `stolen session: merging the account away voids no mail that takes back what was done to it`() {
+        let stolen = MergeRows.record("m") { record in
+            MergeRows.give(.provider(.google), &record)
+            record.initialEmail = ann.raw
+        }
+        let own = MergeRows.record("t") { MergeRows.address(bob, isProven: true, &$0) }
+        let merge = MergeRows.Case(
+            survivor: own,
+            absorbed: stolen,
+            choices: [:],
+            asker: .owners(MergeRows.shown, MergeRows.shown),
+            canTakeBack: true
+        )
+        #expect(merge.verdict == Verdict(.e15, .refuse(.needsAdministrator)))
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func `stolen session: merging an own account into it replaces no address that its owner cannot take back`(
+        isProtected: Bool,
+        isProven: Bool
+    ) {
+        let stolen = MergeRows.record("m") { MergeRows.address(ann, isProven: true, &$0) }
+        let own = MergeRows.record("t") { record in
+            MergeRows.address(bob, isProven: isProven, &record)
+            MergeRows.give(.password, &record)
+        }
+        var merge = MergeRows.Case(
+            survivor: stolen,
+            absorbed: own,
+            choices: [.email: .absorbed, .password: .absorbed],
+            asker: .owners(MergeRows.shown, MergeRows.shown)
+        )
+        merge.policy.protectsEmailEnumeration = isProtected
+        guard case .merge(let plan) = merge.verdict.decision else {
+            #expect(isProtected && !isProven)
+            #expect(merge.verdict == Verdict(.e16, .refuse(.unverifiedEmail)))
+            return
+        }
+        #expect(isProven || !isProtected)
+        #expect(plan.merged.initialEmail == ann.raw)
     }
 
     @Test(arguments: [ProviderID.facebook, .gitHub, .twitter, .linkedIn, provider("example.com"), .google])

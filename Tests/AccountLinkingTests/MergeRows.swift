@@ -7,13 +7,18 @@ struct MergeRows {
     static let now = Timestamp(secondsSinceEpoch: 1_750_000_000)
     static let before = Timestamp(secondsSinceEpoch: 1_740_000_000)
     static let administrator = MergeAsker.administrator
-    static let shown = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true)
+    static let shown = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: 7)
+    static let old = MergeAsker.OwnerSession(isRecent: false, hasSecondFactor: true, sessionEpoch: 7)
+    static let first = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: false, sessionEpoch: 7)
+    static let ended = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: 6)
 
     struct Case: Sendable {
         var survivor: UserRecord?
         var absorbed: UserRecord?
         var choices: [MergeField: MergeSide]
         var asker: MergeAsker
+        var canTakeBack = false
+        var policy = LinkPolicy()
 
         var verdict: Verdict<MergeDecision> {
             decideMergeAccounts(
@@ -23,8 +28,10 @@ struct MergeRows {
                     choices: choices,
                     asker: asker
                 ),
+                policy: policy,
                 survivor: survivor,
                 absorbed: absorbed,
+                canTakeBack: canTakeBack,
                 now: now
             )
         }
@@ -98,11 +105,8 @@ struct MergeRows {
             Case(survivor: record("s"), absorbed: record("s"), choices: [:], asker: administrator)
         ]
         let askers: [MergeAsker] = [
-            administrator, .owners(shown, shown),
-            .owners(.init(isRecent: false, hasSecondFactor: true), shown),
-            .owners(shown, .init(isRecent: false, hasSecondFactor: true)),
-            .owners(.init(isRecent: true, hasSecondFactor: false), shown),
-            .owners(shown, .init(isRecent: true, hasSecondFactor: false)),
+            administrator, .owners(shown, shown), .owners(ended, shown), .owners(shown, ended),
+            .owners(old, shown), .owners(shown, old), .owners(first, shown), .owners(shown, first),
         ]
         let both: [MergeField] = [.email, .password, .displayName, .provider(.google)]
         let choices: [[MergeField: MergeSide]] = [
@@ -119,6 +123,19 @@ struct MergeRows {
                     for chosen in choices {
                         all.append(Case(survivor: survivor, absorbed: absorbed, choices: chosen, asker: asker))
                     }
+                }
+                for chosen in choices {
+                    var one = Case(
+                        survivor: survivor,
+                        absorbed: absorbed,
+                        choices: chosen,
+                        asker: .owners(shown, shown)
+                    )
+                    one.canTakeBack = true
+                    all.append(one)
+                    one.canTakeBack = false
+                    one.policy.protectsEmailEnumeration = false
+                    all.append(one)
                 }
             }
         }
@@ -186,6 +203,20 @@ struct MergeRows {
         }
     }
 
+    @Test func `owners replace no address that nobody can take back, and no protected one by an unproven one`() {
+        for one in Self.all {
+            guard case .merge(let plan) = one.verdict.decision, let survivor = one.survivor else { continue }
+            guard one.asker != Self.administrator else {
+                #expect(plan.merged.initialEmail == survivor.initialEmail)
+                continue
+            }
+            let isReplaced = plan.merged.email?.address != survivor.email?.address
+            guard isReplaced, survivor.account.hasHadEmail else { continue }
+            #expect(plan.merged.initialEmail == survivor.initialEmail ?? survivor.email?.address.raw, "\(one)")
+            #expect(plan.merged.email?.isVerified != false || !one.policy.protectsEmailEnumeration, "\(one)")
+        }
+    }
+
     @Test func `no owner gets past a second factor, and none is lost`() {
         for one in Self.all {
             guard case .merge(let plan) = one.verdict.decision, let survivor = one.survivor,
@@ -202,6 +233,7 @@ struct MergeRows {
             #expect(survivor.secondFactors.isEmpty || first.hasSecondFactor)
             #expect(absorbed.secondFactors.isEmpty || second.hasSecondFactor)
             #expect(first.isRecent && second.isRecent)
+            #expect(first.sessionEpoch == survivor.sessionEpoch && second.sessionEpoch == absorbed.sessionEpoch)
         }
     }
 
@@ -287,10 +319,19 @@ struct MergeRows {
         #expect(verdict(disabled, Self.proven) == Verdict(.e3, .refuse(.accountDisabled)))
     }
 
+    @Test func `E14: a session that has ended since it was shown merges nothing, whatever else is wrong`() {
+        let disabled = Self.record("a") { $0.isDisabled = true }
+        for asker in [MergeAsker.owners(Self.ended, Self.shown), .owners(Self.shown, Self.ended)] {
+            for absorbed in [Self.guest, disabled] {
+                #expect(verdict(Self.proven, absorbed, [:], asker) == Verdict(.e14, .refuse(.sessionEnded)))
+            }
+        }
+        #expect(verdict(Self.proven, disabled, [:], .owners(Self.shown, Self.shown)).rule == .e3)
+    }
+
     @Test func `E4 to E6: what owners have to show`() {
-        let old = MergeAsker.OwnerSession(isRecent: false, hasSecondFactor: true)
-        let first = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: false)
-        for asker in [MergeAsker.owners(old, Self.shown), .owners(Self.shown, old)] {
+        let first = Self.first
+        for asker in [MergeAsker.owners(Self.old, Self.shown), .owners(Self.shown, Self.old)] {
             #expect(verdict(Self.proven, Self.guest, [:], asker) == Verdict(.e4, .refuse(.signInAgain)))
         }
         var secured = Self.proven
@@ -312,6 +353,18 @@ struct MergeRows {
                 == Verdict(.e6, .refuse(.needsAdministrator))
         )
         #expect(verdict(banned, Self.proven, [:], owners).rule == .e13)
+    }
+
+    @Test func `E15: owners void no mail that takes back what was done to the account that goes`() {
+        for asker in [MergeAsker.owners(Self.shown, Self.shown), Self.administrator] {
+            for survivor in [Self.proven, Self.record("s")] {
+                var one = Case(survivor: survivor, absorbed: Self.guest, choices: [:], asker: asker)
+                #expect(one.verdict.rule == .e13)
+                one.canTakeBack = true
+                let isRefused = one.verdict == Verdict(.e15, .refuse(.needsAdministrator))
+                #expect(isRefused == (asker != Self.administrator))
+            }
+        }
     }
 
     @Test func `E7: nothing can be chosen that is not there`() {
@@ -346,6 +399,38 @@ struct MergeRows {
         var alike = other
         alike.profile.displayName = "Ann"
         #expect(verdict(named, alike).decision.plan?.undecided == [.email, .password])
+    }
+
+    @Test func `E16: where addresses are protected owners take no unproven one over one that is or was there`() {
+        let unproven = Self.record("a") { Self.address(bob, isProven: false, &$0) }
+        let proven = Self.record("a") { Self.address(bob, isProven: true, &$0) }
+        let anns = Self.record("s") { Self.address(ann, isProven: true, &$0) }
+        let moved = Self.record("s") { $0.initialEmail = ann.raw }
+        let owners = MergeAsker.owners(Self.shown, Self.shown)
+        for (survivor, choices) in [(anns, [.email: .absorbed]), (moved, [:]), (moved, [.email: .absorbed])]
+            as [(UserRecord, [MergeField: MergeSide])]
+        {
+            func merge(_ absorbed: UserRecord, _ asker: MergeAsker, isProtected: Bool) -> Verdict<MergeDecision> {
+                var one = Case(survivor: survivor, absorbed: absorbed, choices: choices, asker: asker)
+                one.policy.protectsEmailEnumeration = isProtected
+                return one.verdict
+            }
+            let refused = Verdict(.e16, MergeDecision.refuse(.unverifiedEmail))
+            #expect(merge(unproven, owners, isProtected: true) == refused)
+            for allowed in [
+                merge(unproven, owners, isProtected: false), merge(proven, owners, isProtected: true),
+                merge(unproven, Self.administrator, isProtected: true),
+            ] {
+                #expect(allowed.rule == .e13)
+                #expect(allowed.decision.plan?.merged.email?.address == bob)
+            }
+        }
+        // Nothing is replaced: the address is kept, or there was none.
+        for (survivor, choices) in [(anns, [.email: .survivor]), (moved, [.email: .survivor]), (Self.record("s"), [:])]
+            as [(UserRecord, [MergeField: MergeSide])]
+        {
+            #expect(verdict(survivor, unproven, choices, owners).rule == .e13)
+        }
     }
 
     @Test func `E9 to E12: what would be no account`() {

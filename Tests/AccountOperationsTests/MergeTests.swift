@@ -170,6 +170,114 @@ struct MergeTests {
         }
     }
 
+    /// As where the owner comes between showing the sessions and deciding; `MergeRaceTests` has it as a race.
+    @Test func `a session that a takeover ended after it was shown merges nothing`() async throws {
+        try await TestService.with { service in
+            let intruder = try await service.signUp("victim@gmail.com").user
+            let thief = try await service.signUp("thief@example.com").user
+            func shown(_ user: UserRecord) -> MergeAsker.OwnerSession {
+                MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: user.sessionEpoch)
+            }
+            let google = service.credential(.google, subject: "g", email: "victim@gmail.com", isVerified: true)
+            let owner = try await service.signIn(google).signedIn()
+            #expect(owner.user.id == intruder.id && owner.user.sessionEpoch != intruder.sessionEpoch)
+            let before = try await service.rowsOfAccounts()
+            for (survivor, absorbed) in [(thief, intruder), (intruder, thief)] {
+                let request = MergeRequest(
+                    survivor: survivor.id,
+                    absorbed: absorbed.id,
+                    choices: [.email: .survivor, .password: .survivor],
+                    asker: .owners(shown(survivor), shown(absorbed))
+                )
+                let merges = service.operations.merges
+                let preview = try await merges.preview(request, tenant: .project)
+                #expect(preview.denial == .refusal(.tokenExpired))
+                let merge = try await merges.begin(request, reason: nil, tenant: .project)
+                #expect(merge.denial == .refusal(.tokenExpired))
+            }
+            #expect(try await service.rowsOfAccounts() == before)
+            #expect(try await service.database.count("SELECT count(*) FROM merges") == 0)
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
+    /// Also where a receiver of webhooks was asked first, and another process does what was prepared.
+    @Test func `owners who replace an address tell who had it, and the undo takes that back as well`() async throws {
+        try await withReceiver { service, _, _, survivor, _ in
+            let ada = try await service.signIn("ada@example.com").success()
+            let other = try await service.signUp("other@example.com")
+            let before = try await service.rowsOfAccounts()
+            let merge = try await service.operations.mergeAccounts(
+                by: .owners(survivor: ada.tokens.idToken, absorbed: other.tokens.idToken),
+                choices: [.email: .absorbed, .password: .survivor],
+                tenant: .project
+            ).success()
+            #expect(merge.state == .prepared)
+            #expect(try await service.database.count("SELECT count(*) FROM one_time_codes") == 0)
+            try await service.sendAllWebhooks()
+            try await service.withSecondProcess { other in
+                try await other.operations.store.refreshWebhooks()
+                try await other.operations.merges.advanceAll()
+            }
+            #expect(try await state(service, merge).state == .committed)
+            let user = try #require(try await service.user(survivor))
+            #expect(user.email?.address.raw == "other@example.com" && user.initialEmail == "ada@example.com")
+            let codes = try await service.database.count(
+                """
+                SELECT count(*) FROM one_time_codes WHERE kind = 'RECOVER_EMAIL' AND address_was_proven
+                    AND email = 'ada@example.com' AND user_id = \(survivor.rawValue)
+                """
+            )
+            #expect(codes == 1)
+            #expect(try await service.operations.notices(tenant: .project).map(\.to) == ["ada@example.com"])
+            _ = try await service.undo(merge.id).success()
+            let after = try await service.rowsOfAccounts()
+            #expect(after == before, "\(Set(after).symmetricDifference(before).sorted())")
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
+    @Test(arguments: ["RECOVER_EMAIL", "REVERT_SECOND_FACTOR_ADDITION"])
+    func `owners merge no account away while a mail can take back what was done to it`(kind: String) async throws {
+        try await TestService.with { service in
+            let stays = try await service.signUpAnonymously()
+            let goes = try await service.signUpAnonymously()
+            func denial(_ survivor: SignedIn, _ absorbed: SignedIn) async throws -> Denial? {
+                try await service.operations.mergeAccounts(
+                    by: .owners(survivor: survivor.tokens.idToken, absorbed: absorbed.tokens.idToken),
+                    choices: [:],
+                    tenant: .project
+                ).denial
+            }
+            try await service.database.execute(
+                """
+                INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, second_factor_id, created_at,
+                        expires_at)
+                    VALUES (decode(md5('c') || md5('c'), 'hex'), '\(kind)', '\(goes.user.id.rawValue)', 'a@example.com',
+                        'a@example.com', CASE WHEN '\(kind)' LIKE 'REVERT%' THEN 'f' END, '2025-06-15 03:04:05+00',
+                        '2099-01-02 03:04:05+00')
+                """
+            )
+            #expect(try await denial(stays, goes) == .merge(.refused(.needsAdministrator)))
+            #expect(try await service.database.count("SELECT count(*) FROM merges") == 0)
+            // What was used or has expired takes nothing back.
+            for change in ["consumed_at = created_at", "consumed_at = NULL, expires_at = created_at"] {
+                try await service.database.execute("UPDATE one_time_codes SET \(change)")
+                #expect(
+                    try await service.operations.previewMerge(
+                        by: .owners(survivor: stays.tokens.idToken, absorbed: goes.tokens.idToken),
+                        choices: [:],
+                        tenant: .project
+                    ).denial == nil
+                )
+            }
+            try await service.database.execute("UPDATE one_time_codes SET expires_at = '2099-01-02 03:04:05+00'")
+            #expect(try await denial(goes, stays) == nil, "the mail about the account that stays lives on")
+            #expect(try await service.database.count("SELECT count(*) FROM one_time_codes") == 1)
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
     @Test func `the owner of each proven address is told`() async throws {
         try await TestService.with { service in
             func told() async throws -> [Mail] { try await service.operations.notices(tenant: .project) }

@@ -416,6 +416,10 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "LinkedProviderRow.delete", sql: LinkedProviderRow.delete(.google, of: fixed, tenant: tenant)),
         Statement(name: "LinkedProviderRow.put", sql: LinkedProviderRow.put(provider, for: fixed, tenant: tenant)),
         Statement(name: "EmailCodeRow.assertUsed", sql: EmailCodeRow.assertUsed([1], tenant: tenant, by: use)),
+        Statement(
+            name: "EmailCodeRow.canTakeBack",
+            sql: EmailCodeRow.canTakeBack(of: fixed, tenant: tenant, at: origin).sql
+        ),
         Statement(name: "EmailCodeRow.countAttempt", sql: EmailCodeRow.countAttempt([1], tenant: tenant)),
         Statement(name: "EmailCodeRow.deleteAll", sql: EmailCodeRow.deleteAll(of: fixed, tenant: tenant)),
         Statement(

@@ -67,12 +67,15 @@ package enum MergeAsker: Sendable, Hashable {
     package struct OwnerSession: Sendable, Hashable {
         package var isRecent: Bool
         package var hasSecondFactor: Bool
+        package var sessionEpoch: Int64
 
         ///
         /// - `hasSecondFactor`: whether a second factor was shown in this session.
-        package init(isRecent: Bool, hasSecondFactor: Bool) {
+        /// - `sessionEpoch`: the one that its token carries.
+        package init(isRecent: Bool, hasSecondFactor: Bool, sessionEpoch: Int64) {
             self.isRecent = isRecent
             self.hasSecondFactor = hasSecondFactor
+            self.sessionEpoch = sessionEpoch
         }
     }
 }
@@ -81,17 +84,20 @@ package enum MergeAsker: Sendable, Hashable {
 package enum MergeRefusal: String, Error, Sendable, Hashable, CaseIterable {
     case sameAccount = "same-account"
     case accountNotFound = "account-not-found"
+    /// One of the sessions has ended since it was shown; told like everywhere.
+    case sessionEnded = "session-ended"
     case accountDisabled = "account-disabled"
     case signInAgain = "sign-in-again"
     case secondFactorRequired = "second-factor-required"
-    /// Custom attributes are the backend's word about an account: its owner does not choose among them.
+    /// Custom attributes are the backend's word about an account: its owner does not choose among them. And a mail that takes
+    /// back what was done to an account is the owner's last way in.
     case needsAdministrator = "needs-administrator"
     /// A choice about something that neither account has.
     case unknownChoice = "unknown-choice"
     case tooManySecondFactors = "too-many-second-factors"
     /// A factor of each account has the same name.
     case secondFactorRepeated = "second-factor-repeated"
-    /// Second factors would stand on an address that nobody has shown to have.
+    /// Second factors would stand on an address that nobody has shown to have, or it would replace another.
     case unverifiedEmail = "unverified-email"
     case noSignInMethodLeft = "no-sign-in-method-left"
 }
@@ -167,15 +173,25 @@ package struct MergeRequest: Sendable, Hashable {
 /// shown to have is taken or kept by an express choice only: somebody else may have set it before the owner came.
 ///
 /// - `survivor`, `absorbed`: as loaded; `nil` when there is none.
+/// - `canTakeBack`: whether a mail that went out can still take back what was done to the absorbed account. Of owners' merges
+///   only.
 /// - `now`: becomes the time since which sessions are valid, where they end.
 package func decideMergeAccounts(
     _ request: MergeRequest,
+    policy: LinkPolicy,
     survivor: UserRecord?,
     absorbed: UserRecord?,
+    canTakeBack: Bool,
     now: Timestamp
 ) -> Verdict<MergeDecision> {
     if request.survivor == request.absorbed { return Verdict(.e1, .refuse(.sameAccount)) }
     guard let survivor, let absorbed else { return Verdict(.e2, .refuse(.accountNotFound)) }
+    // A takeover that came since has ended the session: nothing that it began outlives that.
+    if case .owners(let ofSurvivor, let ofAbsorbed) = request.asker,
+        ofSurvivor.sessionEpoch != survivor.sessionEpoch || ofAbsorbed.sessionEpoch != absorbed.sessionEpoch
+    {
+        return Verdict(.e14, .refuse(.sessionEnded))
+    }
     if survivor.isDisabled || absorbed.isDisabled { return Verdict(.e3, .refuse(.accountDisabled)) }
     if case .owners(let ofSurvivor, let ofAbsorbed) = request.asker {
         guard ofSurvivor.isRecent, ofAbsorbed.isRecent else { return Verdict(.e4, .refuse(.signInAgain)) }
@@ -190,14 +206,23 @@ package func decideMergeAccounts(
         if givesUpAttributes || request.choices[.customAttributes] != nil {
             return Verdict(.e6, .refuse(.needsAdministrator))
         }
+        // The mail would be void with the account, and who changed what it takes back may be who asks.
+        if canTakeBack { return Verdict(.e15, .refuse(.needsAdministrator)) }
     }
     let lines = mergeLines(survivor, absorbed, request.choices)
     guard Set(request.choices.keys).isSubset(of: lines.map(\.field)) else {
         return Verdict(.e7, .refuse(.unknownChoice))
     }
-    let plan = mergePlan(survivor, absorbed, lines, now: now)
+    let isByOwners = request.asker != .administrator
+    let plan = mergePlan(survivor, absorbed, lines, isByOwners: isByOwners, now: now)
     if !plan.undecided.isEmpty { return Verdict(.e8, .choose(plan)) }
     let merged = plan.merged
+    // This is a change of address by another road, so it is refused where U1 and P17 refuse one.
+    if isByOwners, policy.protectsEmailEnumeration, survivor.account.hasHadEmail, plan.takesAbsorbed(.email),
+        merged.email?.isVerified == false
+    {
+        return Verdict(.e16, .refuse(.unverifiedEmail))
+    }
     if merged.secondFactors.count > SecondFactor.countMax { return Verdict(.e9, .refuse(.tooManySecondFactors)) }
     if Set(merged.secondFactors.map(\.id)).count < merged.secondFactors.count {
         return Verdict(.e10, .refuse(.secondFactorRepeated))
@@ -241,10 +266,15 @@ private func mergePlan(
     _ survivor: UserRecord,
     _ absorbed: UserRecord,
     _ lines: [MergePlan.Line],
+    isByOwners: Bool,
     now: Timestamp
 ) -> MergePlan {
     var merged = survivor
     for line in lines where line.taken == .absorbed { merged.take(line.field, of: absorbed) }
+    // Whoever loses an address to a session has to hear of it, and can take it back: the session may be stolen.
+    if isByOwners, merged.initialEmail == nil, merged.email?.address != survivor.email?.address {
+        merged.initialEmail = survivor.email?.address.raw
+    }
     let numbers = Set(survivor.secondFactors.compactMap(\.number))
     let moved = absorbed.secondFactors.filter { factor in factor.number.map { !numbers.contains($0) } ?? true }
     merged.secondFactors += moved

@@ -291,6 +291,9 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case e11 = "E11"
     case e12 = "E12"
     case e13 = "E13"
+    case e14 = "E14"
+    case e15 = "E15"
+    case e16 = "E16"
 
     // How a merge goes on, and back (`decideMergeHandOver`, `decideUndoMerge`).
     case h1 = "H1"

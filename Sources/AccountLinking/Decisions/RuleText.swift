@@ -512,6 +512,11 @@ extension Rule {
                 "one of the accounts does not exist",
                 "refused: account not found"
             )
+        case .e14:
+            RuleText(
+                "asked by owners, and a session of one of them has ended, as by a takeover",
+                "refused: token expired"
+            )
         case .e3:
             RuleText(
                 "one of them is disabled",
@@ -534,6 +539,11 @@ extension Rule {
                 "asked by owners, and custom attributes would be chosen or given up",
                 "refused: an administrator is needed"
             )
+        case .e15:
+            RuleText(
+                "asked by owners, and a mail can still take back what was done to the account that goes",
+                "refused: an administrator is needed"
+            )
         case .e7:
             RuleText(
                 "something is chosen that neither account has",
@@ -546,6 +556,14 @@ extension Rule {
                 that nobody has shown to have
                 """,
                 "the choices to be made; nothing is written"
+            )
+        case .e16:
+            RuleText(
+                """
+                asked by owners, addresses protected, and an address that nobody has shown to have would be taken where \
+                there is, or was, another
+                """,
+                "refused: unverified e-mail"
             )
         case .e9:
             RuleText(

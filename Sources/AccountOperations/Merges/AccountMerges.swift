@@ -105,6 +105,13 @@ package struct AccountMerges: Sendable {
     private let effects: Effects
     private let settings: ProjectSettings
     private let metrics: OperationMetrics
+    /// The mail that lets whoever had the address of the account that stays take it back, where owners replace it. Only servers
+    /// have it: on the command line no owner asks.
+    var recoveryMail: RecoveryMail?
+
+    typealias RecoveryMail =
+        @Sendable (EmailRecovery, _ before: UserRecord, _ after: UserRecord, Timestamp) throws
+        -> [AccountWrite.Companion]
 
     /// How many merges are told of one account.
     private static let countMax = 100
@@ -135,7 +142,7 @@ package struct AccountMerges: Sendable {
     /// What `request` would come to. Writes nothing.
     package func preview(_ request: MergeRequest, tenant: TenantID) async throws -> Outcome<MergePreview> {
         let (survivor, absorbed) = try await accounts(request.survivor, request.absorbed, tenant: tenant)
-        let verdict = decideMergeAccounts(request, survivor: survivor, absorbed: absorbed, now: effects.now())
+        let verdict = try await decide(request, survivor, absorbed, at: effects.now())
         guard let plan = verdict.decision.plan else { return try await denied(verdict, request, tenant: tenant) }
         guard let survivor, let absorbed else { throw UnexpectedDecision(verdict.rule) }
         let waiting = try await store.liveMerge(of: [survivor.id, absorbed.id], tenant: tenant)
@@ -162,7 +169,7 @@ package struct AccountMerges: Sendable {
         let prepared: Outcome<MergeRecord> = try await retrying(effects) {
             if let denial = try await earlierAnswer() { return .denied(denial) }
             let (survivor, absorbed) = try await accounts(request.survivor, request.absorbed, tenant: tenant)
-            let verdict = decideMergeAccounts(request, survivor: survivor, absorbed: absorbed, now: now)
+            let verdict = try await decide(request, survivor, absorbed, at: now)
             guard case .merge = verdict.decision, let survivor, let absorbed else {
                 // What is refused may be so because the same request has been applied since.
                 if let denial = try await earlierAnswer() { return .denied(denial) }
@@ -254,6 +261,7 @@ package struct AccountMerges: Sendable {
 
     private func advance(_ merge: MergeRecord) async throws -> MergeRecord {
         let (survivorEvent, absorbedEvent) = (effects.newEventID(), effects.newEventID())
+        let recovery = EmailRecovery(effects: effects, locale: nil)
         return try await retrying(effects) {
             guard let merge = try await store.merge(merge.id, tenant: merge.tenant) else { return merge }
             guard merge.state == .prepared else { return merge }
@@ -266,7 +274,7 @@ package struct AccountMerges: Sendable {
                 isOverdue: now >= merge.deadlineAt,
                 isUnchanged: survivor?.version == merge.survivorVersion && absorbed?.version == merge.absorbedVersion
             )
-            let plan = decideMergeAccounts(merge.request, survivor: survivor, absorbed: absorbed, now: now).decision
+            let plan = try await decide(merge.request(survivor, absorbed), survivor, absorbed, at: now).decision
             if case .merge = plan {} else { facts.isUnchanged = false }
             let verdict = decideMergeHandOver(facts)
             func event(_ id: PostgresUUID, _ kind: AccountEvent.Kind) -> AccountEvent {
@@ -285,6 +293,8 @@ package struct AccountMerges: Sendable {
                 let mails = [(survivor, survivorEvent), (absorbed, absorbedEvent)].compactMap { user, event in
                     mail(to: user, about: merge, undoUntil: undoUntil).map { ($0, event) }
                 }
+                let recoveryMails =
+                    merge.askedBy == .owners ? try recoveryMail?(recovery, survivor, plan.merged, now) : nil
                 applied = try await store.commitMerge(
                     MergeWrite(
                         merge: merge,
@@ -307,7 +317,7 @@ package struct AccountMerges: Sendable {
                                     sealer: sealer
                                 )
                             )
-                        }
+                        } + (recoveryMails ?? [])
                     )
                 )
             }
@@ -477,6 +487,27 @@ package struct AccountMerges: Sendable {
         return try await store.merge(id, tenant: tenant)
     }
 
+    private func decide(
+        _ request: MergeRequest,
+        _ survivor: UserRecord?,
+        _ absorbed: UserRecord?,
+        at now: Timestamp
+    ) async throws -> Verdict<MergeDecision> {
+        var canTakeBack = false
+        if request.asker != .administrator, let absorbed {
+            // Whatever comes to be taken back later changes the account as well.
+            canTakeBack = try await store.canTakeBack(of: absorbed.id, tenant: absorbed.tenant, at: now)
+        }
+        return decideMergeAccounts(
+            request,
+            policy: settings.policy,
+            survivor: survivor,
+            absorbed: absorbed,
+            canTakeBack: canTakeBack,
+            now: now
+        )
+    }
+
     private func accounts(
         _ survivor: UserID,
         _ absorbed: UserID,
@@ -489,19 +520,22 @@ package struct AccountMerges: Sendable {
     /// Says no because a rule does, and counts that.
     private func refused<Value>(_ denial: MergeDenial, by rule: Rule) -> Outcome<Value> {
         metrics.decided(rule)
+        if denial == .refused(.sessionEnded) { return .denied(.refusal(.tokenExpired)) }
         return .denied(.merge(denial))
     }
 }
 
 extension MergeRecord {
-    /// What was asked, by somebody who has shown what it takes.
-    fileprivate var request: MergeRequest {
-        let shown = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true)
+    /// What was asked, by somebody who has shown what it takes: of accounts that are as they were then, sessions live.
+    fileprivate func request(_ survivor: UserRecord?, _ absorbed: UserRecord?) -> MergeRequest {
+        func shown(_ user: UserRecord?) -> MergeAsker.OwnerSession {
+            MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: user?.sessionEpoch ?? 0)
+        }
         return MergeRequest(
-            survivor: survivor,
-            absorbed: absorbed,
+            survivor: self.survivor,
+            absorbed: self.absorbed,
             choices: choices,
-            asker: askedBy == .administrator ? .administrator : .owners(shown, shown)
+            asker: askedBy == .administrator ? .administrator : .owners(shown(survivor), shown(absorbed))
         )
     }
 
@@ -516,12 +550,16 @@ extension MergeRecord {
 extension AccountOperations {
     /// Merging, with this server's settings and metrics.
     package var merges: AccountMerges {
-        AccountMerges(
+        var merges = AccountMerges(
             store: store,
             sealer: sealer,
             effects: effects,
             settings: project.settings,
             metrics: metrics
         )
+        merges.recoveryMail = { recovery, before, after, now in
+            try companions(of: AccountChange(), from: before, to: after, recovery: recovery, at: now)
+        }
+        return merges
     }
 }

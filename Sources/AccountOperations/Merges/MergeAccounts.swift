@@ -109,7 +109,8 @@ extension AccountOperations {
             func shown(_ session: AuthenticatedSession) -> MergeAsker.OwnerSession {
                 MergeAsker.OwnerSession(
                     isRecent: session.isRecent(for: .mergeAccounts, policy: policy, now: now),
-                    hasSecondFactor: session.token.secondFactor != nil
+                    hasSecondFactor: session.token.secondFactor != nil,
+                    sessionEpoch: session.token.sessionEpoch
                 )
             }
             let request = MergeRequest(

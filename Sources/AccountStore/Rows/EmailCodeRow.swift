@@ -53,6 +53,19 @@ struct EmailCodeRow: RowDecodable {
         )
     }
 
+    /// Whether a mail can still take back what was done to the account.
+    static func canTakeBack(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<Bool> {
+        Query(
+            """
+            SELECT EXISTS (
+                SELECT FROM one_time_codes
+                WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
+                    AND expires_at > \(now.stored) AND kind IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION')
+            )
+            """
+        )
+    }
+
     /// Who used the code; NULL while nobody has.
     static func user(of hash: [UInt8], tenant: TenantID) -> Query<PostgresUUID?> {
         Query(
@@ -195,6 +208,16 @@ extension AccountStore {
         at now: Timestamp
     ) async throws(PostgresError) -> Set<[UInt8]> {
         Set(try await client.read(EmailCodeRow.usable(among: hashes, tenant: tenant, at: now)))
+    }
+
+    /// Whether a mail that went out can still take back what was done to the account of `user`: a change of its address, a
+    /// second factor. One round trip.
+    package func canTakeBack(
+        of user: UserID,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> Bool {
+        try await client.read(EmailCodeRow.canTakeBack(of: user, tenant: tenant, at: now)).first ?? false
     }
 
     /// Stores a code with the message that carries it and the short code beside it, and counts it, in one transaction.
