@@ -243,6 +243,53 @@ struct Attacks {
         #expect(again.rule == .i11)
     }
 
+    @Test func `proof used up by somebody else: where the mail is the first proof of the address, no sign-in settles it`() {
+        let now = Timestamp(secondsSinceEpoch: 1_700_000_000)
+        let prepared = Account.fixture(
+            "m",
+            email: ann,
+            password: true,
+            providers: [.gitHub: "attacker"],
+            initialEmail: true
+        )
+        // The owner of the address came by a provider whose word is nothing, and has proven the mailbox.
+        let proof = ConflictProofFacts(
+            binding: ProofBinding(.mailbox, of: prepared, policyVersion: LinkPolicy().version),
+            attempts: 0,
+            expiresAt: now.adding(seconds: 900)
+        )
+        let facts = ConflictFacts(
+            state: .proven,
+            expiresAt: now.adding(seconds: 3600),
+            tenant: .project,
+            account: prepared.id,
+            proof: proof
+        )
+        // The attacker signs in, by password or provider, and is let in, but nothing of the owner's comes along.
+        let attacker = refusalOfNextSignIn(conflict: facts, target: prepared, policy: LinkPolicy(), now: now)
+        #expect(attacker?.rule == .j15)
+        // The owner goes on.
+        let settled = decideResolveConflict(
+            policy: LinkPolicy(),
+            conflict: facts,
+            handleTenant: .project,
+            isProver: true,
+            target: prepared,
+            identityOwner: nil,
+            credential: incoming(.facebook, "facebook-ann", ann),
+            isProviderEnabled: true,
+            now: now
+        )
+        guard case .resolve(_, let change) = settled.decision else {
+            Issue.record("the owner was refused: \(settled.rule)")
+            return
+        }
+        #expect(settled.rule == .j11)
+        let account = prepared.applying(change)
+        #expect(account.signInMethods == [.provider(.facebook)])
+        #expect(account.linkedProviders == [.facebook: "facebook-ann"] && account.isEmailVerified)
+    }
+
     @Test func `a link without a verified address stays a conflict in every mode of trust (CVE-2026-56666)`() {
         let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         for trust in [EmailTrust.declared, .asserted] {

@@ -324,6 +324,20 @@ struct ResolveConflictRows {
         #expect(decide(proven, target: owner { $0.hasPassword = false }, policy: policy).rule == .j12)
     }
 
+    @Test func `J15: a sign-in settles what is proven, but not by the first proof of a mailbox`() {
+        func refusal(_ facts: ConflictFacts, _ target: Account = owner()) -> Verdict<ConflictRefusal>? {
+            refusalOfNextSignIn(conflict: facts, target: target, policy: LinkPolicy().asInForce, now: noon)
+        }
+        #expect(refusal(proven) == nil)
+        let unproven = owner(proof: nil)
+        #expect(refusal(conflict(.proven, proof: proof(of: unproven)), unproven) == Verdict(.j15, .unproven))
+        // Whoever showed a session of the account was in it, and so is whoever signs in.
+        #expect(refusal(conflict(.proven, proof: proof(.session, of: unproven)), unproven) == nil)
+        #expect(refusal(conflict(proof: proof())) == Verdict(.j2, .unproven))
+        #expect(refusal(conflict(.proven, proof: proof(expires: noon))) == Verdict(.j3, .proofExpired))
+        #expect(refusal(proven, owner { $0.sessionEpoch += 1 }) == Verdict(.j4, .proofStale))
+    }
+
     @Test func `J13: whoever holds the handle may turn it down`() {
         #expect(decideDeclineConflict(conflict: proven, handleTenant: .project, now: noon) == Verdict(.j13, nil))
     }
@@ -441,6 +455,16 @@ enum ConflictCase {
                 }
             }
             rules.append(decideDeclineConflict(conflict: facts, handleTenant: .project, now: noon).rule)
+            if let facts {
+                rules += targets.compactMap(\.self).compactMap { target in
+                    refusalOfNextSignIn(
+                        conflict: facts,
+                        target: target,
+                        policy: LinkPolicy().asInForce,
+                        now: noon
+                    )?.rule
+                }
+            }
         }
         return rules
     }()

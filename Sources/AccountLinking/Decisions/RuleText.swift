@@ -502,6 +502,11 @@ extension Rule {
             )
         case .j12: RuleText("otherwise", "link, as L4; sign in")
         case .j13: RuleText("whoever holds the handle turns the conflict down", "declined")
+        case .j15:
+            RuleText(
+                "by the next sign-in: proven by mail, and nobody had shown to own the address before",
+                "stays proven: who signs in need not be who reads the mail, to whom J11 is left"
+            )
         case .e1:
             RuleText(
                 "both are one account",
