@@ -136,6 +136,43 @@ struct Attacks {
         }
     }
 
+    /// U1 and P17 refuse a session an address that is typed in; linking one's own account at a provider types in another.
+    @Test(arguments: [IncomingCredential.untrusted, incoming(provider("oidc.work"), "thief", ann, flagged: false)])
+    func `change of address with a stolen session: no provider that verifies nothing brings an address in its place`(
+        thief: IncomingCredential
+    ) {
+        for policy in [LinkPolicy(), .enumerable] {
+            let victim = Account.fixture("v", email: bob, proof: .provider(.google), providers: [.google: "victim"])
+            let removed = decideUnlink(
+                policy: policy,
+                enabledProviders: [.google],
+                account: victim,
+                removal: Removal(email: true),
+                request: .client(isSessionRecent: true)
+            )
+            guard case .apply(_, let removal, _) = removed.decision else {
+                Issue.record("the session was refused")
+                return
+            }
+            let without = victim.applying(removal)
+            #expect(without.email == nil && without.hasInitialEmail)
+            let linked = decideLinkWithIdp(
+                policy: policy,
+                target: without,
+                accounts: MatchingAccounts(identityOwner: nil, emailOwner: nil),
+                credential: thief,
+                isProviderEnabled: true,
+                secondFactorProvenBy: nil
+            )
+            guard case .signIn(_, let link, _) = linked.decision else {
+                Issue.record("the session was refused: \(linked.rule)")
+                return
+            }
+            // Without an address there is nothing to take over by.
+            #expect(without.applying(link).email == nil && without.applying(link).hasInitialEmail)
+        }
+    }
+
     /// Whose address it was first says nothing about who is right: who reads the new one has come, or a thief has.
     @Test(arguments: [false, true])
     func `trojan first address: one that the attacker had proven outlives nobody who can be in the account`(

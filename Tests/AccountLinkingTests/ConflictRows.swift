@@ -314,6 +314,15 @@ struct ResolveConflictRows {
         let change = AccountChange.only { $0.linkedIdentity = credential.identity }
         #expect(decide(proven) == Verdict(.j12, .resolve(user("a"), change)))
         #expect(decide(conflict(.proven, proof: proof(.session))) == Verdict(.j12, .resolve(user("a"), change)))
+        // As linking does (L4), it sets no address that nobody has proven where one was taken off.
+        let without = owner { account in
+            account.email = nil
+            account.hasInitialEmail = true
+        }
+        #expect(
+            decide(conflict(.proven, proof: proof(.session, of: without)), target: without)
+                == Verdict(.j12, .resolve(user("a"), change))
+        )
     }
 
     @Test func `J14: a proof settles what policy lets it settle, pair by pair`() {
