@@ -124,8 +124,9 @@ extension AccountOperations {
                     of: pending.conflict.user,
                     tenant: pending.conflict.tenant
                 )
-                guard let conflict, conflict.state.isLive else { return refused(.invalidPendingToken, by: .y2) }
-                attempt.companions.append(.resolve(conflict, at: attempt.now))
+                let used = try usableCredential(of: conflict, target: caller?.user.id, tenant: tenant, now: attempt.now)
+                guard let usable = used.credential else { return refused(.invalidPendingToken, by: used.rule) }
+                attempt.companions.append(.resolve(usable.conflict, at: attempt.now))
             }
             let question: SignInQuestion
             if let caller {

@@ -20,6 +20,18 @@ extension AccountOperations {
     ) async throws -> (credential: PendingCredential?, rule: Rule) {
         guard let handle = ConflictHandle(handle, sealer: sealer) else { return (nil, .y1) }
         let conflict = try await store.conflict(handle.conflict, of: handle.user, tenant: handle.tenant)
+        return try usableCredential(of: conflict, target: target, tenant: tenant, now: now)
+    }
+
+    /// The credential of `conflict`, if it may be used now; `nil` otherwise, with the rule that says so.
+    ///
+    /// Asked of a conflict that was read anew with every attempt to use it: it was used, or its time is over, meanwhile.
+    func usableCredential(
+        of conflict: ConflictRecord?,
+        target: UserID?,
+        tenant: TenantID,
+        now: Timestamp
+    ) throws -> (credential: PendingCredential?, rule: Rule) {
         let verdict = decidePendingCredential(
             conflict: conflict?.facts,
             handleTenant: tenant,
@@ -37,16 +49,9 @@ extension AccountOperations {
         now: Timestamp
     ) async throws -> PendingCredential? {
         let digests = ProviderTokens(of: credential).digests
-        guard let conflict = try await store.liveConflict(carrying: digests, of: target.id, tenant: target.tenant)
-        else { return nil }
-        let verdict = decidePendingCredential(
-            conflict: conflict.facts,
-            handleTenant: target.tenant,
-            target: target.id,
-            now: now
-        )
-        guard verdict.decision == .usable, conflict.provider == credential.provider else { return nil }
-        return try open(conflict)
+        let conflict = try await store.liveConflict(carrying: digests, of: target.id, tenant: target.tenant)
+        guard conflict?.provider == credential.provider else { return nil }
+        return try usableCredential(of: conflict, target: target.id, tenant: target.tenant, now: now).credential
     }
 
     /// The credential a conflict keeps.
