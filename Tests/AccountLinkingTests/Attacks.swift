@@ -265,8 +265,13 @@ struct Attacks {
             account: victim.id
         )
         #expect(
-            decidePendingCredential(conflict: facts, handleTenant: .project, target: user("attacker"), now: now)
-                == Verdict(.y5, .invalid)
+            decidePendingCredential(
+                conflict: facts,
+                handleTenant: .project,
+                target: user("attacker"),
+                isOfRegisteredIssuer: true,
+                now: now
+            ) == Verdict(.y5, .invalid)
         )
         // Without a session it is worth what it was worth when it came: another conflict.
         let again = decideSignInWithIdp(

@@ -242,6 +242,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case y4 = "Y4"
     case y5 = "Y5"
     case y6 = "Y6"
+    case y7 = "Y7"
 
     // Whether a conflict lives and what proves it (`decideProveConflict`, `decideStartProof`, `decideProveBySession`).
     case q1 = "Q1"

@@ -36,7 +36,7 @@ extension AccountOperations {
             target: user.account,
             accounts: found.accounts,
             credential: credential,
-            isProviderEnabled: isEnabled(credential.identity.provider),
+            isProviderEnabled: isAccepted(credential),
             secondFactorProvenBy: prover
         )
         let link = attempt.ask(question, policy)

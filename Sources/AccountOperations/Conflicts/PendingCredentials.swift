@@ -32,14 +32,16 @@ extension AccountOperations {
         tenant: TenantID,
         now: Timestamp
     ) throws -> (credential: PendingCredential?, rule: Rule) {
+        let pending = try conflict.map(open)
+        let issuer = conflict.flatMap { project.configuration(of: $0.provider)?.issuer }
         let verdict = decidePendingCredential(
             conflict: conflict?.facts,
             handleTenant: tenant,
             target: target,
+            isOfRegisteredIssuer: pending?.credential.incoming.isOf(issuer: issuer) ?? false,
             now: now
         )
-        guard verdict.decision == .usable, let conflict else { return (nil, verdict.rule) }
-        return (try open(conflict), verdict.rule)
+        return (verdict.decision == .usable ? pending : nil, verdict.rule)
     }
 
     /// The live conflict of `target` that came with the tokens a client now replays, if there is one (`spec/09` 6).

@@ -313,20 +313,20 @@ extension AccountOperations {
             takesConflict = kept == nil && !firstFactor.links
             let found = try await matchingAccounts(for: incoming, target: target, tenant: user.tenant)
             loaded += found.loaded
-            let isEnabled = isEnabled(incoming.identity.provider)
+            let isAccepted = isAccepted(incoming)
             if firstFactor.links {
                 question = .linkIdp(
                     target: user.account,
                     accounts: found.accounts,
                     credential: incoming,
-                    isProviderEnabled: isEnabled,
+                    isProviderEnabled: isAccepted,
                     secondFactorProvenBy: user.id
                 )
             } else {
                 question = .idp(
                     accounts: found.accounts,
                     credential: incoming,
-                    isProviderEnabled: isEnabled,
+                    isProviderEnabled: isAccepted,
                     createsUsers: firstFactor.createsUsers,
                     secondFactorProvenBy: user.id
                 )
