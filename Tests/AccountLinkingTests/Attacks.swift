@@ -29,12 +29,14 @@ struct Attacks {
             #expect(change.voidsOutstandingProofs)
             arrivals.append((way, prepared.applying(change)))
         }
-        let reset = decideResetPassword(policy: LinkPolicy(), account: prepared, address: ann)
-        if case .apply(_, let change, _) = reset.decision {
+        for unlinks in [true, false] {
+            let policy = LinkPolicy.policy { $0.passwordResetUnlinksProviders = unlinks }
+            let reset = decideResetPassword(policy: policy, account: prepared, address: ann)
+            guard case .apply(_, let change, _) = reset.decision else { continue }
             #expect(change.voidsOutstandingProofs)
             arrivals.append(("reset", prepared.applying(change)))
         }
-        #expect(arrivals.count == 3)
+        #expect(arrivals.count == 4)
         return arrivals
     }
 

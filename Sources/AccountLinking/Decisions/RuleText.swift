@@ -244,7 +244,7 @@ extension Rule {
         case .r1: RuleText("no provider, no number", "password set, address proven, sessions end")
         case .r6:
             RuleText(
-                "policy leaves providers alone (concord.passwordReset.unlinksProviders off)",
+                "proven before, and policy leaves providers alone (concord.passwordReset.unlinksProviders off)",
                 "as R1; providers and number stay"
             )
         case .r4:
