@@ -49,7 +49,8 @@ package enum ProviderConfigDenial: Error, Sendable, Hashable {
     case missingIssuer
     /// Not an https URL without query; `concord dev` takes http to this machine as well.
     case invalidIssuer
-    /// Accounts are linked under the present issuer: under another one their subjects would mean other people.
+    /// Accounts are linked under another issuer, now or before the registration was taken back: under this one their subjects
+    /// would mean other people.
     case issuerInUse
     /// An address that is not an https URL without fragment; `concord dev` takes http to this machine as well.
     case invalidAddress(ProviderAddress)

@@ -42,19 +42,15 @@ package struct ProviderRegistrations: Sendable {
     ) async throws -> Result<[Outcome], ProviderConfigDenials> {
         let providers = Set(configs.map(\.provider))
         let result = try await store.changeProviderConfigs(providers, tenant: .project, at: effects.now()) { stored in
-            let stored = Dictionary(uniqueKeysWithValues: stored.map { ($0.present.provider, $0) })
             var denials: [ProviderID: ProviderConfigDenial] = [:]
             var outcomes: [Outcome] = []
             var written: [ProviderConfigRecord] = []
             for config in configs {
-                let present = stored[config.provider].map { (config: unsealed($0.present), isInUse: $0.isInUse) }
-                denials[config.provider] = denial(
-                    of: config,
-                    after: present?.config,
-                    isInUse: present?.isInUse ?? false
-                )
-                outcomes.append(present == nil ? .added : present?.config == config ? .unchanged : .changed)
-                if present?.config != config, !isRehearsal { written.append(try sealed(config)) }
+                let stored = stored[config.provider]
+                let present = stored?.present.map(unsealed)
+                denials[config.provider] = denial(of: config, issuersInUse: stored?.issuersInUse ?? [])
+                outcomes.append(present == nil ? .added : present == config ? .unchanged : .changed)
+                if present != config, !isRehearsal { written.append(try sealed(config)) }
             }
             guard denials.isEmpty else { throw ProviderConfigDenials(byProvider: denials) }
             return (written, outcomes)
@@ -67,9 +63,22 @@ package struct ProviderRegistrations: Sendable {
     }
 
     func add(_ config: ProviderConfig) async throws -> ProviderConfigDenial? {
-        if let denial = denial(of: config, after: nil, isInUse: false) { return denial }
-        let isNew = try await store.addProviderConfig(try sealed(config), tenant: .project, at: effects.now())
-        return isNew ? nil : .alreadyRegistered
+        if let problem = problem(with: config) { return problem }
+        let result = try await store.changeProviderConfigs(
+            [config.provider],
+            tenant: .project,
+            at: effects.now()
+        ) { stored in
+            let stored = stored[config.provider]
+            if stored?.present != nil { throw ProviderConfigDenial.alreadyRegistered }
+            if let denial = denial(of: config, issuersInUse: stored?.issuersInUse ?? []) { throw denial }
+            return ([try sealed(config)], ())
+        }
+        switch result {
+        case .success: return nil
+        case .failure(let denial as ProviderConfigDenial): return denial
+        case .failure(let error): throw error
+        }
     }
 
     func update(
@@ -80,11 +89,10 @@ package struct ProviderRegistrations: Sendable {
             provider,
             tenant: .project,
             at: effects.now()
-        ) { record, isInUse in
-            let present = unsealed(record)
-            var config = present
+        ) { record, issuersInUse in
+            var config = unsealed(record)
             try change(&config)
-            if let denial = denial(of: config, after: present, isInUse: isInUse) { throw denial }
+            if let denial = denial(of: config, issuersInUse: issuersInUse) { throw denial }
             return try sealed(config)
         }
         switch result {
@@ -95,14 +103,10 @@ package struct ProviderRegistrations: Sendable {
         }
     }
 
-    /// Why `config` is not accepted in place of `present`.
-    private func denial(
-        of config: ProviderConfig,
-        after present: ProviderConfig?,
-        isInUse: Bool
-    ) -> ProviderConfigDenial? {
+    /// Why `config` is not accepted where accounts are linked to identities of its provider under `issuersInUse`.
+    private func denial(of config: ProviderConfig, issuersInUse: Set<String?>) -> ProviderConfigDenial? {
         if let problem = problem(with: config) { return problem }
-        return isInUse && config.issuer != present?.issuer ? .issuerInUse : nil
+        return config.provider.isOpenIDConnect && issuersInUse.contains { $0 != config.issuer } ? .issuerInUse : nil
     }
 
     private func problem(with config: ProviderConfig) -> ProviderConfigDenial? {

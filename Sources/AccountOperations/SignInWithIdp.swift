@@ -124,8 +124,9 @@ extension AccountOperations {
                     of: pending.conflict.user,
                     tenant: pending.conflict.tenant
                 )
-                guard let conflict, conflict.state.isLive else { return refused(.invalidPendingToken, by: .y2) }
-                attempt.companions.append(.resolve(conflict, at: attempt.now))
+                let used = try usableCredential(of: conflict, target: caller?.user.id, tenant: tenant, now: attempt.now)
+                guard let usable = used.credential else { return refused(.invalidPendingToken, by: used.rule) }
+                attempt.companions.append(.resolve(usable.conflict, at: attempt.now))
             }
             let question: SignInQuestion
             if let caller {
@@ -138,14 +139,14 @@ extension AccountOperations {
                     target: target.account,
                     accounts: found.accounts,
                     credential: incoming,
-                    isProviderEnabled: isEnabled(provider),
+                    isProviderEnabled: isAccepted(incoming),
                     secondFactorProvenBy: provenBy
                 )
             } else {
                 question = .idp(
                     accounts: found.accounts,
                     credential: incoming,
-                    isProviderEnabled: isEnabled(provider),
+                    isProviderEnabled: isAccepted(incoming),
                     createsUsers: request.createsUsers,
                     secondFactorProvenBy: nil
                 )
@@ -232,9 +233,12 @@ extension AccountOperations {
         }
     }
 
-    /// Whether credentials of `provider` are accepted.
-    func isEnabled(_ provider: ProviderID) -> Bool {
-        providers.isEnabled(provider, configuration: project.configuration(of: provider))
+    /// Whether a credential that was verified, now or before it was kept, is accepted: its provider is enabled, and is
+    /// what it was then. Under another issuer its subject is somebody else (`spec/09` 5).
+    func isAccepted(_ credential: IncomingCredential) -> Bool {
+        let configuration = project.configuration(of: credential.identity.provider)
+        return providers.isEnabled(credential.identity.provider, configuration: configuration)
+            && credential.isOf(issuer: configuration?.issuer)
     }
 }
 

@@ -11,7 +11,7 @@ extension AccountStore {
         "message-count", "outbox-claim", "outbox-enqueue",
         "outbox-finish", "outbox-release", "outbox-retry",
         "password-attempt", "phone-attempt", "phone-issue", "phone-use", "project-create", "project-settings",
-        "provider-config-add", "provider-config-change", "provider-config-remove", "provider-configs-change",
+        "provider-config-change", "provider-config-remove", "provider-configs-change",
         "provider-disable", "provider-flow", "purge", "purge-sessions", "read-account_events", "read-account_journal",
         "read-api_keys", "read-audit_plans", "read-audit_steps",
         "read-conflicts", "read-factor_challenges", "read-hash_keys", "read-identifiers", "read-kept_answers",

@@ -272,6 +272,35 @@ struct AddressRecoveryTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `L4: where the address was taken off first, no provider that verifies nothing brings one in its place`(
+        _ isProtected: Bool
+    ) async throws {
+        try await TestAPI.with(settings: settings(protectsEmails: isProtected)) { api in
+            let ada = try await api.signUp("ada@example.com")
+            let idToken = ada["idToken"] ?? .null
+            let removal: JSONValue = ["idToken": idToken, "deleteAttribute": ["EMAIL"]]
+            #expect(try await api.post("/v1/accounts:update", removal).status == 200)
+            let recovery = try await api.listedCode("RECOVER_EMAIL").code
+
+            let claims: JSONValue = ["sub": "thief", "email": "thief@example.com", "email_verified": true]
+            let linked = try await api.post(
+                "/v1/accounts:signInWithIdp",
+                [
+                    "requestUri": "http://localhost", "idToken": idToken,
+                    "postBody": .string("providerId=facebook.com&id_token=\(claims.text)"),
+                ]
+            )
+            #expect(linked.status == 200 && linked.json["localId"] == ada["localId"], "\(linked.text)")
+            // So the address opens another account, and no takeover of this one makes the owner's code void.
+            let link = try await api.code("EMAIL_SIGNIN", for: "thief@example.com")
+            let thief = try await api.follow(link, as: "thief@example.com")
+            #expect(thief.status == 200 && thief.json["localId"] != ada["localId"], "\(thief.text)")
+            #expect(try await api.post("/v1/accounts:update", ["oobCode": .string(recovery)]).status == 200)
+            #expect(try await api.service.user(owning: "ada@example.com")?.id.rawValue == ada["localId"]?.string)
+        }
+    }
+
     @Test func `M10: where the address was taken off first, a link asks for what replacing one asks for`() async throws
     {
         try await TestAPI.with { api in

@@ -324,6 +324,43 @@ import Testing
         }
     }
 
+    @Test func `taking a registration back and making it anew is no way to another issuer either`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let path = Self.oauth + "?oauthIdpConfigId=oidc.demo"
+            let other = Self.demo.setting("https://other.example", at: ["issuer"])
+            _ = try await api.asAdministrator(.post, path, Self.demo)
+            let first = try await api.signInWithDemo(issuer: "https://issuer.example")
+            #expect(first.json["idToken"] != nil, "\(first.text)")
+            #expect(try await api.asAdministrator(.delete, Self.oauth + "/oidc.demo").status == 200)
+
+            let refused = try await api.asAdministrator(.post, path, other)
+            #expect(refused.status == 400)
+            #expect(
+                refused.errorMessage
+                    == "INVALID_CONFIG : Accounts are linked under another issuer; register this one under another id."
+            )
+            #expect(try await api.service.database.count("SELECT count(*) FROM provider_configs") == 0)
+            // What was there before may come back, and elsewhere the other one is welcome.
+            #expect(try await api.asAdministrator(.post, path, Self.demo).status == 200)
+            #expect(try await api.signInWithDemo(issuer: "https://issuer.example").json["localId"] == first.json["localId"])
+            let elsewhere = Self.oauth + "?oauthIdpConfigId=oidc.other"
+            #expect(try await api.asAdministrator(.post, elsewhere, other).status == 200)
+        }
+    }
+
+    @Test func `an imported identity says nothing of its issuer, and is no obstacle`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            _ = try await api.signUp("ada@example.com")
+            try await api.service.link("oidc.demo", subject: "s-1", to: "ada@example.com")
+            let path = Self.oauth + "?oauthIdpConfigId=oidc.demo"
+            #expect(try await api.asAdministrator(.post, path, Self.demo).status == 200)
+            // From now on the registration says.
+            let other: JSONValue = ["issuer": "https://other.example"]
+            let mask = Self.oauth + "/oidc.demo?updateMask=issuer"
+            #expect(try await api.asAdministrator(.patch, mask, other).status == 400)
+        }
+    }
+
     @Test func `an issuer without TLS is for development, and for this machine only`() async throws {
         try await TestService.with { service async throws in
             func answer(_ issuer: String, _ operations: AccountOperations) async throws -> ProviderConfigDenial? {

@@ -99,6 +99,7 @@ struct ResetPasswordTests {
             )
             try await TestAPI.with(settings: settings) { api in
                 _ = try await api.signUp("ada@example.com")
+                try await api.service.change("ada@example.com") { $0.prove(.administrator) }
                 try await api.service.link("google.com", subject: "intruder", to: "ada@example.com")
                 try await api.service.change("ada@example.com") { $0.phoneNumber = PhoneNumber("+14155550100") }
                 let code = try await api.code("PASSWORD_RESET", for: "ada@example.com")
@@ -110,6 +111,23 @@ struct ResetPasswordTests {
                 let claims = try await api.service.database.count("SELECT count(*) FROM identifiers")
                 #expect(claims == (unlinks ? 1 : 3))
             }
+        }
+    }
+
+    @Test func `R2: a reset that first proves the address unlinks every provider, whatever the project says`()
+        async throws
+    {
+        let settings = ProjectSettings.developmentDefaults.with(
+            "concord",
+            ["passwordReset": ["unlinksProviders": false]]
+        )
+        try await TestAPI.with(settings: settings) { api in
+            _ = try await api.signUp("ada@example.com")
+            try await api.service.link("facebook.com", subject: "intruder", to: "ada@example.com")
+            let code = try await api.code("PASSWORD_RESET", for: "ada@example.com")
+            #expect(try await api.reset(code, to: "a new password").status == 200)
+            let user = try #require(try await api.service.user(owning: "ada@example.com"))
+            #expect(user.linkedProviders.isEmpty && user.account.isEmailVerified)
         }
     }
 

@@ -530,6 +530,30 @@ struct SecondFactorTests {
         }
     }
 
+    @Test func `a conflict whose time ends before the second factor is shown is refused, and not tried again`() async throws {
+        try await TestAPI.with { api async throws in
+            let owner = try await api.enrollApp(api.factorOwner("ada@gmail.com"))
+            let app = try #require(owner.app)
+            try await api.service.link("github.com", subject: "gh", to: "ada@gmail.com")
+            // L1: somebody else comes upon the identity.
+            let other = try await api.signUp("other@example.com")
+            let claims: JSONValue = ["sub": "gh", "email": "ada@gmail.com"]
+            let link = idp("github.com", claims, idToken: other["idToken"]?.string)
+            let conflict = try await api.post("/v1/accounts:signInWithIdp", link)
+            let handle = try #require(conflict.json["pendingToken"], "\(conflict.text)")
+            api.service.clock.advance(seconds: 3500)
+            let first = try await api.post(
+                "/v1/accounts:signInWithIdp",
+                ["requestUri": "http://localhost", "pendingToken": handle]
+            )
+            let pending = try #require(first.json["mfaPendingCredential"]?.string, "\(first.text)")
+            api.service.clock.advance(seconds: 200)
+            let late = try await api.secondStep(pending, owner.enrollmentID, api.code(of: app))
+            #expect(late.status == 400 && late.errorMessage == "INVALID_PENDING_TOKEN", "\(late.text)")
+            #expect(try await count("SELECT count(*) FROM conflicts WHERE state = 'open'", api) == 1)
+        }
+    }
+
     @Test func `S34: a number is no first factor of an account that has a second one`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.factorOwner()

@@ -29,12 +29,14 @@ struct Attacks {
             #expect(change.voidsOutstandingProofs)
             arrivals.append((way, prepared.applying(change)))
         }
-        let reset = decideResetPassword(policy: LinkPolicy(), account: prepared, address: ann)
-        if case .apply(_, let change, _) = reset.decision {
+        for unlinks in [true, false] {
+            let policy = LinkPolicy.policy { $0.passwordResetUnlinksProviders = unlinks }
+            let reset = decideResetPassword(policy: policy, account: prepared, address: ann)
+            guard case .apply(_, let change, _) = reset.decision else { continue }
             #expect(change.voidsOutstandingProofs)
             arrivals.append(("reset", prepared.applying(change)))
         }
-        #expect(arrivals.count == 3)
+        #expect(arrivals.count == 4)
         return arrivals
     }
 
@@ -155,6 +157,43 @@ struct Attacks {
                 continue
             }
             #expect(change.rememberedInitialEmail == ann, "after \(way)")
+        }
+    }
+
+    /// U1 and P17 refuse a session an address that is typed in; linking one's own account at a provider types in another.
+    @Test(arguments: [IncomingCredential.untrusted, incoming(provider("oidc.work"), "thief", ann, flagged: false)])
+    func `change of address with a stolen session: no provider that verifies nothing brings an address in its place`(
+        thief: IncomingCredential
+    ) {
+        for policy in [LinkPolicy(), .enumerable] {
+            let victim = Account.fixture("v", email: bob, proof: .provider(.google), providers: [.google: "victim"])
+            let removed = decideUnlink(
+                policy: policy,
+                enabledProviders: [.google],
+                account: victim,
+                removal: Removal(email: true),
+                request: .client(isSessionRecent: true)
+            )
+            guard case .apply(_, let removal, _) = removed.decision else {
+                Issue.record("the session was refused")
+                return
+            }
+            let without = victim.applying(removal)
+            #expect(without.email == nil && without.hasInitialEmail)
+            let linked = decideLinkWithIdp(
+                policy: policy,
+                target: without,
+                accounts: MatchingAccounts(identityOwner: nil, emailOwner: nil),
+                credential: thief,
+                isProviderEnabled: true,
+                secondFactorProvenBy: nil
+            )
+            guard case .signIn(_, let link, _) = linked.decision else {
+                Issue.record("the session was refused: \(linked.rule)")
+                return
+            }
+            // Without an address there is nothing to take over by.
+            #expect(without.applying(link).email == nil && without.applying(link).hasInitialEmail)
         }
     }
 
@@ -292,8 +331,13 @@ struct Attacks {
             account: victim.id
         )
         #expect(
-            decidePendingCredential(conflict: facts, handleTenant: .project, target: user("attacker"), now: now)
-                == Verdict(.y5, .invalid)
+            decidePendingCredential(
+                conflict: facts,
+                handleTenant: .project,
+                target: user("attacker"),
+                isOfRegisteredIssuer: true,
+                now: now
+            ) == Verdict(.y5, .invalid)
         )
         // Without a session it is worth what it was worth when it came: another conflict.
         let again = decideSignInWithIdp(
@@ -305,6 +349,53 @@ struct Attacks {
             secondFactorProvenBy: nil
         )
         #expect(again.rule == .i11)
+    }
+
+    @Test func `proof used up by somebody else: where the mail is the first proof of the address, no sign-in settles it`() {
+        let now = Timestamp(secondsSinceEpoch: 1_700_000_000)
+        let prepared = Account.fixture(
+            "m",
+            email: ann,
+            password: true,
+            providers: [.gitHub: "attacker"],
+            initialEmail: true
+        )
+        // The owner of the address came by a provider whose word is nothing, and has proven the mailbox.
+        let proof = ConflictProofFacts(
+            binding: ProofBinding(.mailbox, of: prepared, policyVersion: LinkPolicy().version),
+            attempts: 0,
+            expiresAt: now.adding(seconds: 900)
+        )
+        let facts = ConflictFacts(
+            state: .proven,
+            expiresAt: now.adding(seconds: 3600),
+            tenant: .project,
+            account: prepared.id,
+            proof: proof
+        )
+        // The attacker signs in, by password or provider, and is let in, but nothing of the owner's comes along.
+        let attacker = refusalOfNextSignIn(conflict: facts, target: prepared, policy: LinkPolicy(), now: now)
+        #expect(attacker?.rule == .j15)
+        // The owner goes on.
+        let settled = decideResolveConflict(
+            policy: LinkPolicy(),
+            conflict: facts,
+            handleTenant: .project,
+            isProver: true,
+            target: prepared,
+            identityOwner: nil,
+            credential: incoming(.facebook, "facebook-ann", ann),
+            isProviderEnabled: true,
+            now: now
+        )
+        guard case .resolve(_, let change) = settled.decision else {
+            Issue.record("the owner was refused: \(settled.rule)")
+            return
+        }
+        #expect(settled.rule == .j11)
+        let account = prepared.applying(change)
+        #expect(account.signInMethods == [.provider(.facebook)])
+        #expect(account.linkedProviders == [.facebook: "facebook-ann"] && account.isEmailVerified)
     }
 
     @Test func `a link without a verified address stays a conflict in every mode of trust (CVE-2026-56666)`() {

@@ -314,6 +314,15 @@ struct ResolveConflictRows {
         let change = AccountChange.only { $0.linkedIdentity = credential.identity }
         #expect(decide(proven) == Verdict(.j12, .resolve(user("a"), change)))
         #expect(decide(conflict(.proven, proof: proof(.session))) == Verdict(.j12, .resolve(user("a"), change)))
+        // As linking does (L4), it sets no address that nobody has proven where one was taken off.
+        let without = owner { account in
+            account.email = nil
+            account.hasInitialEmail = true
+        }
+        #expect(
+            decide(conflict(.proven, proof: proof(.session, of: without)), target: without)
+                == Verdict(.j12, .resolve(user("a"), change))
+        )
     }
 
     @Test func `J14: a proof settles what policy lets it settle, pair by pair`() {
@@ -322,6 +331,20 @@ struct ResolveConflictRows {
         #expect(decide(proven, policy: policy) == Verdict(.j14, .refuse(.proofNotOffered)))
         #expect(decide(conflict(.proven, proof: proof(.session)), policy: policy).rule == .j12)
         #expect(decide(proven, target: owner { $0.hasPassword = false }, policy: policy).rule == .j12)
+    }
+
+    @Test func `J15: a sign-in settles what is proven, but not by the first proof of a mailbox`() {
+        func refusal(_ facts: ConflictFacts, _ target: Account = owner()) -> Verdict<ConflictRefusal>? {
+            refusalOfNextSignIn(conflict: facts, target: target, policy: LinkPolicy().asInForce, now: noon)
+        }
+        #expect(refusal(proven) == nil)
+        let unproven = owner(proof: nil)
+        #expect(refusal(conflict(.proven, proof: proof(of: unproven)), unproven) == Verdict(.j15, .unproven))
+        // Whoever showed a session of the account was in it, and so is whoever signs in.
+        #expect(refusal(conflict(.proven, proof: proof(.session, of: unproven)), unproven) == nil)
+        #expect(refusal(conflict(proof: proof())) == Verdict(.j2, .unproven))
+        #expect(refusal(conflict(.proven, proof: proof(expires: noon))) == Verdict(.j3, .proofExpired))
+        #expect(refusal(proven, owner { $0.sessionEpoch += 1 }) == Verdict(.j4, .proofStale))
     }
 
     @Test func `J13: whoever holds the handle may turn it down`() {
@@ -441,6 +464,16 @@ enum ConflictCase {
                 }
             }
             rules.append(decideDeclineConflict(conflict: facts, handleTenant: .project, now: noon).rule)
+            if let facts {
+                rules += targets.compactMap(\.self).compactMap { target in
+                    refusalOfNextSignIn(
+                        conflict: facts,
+                        target: target,
+                        policy: LinkPolicy().asInForce,
+                        now: noon
+                    )?.rule
+                }
+            }
         }
         return rules
     }()

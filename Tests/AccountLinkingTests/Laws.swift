@@ -253,6 +253,13 @@ struct LinkWithIdpLaws {
         }
     }
 
+    @Test func `an address that linking sets is proven, or the first of the account`() {
+        forAll { point, decision in
+            guard case .signIn(_, let change, _) = decision, case .set(_, let proof) = change.email else { return nil }
+            return proof != nil || !point.target.hasHadEmail
+        }
+    }
+
     @Test func `a link that succeeds links the identity, which then signs in to the account`() {
         forAll { point, decision in
             guard case .signIn(_, let change, _) = decision else { return nil }

@@ -87,6 +87,16 @@ struct LinkWithIdpRows {
         #expect(decide(.withoutEmail, to: target) == linked(.l4, identity(.facebook, "facebook-ann")))
     }
 
+    @Test func `L4: where an address was taken off, none that nobody has proven comes in its place`() {
+        let target = Account.fixture("t", providers: [.google: "google-ann"], initialEmail: true)
+        #expect(decide(.untrusted, to: target) == linked(.l4, identity(.gitHub, "github-ann")))
+        let apple = incoming(.apple, "apple-ann", ann, flagged: true)
+        #expect(
+            decide(apple, to: target)
+                == linked(.l4, identity(.apple, "apple-ann"), email: .set(ann, proof: .provider(.apple)))
+        )
+    }
+
     @Test func `L4: a trusted provider proves the account's own address, an untrusted one does not`() {
         let target = Account.fixture("t", email: ann, password: true)
         #expect(

@@ -60,13 +60,16 @@ struct OutcomeCoverage {
         var other = open
         other.account = user("b")
         for facts in [nil, open, closed, expired, foreign, other] {
-            let verdict = decidePendingCredential(
-                conflict: facts,
-                handleTenant: .project,
-                target: account.id,
-                now: now
-            )
-            all.append((verdict.rule, nil))
+            for isOfRegisteredIssuer in [true, false] {
+                let verdict = decidePendingCredential(
+                    conflict: facts,
+                    handleTenant: .project,
+                    target: account.id,
+                    isOfRegisteredIssuer: isOfRegisteredIssuer,
+                    now: now
+                )
+                all.append((verdict.rule, nil))
+            }
         }
         for isRegionAllowed in [true, false] {
             let verdict = decideSendPhoneCode(policy: LinkPolicy(), owner: nil, isRegionAllowed: isRegionAllowed)

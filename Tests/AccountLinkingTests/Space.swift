@@ -140,7 +140,7 @@ struct LinkWithIdpCase {
         let email = credential.email.address
         let targetEmail = choices.choose(from: [nil, bob] + (email.map { [$0] } ?? []))
         let isOwnIdentity = choices.chooseBool()
-        let target = Account.choose(
+        var target = Account.choose(
             &choices,
             id: "T",
             email: targetEmail,
@@ -148,6 +148,7 @@ struct LinkWithIdpCase {
             otherSubjectOf: isOwnIdentity ? nil : provider,
             isCoarse: true
         )
+        if targetEmail == nil { target.hasInitialEmail = choices.chooseBool() }
         var accounts = MatchingAccounts(identityOwner: isOwnIdentity ? target : nil, emailOwner: nil)
         if !isOwnIdentity, choices.chooseBool() {
             accounts.identityOwner = .fixture("F", providers: [provider: credential.identity.subject])

@@ -141,9 +141,17 @@ struct PendingCredentialRows {
 
     private func decide(
         _ facts: ConflictFacts?,
-        target: UserID? = nil
+        target: UserID? = nil,
+        issuer: String? = "https://id.example"
     ) -> Verdict<PendingCredentialDecision> {
-        decidePendingCredential(conflict: facts, handleTenant: .project, target: target, now: noon)
+        let credential = incoming(provider("oidc.work"), "subject", ann, issuer: "https://id.example")
+        return decidePendingCredential(
+            conflict: facts,
+            handleTenant: .project,
+            target: target,
+            isOfRegisteredIssuer: credential.isOf(issuer: issuer),
+            now: noon
+        )
     }
 
     @Test func `Y1: an unknown handle names nothing`() {
@@ -169,6 +177,15 @@ struct PendingCredentialRows {
 
     @Test func `Y5: a session of another account than the conflict's cannot use its credential`() {
         #expect(decide(facts(), target: user("b")) == Verdict(.y5, .invalid))
+    }
+
+    @Test func `Y7: a credential of a former issuer is nobody's any more`() {
+        for issuer in ["https://id.example/", "https://other.example", nil] {
+            #expect(decide(facts(), issuer: issuer) == Verdict(.y7, .invalid))
+            #expect(decide(facts(), target: user("a"), issuer: issuer) == Verdict(.y7, .invalid))
+        }
+        // Whose issuer nobody registers has the one it always had.
+        #expect(IncomingCredential.trusted.isOf(issuer: nil))
     }
 
     @Test func `Y6: a live credential may be used by a session of its account, or without one`() {

@@ -138,6 +138,10 @@ struct ResetPasswordRows {
         let linked = Account.fixture("o", email: ann, proof: .emailCode, providers: [.gitHub: "github-ann"])
         #expect(decide(linked, policy: gentle) == kept)
         #expect(decide(.fixture("o", email: ann, proof: .emailCode, phone: true), policy: gentle) == kept)
+        // But not what somebody linked before anybody had shown to own the address.
+        let providers: [ProviderID: String] = [.gitHub: "of an intruder"]
+        let unproven = Account.fixture("o", email: ann, password: true, phone: true, providers: providers)
+        #expect(decide(unproven, policy: gentle) == decide(unproven) && decide(unproven).rule == .r2)
     }
 
     @Test func `R7: a disabled account's password is not reset`() {

@@ -257,6 +257,52 @@ import Testing
         }
     }
 
+    @Test(arguments: [ProviderID.twitter, .google])
+    func `an intruder's sign-in does not use up what the owner of the address has proven`(
+        provider: ProviderID
+    ) async throws {
+        try await TestService.withTwo { service, other in
+            let intruder = try await service.signUp("ada@gmail.com", "of the intruder")
+            let gitHub = service.credential(.gitHub, subject: "666", email: "eve@example.com")
+            _ = try await service.signIn(gitHub, idToken: intruder.tokens.idToken).signedIn()
+            let owners = service.credential(provider, subject: "77", email: "ada@gmail.com", isVerified: true)
+            let handle: String
+            if provider == .google {
+                // L3: a guest comes upon the address by linking, where a trusted provider takes nothing over.
+                let guest = try await service.operations.signUp(.anonymous, tenant: .project).success()
+                handle = try #require(
+                    try await service.signIn(owners, idToken: guest.tokens.idToken).refused().pendingToken
+                )
+            } else {
+                handle = try await service.signIn(owners).confirmation().pendingToken
+            }
+            _ = try await service.startMailboxProof(handle).success()
+            let code = try #require(try await service.lastConflictMail().code)
+            let proven = try await service.complete(handle, .code(code)).success()
+
+            for reauthenticates in [false, true] {
+                let again = try await service.signIn(gitHub, createsUsers: !reauthenticates).signedIn()
+                #expect(again.user.id == intruder.user.id && again.linkedProvider == nil)
+            }
+            // And while the owner goes on: the intruder is let in or not, and takes nothing along.
+            let linked = try await service.race(with: other, count: 16) { service, caller -> ProviderID? in
+                if caller == 0 {
+                    _ = try await service.resolve(handle, proven.proofToken).success()
+                    return nil
+                }
+                return caller < 4
+                    ? try? await service.signIn(gitHub, createsUsers: false).signedIn().linkedProvider
+                    : try? await service.signIn("ada@gmail.com", "of the intruder").success().linkedProvider
+            }
+            #expect(linked.allSatisfy { $0 == nil })
+            #expect(try await service.signIn("ada@gmail.com", "of the intruder").denial != nil)
+            let user = try await service.signIn(owners).signedIn().user
+            #expect(user.id == intruder.user.id && user.account.signInMethods == [.provider(provider)])
+            #expect(user.email?.proof == .emailCode)
+            try await service.database.expectConsistency()
+        }
+    }
+
     @Test func `a proof that no longer holds is no reason to link`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")

@@ -201,6 +201,46 @@ import Testing
         }
     }
 
+    @Test func `what was brought under a former issuer is linked nowhere, and what comes under the new one is`() async throws {
+        try await TestService.with { service in
+            let provider = try #require(ProviderID("oidc.work"))
+            var config = ProviderConfig(provider: provider)
+            config.isEnabled = true
+            config.clientID = "client"
+            config.issuer = "https://old.example"
+            #expect(try await service.operations.addProviderConfig(config) == nil)
+            func credential(of issuer: String) -> ProviderCredential {
+                let claims: JSONValue = [
+                    "sub": "1", "iss": .string(issuer), "aud": "client", "email": "ada@example.com",
+                    "email_verified": false,
+                ]
+                return ProviderCredential(provider: provider, idToken: claims.text)
+            }
+            let ada = try await service.signUp("ada@example.com")
+            let idToken = ada.tokens.idToken
+            let old = credential(of: "https://old.example")
+            let (_, handle) = try await service.signIn(old).confirmation()
+            let proven = try await service.prove(handle, by: ada).success()
+            // Nobody is linked, so the issuer may be another; the same subject is somebody else there.
+            _ = try await service.operations.updateProviderConfig(provider) { $0.issuer = "https://new.example" }.get()
+
+            #expect(try await service.signIn(pendingToken: handle, idToken: idToken).denial == .invalidPendingToken)
+            #expect(try await service.signIn(pendingToken: handle).denial == .invalidPendingToken)
+            #expect(try await service.signIn(old, idToken: idToken).denial == .invalidCredential(.wrongIssuer))
+            #expect(try await service.signIn("ada@example.com", pendingToken: handle).success().linkedProvider == nil)
+            #expect(try await service.signIn("ada@example.com").success().linkedProvider == nil, "proven before")
+            #expect(
+                try await service.resolve(handle, proven.proofToken).denial
+                    == .conflict(.refused(.operationNotAllowed))
+            )
+            #expect(try await service.database.count("SELECT count(*) FROM linked_providers") == 0)
+
+            let (_, other) = try await service.signIn(credential(of: "https://new.example")).confirmation()
+            let linked = try await service.signIn(pendingToken: other, idToken: idToken).signedIn()
+            #expect(linked.user.linkedProviders[provider]?.issuer == "https://new.example")
+        }
+    }
+
     @Test func `a takeover voids the open conflicts of the account`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@gmail.com", "of an attacker")

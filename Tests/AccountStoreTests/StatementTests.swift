@@ -414,6 +414,11 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "KeptAnswerRow.withKey", sql: KeptAnswerRow.withKey(answerKey, at: origin).sql),
         Statement(name: "LinkedProviderRow.delete", sql: LinkedProviderRow.delete(.google, of: fixed, tenant: tenant)),
+        Statement(
+            name: "LinkedProviderRow.issuers",
+            sql: LinkedProviderRow.issuers(of: .google, tenant: tenant).sql,
+            isHot: false
+        ),
         Statement(name: "LinkedProviderRow.put", sql: LinkedProviderRow.put(provider, for: fixed, tenant: tenant)),
         Statement(name: "EmailCodeRow.assertUsed", sql: EmailCodeRow.assertUsed([1], tenant: tenant, by: use)),
         Statement(

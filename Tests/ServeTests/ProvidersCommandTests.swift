@@ -51,8 +51,8 @@ struct ProvidersCommandTests {
                         #expect(refused.status == .exited(1))
                         #expect(
                             refused.error == """
-                                concord: oidc.corp: accounts are linked under the present issuer; register the new one \
-                                under another id
+                                concord: oidc.corp: accounts are linked under another issuer; register this one under \
+                                another id
                                 concord: nothing was changed
 
                                 """
@@ -61,6 +61,16 @@ struct ProvidersCommandTests {
                         try folder.write("providers.yaml", Self.file(issuer: issuer.url, clientID: "second"))
                         #expect(try await Self.concord(["apply", path], database).output.hasSuffix("changed\n"))
                         try await Self.signIn(server, issuer, audience: "second")
+
+                        // Nor is another issuer taken where the registration was taken back before.
+                        try await database.execute("DELETE FROM provider_configs")
+                        try folder.write(
+                            "providers.yaml",
+                            Self.file(issuer: "https://other.example", clientID: "first")
+                        )
+                        let anew = try await Self.concord(["apply", path], database)
+                        #expect(anew.status == .exited(1) && anew.error == refused.error)
+                        #expect(try await database.count("SELECT count(*) FROM provider_configs") == 0)
                     }
                 }
             }

@@ -144,7 +144,7 @@ extension ProviderConfigDenial {
         case .issuerInUse:
             .code(
                 .invalidConfig,
-                "Accounts are linked under the present issuer; register the new one under another id."
+                "Accounts are linked under another issuer; register this one under another id."
             )
         case .invalidAddress(let name):
             .code(.invalidConfig, "The address \(name.rawValue) must be an https URL without fragment.")

@@ -40,6 +40,9 @@ package func decideLinkWithIdp(
 extension AccountChange {
     /// The credential's identity becomes one of the account's. Its address is proof of the account's own where it is the
     /// same, and fills the place of one where there is none. The profile stays.
+    ///
+    /// One that nobody has proven fills no place where an address was taken off: that is a change of address by another road
+    /// (U1, P17), and whoever proved it next would void what brings the first one back.
     static func linking(_ credential: IncomingCredential, to target: Account, policy: LinkPolicy) -> Self {
         let provider = credential.identity.provider
         let claim = policy.emailClaim(of: credential)
@@ -47,7 +50,9 @@ extension AccountChange {
         change.linkedIdentity = credential.identity
         if target.needsProof(of: claim) {
             change.email = .prove(.provider(provider))
-        } else if policy.isOneAccountPerEmail, target.email == nil, let address = claim.address {
+        } else if policy.isOneAccountPerEmail, target.email == nil, claim.isVerified || !target.hasHadEmail,
+            let address = claim.address
+        {
             change.email = .set(address, proof: claim.isVerified ? .provider(provider) : nil)
         }
         return change

@@ -7,10 +7,12 @@
 /// - `handleTenant`: the tenant of the request that brought the handle.
 /// - `target`: the account of a session that lives; `nil` for a sign-in without one, which the rules of sign-in judge as if
 ///   the provider's credential had come anew.
+/// - `isOfRegisteredIssuer`: whether the credential is of the issuer that its provider is registered with now.
 package func decidePendingCredential(
     conflict: ConflictFacts?,
     handleTenant: TenantID,
     target: UserID?,
+    isOfRegisteredIssuer: Bool,
     now: Timestamp
 ) -> Verdict<PendingCredentialDecision> {
     guard let conflict else { return Verdict(.y1, .invalid) }
@@ -18,5 +20,6 @@ package func decidePendingCredential(
     guard now < conflict.expiresAt else { return Verdict(.y3, .invalid) }
     guard conflict.tenant == handleTenant else { return Verdict(.y4, .invalid) }
     if let target, target != conflict.account { return Verdict(.y5, .invalid) }
+    guard isOfRegisteredIssuer else { return Verdict(.y7, .invalid) }
     return Verdict(.y6, .usable)
 }

@@ -27,7 +27,9 @@ package func decideResetPassword(
     if account.linkedProviders.isEmpty, account.phoneNumber == nil {
         return Verdict(.r1, .apply(account.id, change, issuesTokens: false))
     }
-    guard policy.passwordResetUnlinksProviders else {
+    // The policy is for accounts whose owner is known. What was linked before the first proof may be an intruder's, who
+    // registered the address.
+    guard policy.passwordResetUnlinksProviders || !email.isVerified else {
         return Verdict(.r6, .apply(account.id, change, issuesTokens: false))
     }
     change.unlinkedProviders = Set(account.linkedProviders.keys)

@@ -29,6 +29,39 @@ package func refusalOfProver(
     return proof.binding == binding ? nil : Verdict(.j4, .proofStale)
 }
 
+/// Whether a sign-in to the account a conflict concerns may settle it as well, once it is proven: rows J1 to J4 and J15.
+///
+/// Whoever signs in has shown more than whoever holds the token of the proof, but for an account whose address nobody had
+/// shown to own: that is whoever made it, and the proof, by mail, somebody else's. It would be used up, with the owner's
+/// credential, to let the owner into the intruder's account (`spec/09` 7). Only settling it by its token takes over (J11).
+///
+/// - `target`: the account as it was before the sign-in.
+/// - Returns: why not; `nil` when it may, by the rules of linking.
+package func refusalOfNextSignIn(
+    conflict: ConflictFacts,
+    target: Account,
+    policy: LinkPolicy,
+    now: Timestamp
+) -> Verdict<ConflictRefusal>? {
+    let stale = refusalOfProver(
+        conflict: conflict,
+        handleTenant: conflict.tenant,
+        isProver: true,
+        target: target,
+        policy: policy,
+        now: now
+    )
+    if let stale { return stale }
+    return conflict.isProvenByFirstMail(to: target) ? Verdict(.j15, .unproven) : nil
+}
+
+extension ConflictFacts {
+    /// Whether it is proven by the mailbox of an address that nobody had shown to own before.
+    fileprivate func isProvenByFirstMail(to target: Account) -> Bool {
+        proof?.binding.kind == .mailbox && !target.isEmailVerified
+    }
+}
+
 /// Decides whether a proven conflict ends with its credential linked: rows J.
 ///
 /// Everything is judged anew, as the account stands now: a proof says who somebody is, not that nothing else happened.
@@ -58,7 +91,7 @@ package func decideResolveConflict(
         now: now
     )
     if let stranger { return Verdict(stranger.rule, .refuse(stranger.decision)) }
-    guard let target, let proof = conflict?.proof else { return Verdict(.j1, .refuse(.unknown)) }
+    guard let target, let conflict, let proof = conflict.proof else { return Verdict(.j1, .refuse(.unknown)) }
     guard isProviderEnabled else { return Verdict(.j5, .refuse(.refused(.operationNotAllowed))) }
     if target.isDisabled { return Verdict(.j6, .refuse(.refused(.userDisabled))) }
     if policy.needsSecondFactor(target, provenBy: nil) { return Verdict(.j7, .refuse(.secondFactorRequired)) }
@@ -71,7 +104,7 @@ package func decideResolveConflict(
     if target.linkedProviders[provider] != nil {
         return Verdict(.j10, .refuse(.providerAlreadyLinked))
     }
-    guard proof.binding.kind == .session || target.isEmailVerified else {
+    if conflict.isProvenByFirstMail(to: target) {
         // The owner of the mailbox has come, and until now nobody had shown to be that (as row M3).
         var change = AccountChange.takeover(of: target, proof: .emailCode)
         change.linkedIdentity = credential.identity

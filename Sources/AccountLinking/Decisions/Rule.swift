@@ -242,6 +242,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case y4 = "Y4"
     case y5 = "Y5"
     case y6 = "Y6"
+    case y7 = "Y7"
 
     // Whether a conflict lives and what proves it (`decideProveConflict`, `decideStartProof`, `decideProveBySession`).
     case q1 = "Q1"
@@ -261,7 +262,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case q15 = "Q15"
     case q16 = "Q16"
 
-    // Settling a conflict (`decideResolveConflict`).
+    // Settling a conflict (`decideResolveConflict`, `refusalOfNextSignIn`).
     case j1 = "J1"
     case j2 = "J2"
     case j3 = "J3"
@@ -276,6 +277,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case j12 = "J12"
     case j13 = "J13"
     case j14 = "J14"
+    case j15 = "J15"
 
     // Making two accounts one (`decideMergeAccounts`).
     case e1 = "E1"

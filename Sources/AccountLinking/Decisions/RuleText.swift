@@ -46,7 +46,8 @@ extension Rule {
     /// What the rule says. Total: whoever adds a rule says what it does.
     package var text: RuleText {
         switch self {
-        case .i0: RuleText("the provider is not enabled", "refused: operation not allowed")
+        case .i0:
+            RuleText("the provider is not enabled, or has another issuer by now", "refused: operation not allowed")
         case .i1: RuleText("F is disabled", "refused: user disabled")
         case .i3: RuleText("F must show its second factor", "second factor; nothing is written")
         case .i2:
@@ -81,7 +82,8 @@ extension Rule {
         case .i4: RuleText("no address", "new account without one")
         case .i15: RuleText("duplicates are allowed", "new account; the address stays in the provider's row")
         case .i5: RuleText("otherwise", "new account with the address, proven if the provider is trusted")
-        case .l9: RuleText("the provider is not enabled", "refused: operation not allowed")
+        case .l9:
+            RuleText("the provider is not enabled, or has another issuer by now", "refused: operation not allowed")
         case .l0: RuleText("T is disabled", "refused: user disabled")
         case .l2: RuleText("F is T", "refused: already linked; no pending credential")
         case .l1: RuleText("F is another account", "conflict: credential already in use by F")
@@ -101,8 +103,9 @@ extension Rule {
             RuleText(
                 "one account per address",
                 """
-                linked; T without an address gets the provider's, proven if trusted; T's own address becomes proven \
-                if a trusted provider names it; the profile stays
+                linked; T without an address gets the provider's, proven if trusted, or none where T had one that was taken off \
+                and the provider is not trusted; T's own address becomes proven if a trusted provider names it; the profile \
+                stays
                 """
             )
         case .l5: RuleText("duplicates are allowed", "as L4, but no address is copied")
@@ -241,7 +244,7 @@ extension Rule {
         case .r1: RuleText("no provider, no number", "password set, address proven, sessions end")
         case .r6:
             RuleText(
-                "policy leaves providers alone (concord.passwordReset.unlinksProviders off)",
+                "proven before, and policy leaves providers alone (concord.passwordReset.unlinksProviders off)",
                 "as R1; providers and number stay"
             )
         case .r4:
@@ -448,6 +451,7 @@ extension Rule {
         case .y3: RuleText("its time is over", "invalid")
         case .y4: RuleText("it is of another tenant", "invalid")
         case .y5: RuleText("it came with a session of another account than the conflict's", "invalid")
+        case .y7: RuleText("its provider has another issuer by now", "invalid")
         case .y6: RuleText("otherwise, without a session too", "usable; only success closes it")
         case .q1: RuleText("the handle names none, or one of another tenant", "refused: unknown")
         case .q2: RuleText("it is resolved, declined or superseded", "refused: closed")
@@ -481,7 +485,8 @@ extension Rule {
         case .j2: RuleText("it is not proven, or by somebody else", "refused: unproven")
         case .j3: RuleText("the proof's time is over", "refused: proof expired")
         case .j4: RuleText("account, address or configuration is not what it was", "refused: proof stale")
-        case .j5: RuleText("the provider is not enabled", "refused: operation not allowed")
+        case .j5:
+            RuleText("the provider is not enabled, or has another issuer by now", "refused: operation not allowed")
         case .j6: RuleText("the account is disabled", "refused: user disabled")
         case .j7: RuleText("the account has a second factor", "refused: second factor required")
         case .j14:
@@ -502,6 +507,11 @@ extension Rule {
             )
         case .j12: RuleText("otherwise", "link, as L4; sign in")
         case .j13: RuleText("whoever holds the handle turns the conflict down", "declined")
+        case .j15:
+            RuleText(
+                "by the next sign-in: proven by mail, and nobody had shown to own the address before",
+                "stays proven: who signs in need not be who reads the mail, to whom J11 is left"
+            )
         case .e1:
             RuleText(
                 "both are one account",

@@ -62,6 +62,12 @@ package struct IncomingCredential: Sendable, Hashable {
     }
 }
 
+extension IncomingCredential {
+    /// Whether it was verified under the issuer that its provider is registered with. Only those of `oidc.*` can have
+    /// another one registered.
+    package func isOf(issuer registered: String?) -> Bool { !identity.provider.isOpenIDConnect || issuer == registered }
+}
+
 /// An address as policy sees it: the provider's word turned into proof or not. Made by `LinkPolicy.emailClaim(of:)`.
 package enum EmailClaim: Sendable, Hashable {
     case absent

@@ -5,7 +5,8 @@ import IdentityProviders
 extension AccountOperations {
     /// Adds to a sign-in the link of a credential that waits for it: the one whose handle came with it, or else one whose
     /// conflict the owner has proven. Signing in with a method the account has is proof enough, so that the client needs no
-    /// second request, nor the provider a second round; an SDK that knows of no conflict gets there too.
+    /// second request, nor the provider a second round; an SDK that knows of no conflict gets there too. It is not where the
+    /// address was proven by that proof alone (J15).
     ///
     /// A sign-in that is right is not refused for what comes with it: a handle that is no good, of another account, or whose
     /// credential the rules of linking refuse, is left alone, and so is one that comes with a sign-in that ends every open
@@ -35,7 +36,7 @@ extension AccountOperations {
             target: user.account,
             accounts: found.accounts,
             credential: credential,
-            isProviderEnabled: isEnabled(credential.identity.provider),
+            isProviderEnabled: isAccepted(credential),
             secondFactorProvenBy: prover
         )
         let link = attempt.ask(question, policy)
@@ -47,21 +48,13 @@ extension AccountOperations {
         return Verdict(link.rule, .signIn(id, change, emailWasRecycled: false))
     }
 
-    /// The credential of a conflict that the owner of `user` has proven, as long as the proof holds (J1 to J4). One round
-    /// trip.
+    /// The credential of a conflict that the owner of `user` has proven, as long as the proof holds for a sign-in (J1 to J4,
+    /// J15). One round trip.
     private func provenCredential(of user: UserRecord, now: Timestamp) async throws -> PendingCredential? {
         guard let conflict = try await store.provenConflict(of: user.id, tenant: user.tenant, at: now) else {
             return nil
         }
-        let refusal = refusalOfProver(
-            conflict: conflict.facts,
-            handleTenant: user.tenant,
-            // Who signs in to the account has shown more than whoever holds the token of the proof.
-            isProver: true,
-            target: user.account,
-            policy: policy,
-            now: now
-        )
+        let refusal = refusalOfNextSignIn(conflict: conflict.facts, target: user.account, policy: policy, now: now)
         return refusal == nil ? try open(conflict) : nil
     }
 }

@@ -20,14 +20,28 @@ extension AccountOperations {
     ) async throws -> (credential: PendingCredential?, rule: Rule) {
         guard let handle = ConflictHandle(handle, sealer: sealer) else { return (nil, .y1) }
         let conflict = try await store.conflict(handle.conflict, of: handle.user, tenant: handle.tenant)
+        return try usableCredential(of: conflict, target: target, tenant: tenant, now: now)
+    }
+
+    /// The credential of `conflict`, if it may be used now; `nil` otherwise, with the rule that says so.
+    ///
+    /// Asked of a conflict that was read anew with every attempt to use it: it was used, or its time is over, meanwhile.
+    func usableCredential(
+        of conflict: ConflictRecord?,
+        target: UserID?,
+        tenant: TenantID,
+        now: Timestamp
+    ) throws -> (credential: PendingCredential?, rule: Rule) {
+        let pending = try conflict.map(open)
+        let issuer = conflict.flatMap { project.configuration(of: $0.provider)?.issuer }
         let verdict = decidePendingCredential(
             conflict: conflict?.facts,
             handleTenant: tenant,
             target: target,
+            isOfRegisteredIssuer: pending?.credential.incoming.isOf(issuer: issuer) ?? false,
             now: now
         )
-        guard verdict.decision == .usable, let conflict else { return (nil, verdict.rule) }
-        return (try open(conflict), verdict.rule)
+        return (verdict.decision == .usable ? pending : nil, verdict.rule)
     }
 
     /// The live conflict of `target` that came with the tokens a client now replays, if there is one (`spec/09` 6).
@@ -37,16 +51,9 @@ extension AccountOperations {
         now: Timestamp
     ) async throws -> PendingCredential? {
         let digests = ProviderTokens(of: credential).digests
-        guard let conflict = try await store.liveConflict(carrying: digests, of: target.id, tenant: target.tenant)
-        else { return nil }
-        let verdict = decidePendingCredential(
-            conflict: conflict.facts,
-            handleTenant: target.tenant,
-            target: target.id,
-            now: now
-        )
-        guard verdict.decision == .usable, conflict.provider == credential.provider else { return nil }
-        return try open(conflict)
+        let conflict = try await store.liveConflict(carrying: digests, of: target.id, tenant: target.tenant)
+        guard conflict?.provider == credential.provider else { return nil }
+        return try usableCredential(of: conflict, target: target.id, tenant: target.tenant, now: now).credential
     }
 
     /// The credential a conflict keeps.

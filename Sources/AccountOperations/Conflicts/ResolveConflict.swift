@@ -33,7 +33,7 @@ extension AccountOperations {
                 target: loaded.user?.account,
                 identityOwner: loaded.identityOwner,
                 credential: credential.incoming,
-                isProviderEnabled: isEnabled(loaded.conflict.provider),
+                isProviderEnabled: isAccepted(credential.incoming),
                 now: now
             )
             let verdict = question.verdict(policy)

@@ -278,7 +278,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "concord.passwordReset.unlinksProviders",
                 .bool,
                 .bool(true),
-                "A reset password leaves the account no other provider."
+                "A reset password leaves the account no other provider. Off: only where it is the first proof of the address."
             ),
             .init(
                 "concord.quarantineSeconds",

@@ -303,29 +303,30 @@ extension AccountOperations {
         case .idp(let credential, let kept):
             let incoming = credential.incoming
             attempt.context.linkedProvider = .init(incoming, at: attempt.now)
+            let target = firstFactor.links ? user.id : nil
             if let kept {
                 let conflict = try await store.conflict(kept.id, of: kept.user, tenant: user.tenant)
-                guard let conflict, conflict.state.isLive else { return refused(.invalidPendingToken, by: .y2) }
-                attempt.companions.append(.resolve(conflict, at: attempt.now))
+                let used = try usableCredential(of: conflict, target: target, tenant: user.tenant, now: attempt.now)
+                guard let usable = used.credential else { return refused(.invalidPendingToken, by: used.rule) }
+                attempt.companions.append(.resolve(usable.conflict, at: attempt.now))
             }
             takesConflict = kept == nil && !firstFactor.links
-            let target = firstFactor.links ? user.id : nil
             let found = try await matchingAccounts(for: incoming, target: target, tenant: user.tenant)
             loaded += found.loaded
-            let isEnabled = isEnabled(incoming.identity.provider)
+            let isAccepted = isAccepted(incoming)
             if firstFactor.links {
                 question = .linkIdp(
                     target: user.account,
                     accounts: found.accounts,
                     credential: incoming,
-                    isProviderEnabled: isEnabled,
+                    isProviderEnabled: isAccepted,
                     secondFactorProvenBy: user.id
                 )
             } else {
                 question = .idp(
                     accounts: found.accounts,
                     credential: incoming,
-                    isProviderEnabled: isEnabled,
+                    isProviderEnabled: isAccepted,
                     createsUsers: firstFactor.createsUsers,
                     secondFactorProvenBy: user.id
                 )

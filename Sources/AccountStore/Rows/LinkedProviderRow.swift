@@ -21,6 +21,14 @@ enum LinkedProviderRow {
             """
     }
 
+    /// The issuers under which linked identities of a provider were verified. Of imported ones none is known.
+    static func issuers(of provider: ProviderID, tenant: TenantID) -> Query<String?> {
+        """
+        SELECT DISTINCT issuer FROM linked_providers
+        WHERE tenant_id = \(tenant.rawValue) AND provider_id = \(provider.rawValue) AND issuer IS NOT NULL
+        """
+    }
+
     static func delete(_ provider: ProviderID, of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM linked_providers

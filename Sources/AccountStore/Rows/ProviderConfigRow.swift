@@ -110,6 +110,30 @@ struct ProviderConfigRow: RowDecodable {
     }
 }
 
+/// A provider as it stands before its registration is changed or made.
+package struct StoredProvider: Sendable {
+    /// Its registration, locked; `nil` when there is none.
+    package let present: ProviderConfigRecord?
+    /// The issuers under which accounts are linked to identities of the provider: the registered one, where there are any;
+    /// of a provider without a registration, those that linked identities were verified under.
+    package let issuersInUse: Set<String?>
+
+    fileprivate init(
+        _ provider: ProviderID,
+        tenant: TenantID,
+        _ tx: inout Transaction
+    ) throws(PostgresError) {
+        present = try tx.fetch(ProviderConfigRow.locked(provider, tenant: tenant)).first?.record
+        if try tx.fetch(IdentifierRow.anyFederated(of: provider, tenant: tenant)).isEmpty {
+            issuersInUse = []
+        } else if let present {
+            issuersInUse = [present.issuer]
+        } else {
+            issuersInUse = Set(try tx.fetch(LinkedProviderRow.issuers(of: provider, tenant: tenant)))
+        }
+    }
+}
+
 /// What became of a provider that was to be switched off.
 package enum ProviderDisabling: Sendable, Hashable {
     case disabled
@@ -124,41 +148,20 @@ extension AccountStore {
         try await client.read(ProviderConfigRow.all(tenant: tenant)).map(\.record)
     }
 
-    /// Registers a provider.
-    /// - Returns: `false` when it is registered already.
-    package func addProviderConfig(
-        _ record: ProviderConfigRecord,
-        tenant: TenantID,
-        at now: Timestamp
-    ) async throws(PostgresError) -> Bool {
-        var batch = WriteBatch("provider-config-add")
-        batch.append(ProviderConfigRow.insert(record, tenant: tenant, at: now))
-        do {
-            _ = try await client.write(batch)
-            return true
-        } catch {
-            guard error.sqlState == .uniqueViolation else { throw error }
-            return false
-        }
-    }
-
     /// Changes a registration under a lock, so that of two changes at once the second sees the first.
     ///
-    /// `change` gives the new registration, told whether any account of the tenant is linked to an identity of the
-    /// provider. What it throws ends the change without a trace. It may run again. The result is what it gave or threw;
-    /// `nil` when the provider is not registered.
+    /// `change` gives the new registration. What it throws ends the change without a trace. It may run again. The result
+    /// is what it gave or threw; `nil` when the provider is not registered.
     package func changeProviderConfig(
         _ provider: ProviderID,
         tenant: TenantID,
         at now: Timestamp,
-        _ change: @escaping @Sendable (ProviderConfigRecord, _ isInUse: Bool) throws -> ProviderConfigRecord
+        _ change: @escaping @Sendable (ProviderConfigRecord, _ issuersInUse: Set<String?>) throws -> ProviderConfigRecord
     ) async throws(PostgresError) -> Result<ProviderConfigRecord, any Error>? {
         try await client.transaction("provider-config-change") { tx throws(PostgresError) in
-            guard let present = try tx.fetch(ProviderConfigRow.locked(provider, tenant: tenant)).first?.record else {
-                return nil
-            }
-            let isInUse = try tx.fetch(IdentifierRow.anyFederated(of: provider, tenant: tenant)).first != nil
-            let result = Result { try change(present, isInUse) }
+            let stored = try StoredProvider(provider, tenant: tenant, &tx)
+            guard let present = stored.present else { return nil }
+            let result = Result { try change(present, stored.issuersInUse) }
             if case .success(let record) = result {
                 try tx.execute(ProviderConfigRow.update(record, tenant: tenant, at: now))
             }
@@ -169,15 +172,14 @@ extension AccountStore {
     /// Changes several registrations at once, or none of them, under locks: of two such changes at once the second sees
     /// the first.
     ///
-    /// `change` is told which of `providers` are registered now, and whether any account is linked to an identity of
-    /// theirs; it gives the registrations to write, new ones among them, and an output. What it throws ends the change
-    /// without a trace, and is the result. It may run again.
+    /// `change` is told how `providers` stand now; it gives the registrations to write, new ones among them, and an output.
+    /// What it throws ends the change without a trace, and is the result. It may run again.
     package func changeProviderConfigs<Output: Sendable>(
         _ providers: Set<ProviderID>,
         tenant: TenantID,
         at now: Timestamp,
         _ change:
-            @escaping @Sendable ([(present: ProviderConfigRecord, isInUse: Bool)]) throws -> (
+            @escaping @Sendable ([ProviderID: StoredProvider]) throws -> (
                 written: [ProviderConfigRecord], output: Output
             )
     ) async throws(PostgresError) -> Result<Output, any Error> {
@@ -185,18 +187,12 @@ extension AccountStore {
         let ordered = providers.sorted { $0.rawValue < $1.rawValue }
         func once() async throws(PostgresError) -> Result<Output, any Error> {
             try await client.transaction("provider-configs-change") { tx throws(PostgresError) in
-                var present: [(present: ProviderConfigRecord, isInUse: Bool)] = []
-                for provider in ordered {
-                    guard let record = try tx.fetch(ProviderConfigRow.locked(provider, tenant: tenant)).first?.record
-                    else { continue }
-                    let linked = try tx.fetch(IdentifierRow.anyFederated(of: provider, tenant: tenant))
-                    present.append((record, !linked.isEmpty))
-                }
-                let result = Result { try change(present) }
+                var stored: [ProviderID: StoredProvider] = [:]
+                for provider in ordered { stored[provider] = try StoredProvider(provider, tenant: tenant, &tx) }
+                let result = Result { [stored] in try change(stored) }
                 guard case .success(let changes) = result else { return result.map(\.output) }
-                let registered = Set(present.map(\.present.provider))
                 for record in changes.written.sorted(by: { $0.provider.rawValue < $1.provider.rawValue }) {
-                    let isNew = !registered.contains(record.provider)
+                    let isNew = stored[record.provider]?.present == nil
                     try tx.execute(
                         isNew
                             ? ProviderConfigRow.insert(record, tenant: tenant, at: now)

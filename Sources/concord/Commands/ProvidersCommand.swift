@@ -95,7 +95,7 @@ extension ProviderConfigDenial {
         case .missingClientID: "clientId is missing"
         case .missingIssuer: "issuer is missing"
         case .invalidIssuer: "issuer has to be an https URL without query or fragment"
-        case .issuerInUse: "accounts are linked under the present issuer; register the new one under another id"
+        case .issuerInUse: "accounts are linked under another issuer; register this one under another id"
         case .invalidAddress(let name): "addresses.\(name.rawValue) has to be an https URL without fragment"
         case .tooLong: "a value is too long"
         }

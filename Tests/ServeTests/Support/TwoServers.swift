@@ -230,12 +230,11 @@ extension TestDatabase {
         record.issuer = issuer
         record.addresses = addresses
         try await withClient { client in
-            let isNew = try await AccountStore(client: client).addProviderConfig(
-                record,
+            _ = try await AccountStore(client: client).changeProviderConfigs(
+                [record.provider],
                 tenant: .project,
                 at: Timestamp(microsecondsSinceEpoch: 1_750_000_000_000_000)
-            )
-            #expect(isNew)
+            ) { [record] _ in ([record], ()) }.get()
         }
     }
 }
