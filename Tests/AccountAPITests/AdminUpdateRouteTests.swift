@@ -150,6 +150,22 @@ struct AdminUpdateRouteTests {
                 ["email": "ann@example.com", "password": "correct horse"]
             )
             #expect(signIn.errorMessage == "USER_DISABLED")
+            let session = user["idToken"] ?? .null
+            let requests: [(String, JSONValue)] = [
+                ("lookup", ["idToken": session]), ("delete", ["idToken": session]),
+                ("update", ["idToken": session, "displayName": "Ann"]),
+                ("signUp", ["idToken": session, "email": "new@example.com", "password": "another horse"]),
+                ("sendOobCode", ["idToken": session, "requestType": "VERIFY_EMAIL"]),
+            ]
+            for (method, body) in requests {
+                let answer = try await api.post("/v1/accounts:\(method)", body)
+                #expect(answer.errorMessage == "USER_DISABLED", "\(method): \(answer.text)")
+            }
+            let refresh = try await api.post(
+                "/v1/token",
+                ["grantType": "refresh_token", "refreshToken": user["refreshToken"] ?? .null]
+            )
+            #expect(refresh.errorMessage == "USER_DISABLED")
             // An administrator still works on it.
             let unlinked = try await api.admin("accounts:update", ["localId": id, "deleteProvider": ["password"]])
             #expect(unlinked.status == 200)
