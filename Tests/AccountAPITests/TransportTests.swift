@@ -55,6 +55,21 @@ struct TransportTests {
         }
     }
 
+    /// What Java brings along for HTTP knows no PATCH, so its Admin SDK says it in a field of a POST.
+    @Test func `a POST may stand for a PATCH, and for nothing else`() async throws {
+        let api = try TestAPI.shared
+        let path = "/v2/projects/\(TestService.projectID)/oauthIdpConfigs/oidc.demo"
+        let field = try #require(HTTPField.Name("X-HTTP-Method-Override"))
+        #expect(try await api.wire.send(.post, path).status == 404)
+        let asked = try await api.wire.send(.patch, path)
+        #expect(asked.status != 404)
+        let meant = try await api.wire.send(.post, path, headers: [field: "PATCH"])
+        #expect(meant.status == asked.status && meant.text == asked.text, "\(meant.text)")
+        for other in ["DELETE", "GET", "PUT", "patch", ""] {
+            #expect(try await api.wire.send(.post, path, headers: [field: other]).status == 404, "\(other)")
+        }
+    }
+
     @Test func `the wrong method is answered with an envelope`() async throws {
         let api = try TestAPI.shared
         for route in API.routes {
