@@ -284,13 +284,13 @@ struct ServiceAccountTests {
 
     @Test func `an assertion as Google's own libraries write it earns a bearer token`() async throws {
         try await withRegistered { registered in
-            let issued = try await registered.service.operations.issueAccessToken(
-                assertion: try await registered.sign(
-                    registered.assertion(["aud": "https://oauth2.googleapis.com/token"])
-                ),
-                publicURL: "https://id.example.com"
-            )
-            #expect(issued != nil)
+            for audience in ["https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token"] {
+                let issued = try await registered.service.operations.issueAccessToken(
+                    assertion: try await registered.sign(registered.assertion(["aud": .string(audience)])),
+                    publicURL: "https://id.example.com"
+                )
+                #expect(issued != nil, "\(audience)")
+            }
         }
     }
 
