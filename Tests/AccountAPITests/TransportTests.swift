@@ -48,12 +48,20 @@ struct TransportTests {
     @Test func `what the original has and Concord has not is answered 501, under every prefix`() async throws {
         let api = try TestAPI.shared
         for missing in UnimplementedPath.all {
-            for prefix in ["", "/identitytoolkit.googleapis.com"] {
-                let answer = try await api.wire.send(.post, prefix + missing.path, Array("{}".utf8), key: nil)
-                #expect(answer.status == 501, "\(prefix + missing.path): \(answer.text)")
+            for path in missing.paths {
+                let answer = try await api.wire.send(.post, path, Array("{}".utf8), key: nil)
+                #expect(answer.status == 501, "\(path): \(answer.text)")
                 #expect(answer.json["error"]?["status"] == "UNIMPLEMENTED")
                 expectEnvelope(answer)
             }
+        }
+    }
+
+    @Test(arguments: ["signInWithGameCenter", "setProjectConfig", "signOutUser"])
+    func `older names of what Concord has not are answered 501, under the old host's name`(name: String) async throws {
+        for host in ["", "/www.googleapis.com"] {
+            let path = host + "/identitytoolkit/v3/relyingparty/" + name
+            #expect(try await TestAPI.shared.post(path, [:]).status == 501, "\(path)")
         }
     }
 
