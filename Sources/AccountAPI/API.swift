@@ -145,8 +145,8 @@ package struct API: Sendable {
                 handler: { _ in throw APIError.unimplemented(missing.what) },
                 series: metrics.series(of: HTTPMetrics.unimplementedName)
             )
-            for prefix in ["", Route.Service.identityToolkit.hostPrefix ?? ""] {
-                for method in UnimplementedPath.methods { table.add(method, prefix + missing.path, target) }
+            for path in missing.paths {
+                for method in UnimplementedPath.methods { table.add(method, path, target) }
             }
         }
         func addOwn(_ path: String, _ handler: @escaping Edge.Handler) {

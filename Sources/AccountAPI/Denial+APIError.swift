@@ -48,6 +48,8 @@ extension Denial {
                 .passwordDoesNotMeetRequirements,
                 "Missing password requirements: [\(missing.map(\.text).joined(separator: ", "))]"
             )
+        case .passwordTooLong:
+            .code(.weakPassword, "Password should be at most \(WeakPassword.lengthMax) characters")
         case .weakPassword: .code(.weakPassword, "Password should be at least \(WeakPassword.lengthMin) characters")
         }
     }

@@ -97,8 +97,8 @@ struct Endpoint: Sendable {
     }
 
     private static func apiKey(of request: RoutedRequest, query: [String: String]) -> String? {
-        let key = query["key"] ?? request.http.headers.first(name: "X-Goog-Api-Key")
-        return key == "" ? nil : key
+        let keys = [query["key"], request.http.headers.first(name: "X-Goog-Api-Key")]
+        return keys.compactMap { $0 }.first { !$0.isEmpty }
     }
 
     /// One project per database, no tenants yet (`spec/01` §1.3; docs/differences.md).
@@ -127,7 +127,8 @@ struct Endpoint: Sendable {
     private static func bearerToken(_ authorization: String) -> String? {
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return String(parts[1])
+        // Any number of blanks may stand before it (RFC 6750 §2.1).
+        return String(parts[1].drop { $0 == " " })
     }
 
     private func body(of request: ServerRequest) throws -> RequestBody {

@@ -148,6 +148,12 @@ struct RequestBody: Sendable {
         return objects
     }
 
+    /// A text of at most `lengthMax` characters; one without any is none.
+    func nonEmptyString(_ name: String, lengthMax: Int) throws(APIError) -> String? {
+        let text = try string(name, lengthMax: lengthMax)
+        return text == "" ? nil : text
+    }
+
     /// A text of at most `lengthMax` characters.
     func string(_ name: String, lengthMax: Int) throws(APIError) -> String? {
         guard let text = try string(name) else { return nil }

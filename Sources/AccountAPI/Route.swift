@@ -36,6 +36,10 @@ struct Route: Sendable {
         }
     }
 
+    /// Where the names of the API before this one stand, and the host they stood at.
+    static let legacyPrefix = "/identitytoolkit/v3/relyingparty/"
+    static let legacyHostPrefix = "/www.googleapis.com"
+
     let method: HTTPRequest.Method
     let path: String
     /// The name under `/identitytoolkit/v3/relyingparty/`, where there is one.
@@ -74,8 +78,8 @@ struct Route: Sendable {
         var paths = [path] + aliases
         if let prefix = service.hostPrefix { paths += paths.map { prefix + $0 } }
         if let legacyName {
-            let legacy = "/identitytoolkit/v3/relyingparty/\(legacyName)"
-            paths += [legacy, "/www.googleapis.com" + legacy]
+            let legacy = Self.legacyPrefix + legacyName
+            paths += [legacy, Self.legacyHostPrefix + legacy]
         }
         return paths
     }

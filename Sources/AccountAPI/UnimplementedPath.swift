@@ -7,10 +7,31 @@ struct UnimplementedPath: Sendable {
     /// What is missing, as the beginning of a sentence.
     let what: String
 
+    /// The name of the host that emulator-mode SDKs put in front.
+    private var hostPrefix = "/identitytoolkit.googleapis.com"
+
+    init(path: String, what: String) {
+        self.path = path
+        self.what = what
+    }
+
+    /// A name of the API before this one.
+    private static func legacy(_ name: String, what: String) -> UnimplementedPath {
+        var missing = UnimplementedPath(path: Route.legacyPrefix + name, what: what)
+        missing.hostPrefix = Route.legacyHostPrefix
+        return missing
+    }
+
+    /// Every path that is answered.
+    var paths: [String] { [path, hostPrefix + path] }
+
     static let methods: [HTTPRequest.Method] = [.get, .post, .patch, .delete]
 
     static let all = [
         UnimplementedPath(path: "/v1/accounts:signInWithGameCenter", what: "Sign-in with Game Center"),
+        legacy("signInWithGameCenter", what: "Sign-in with Game Center"),
+        legacy("setProjectConfig", what: "Changing the configuration by this name"),
+        legacy("signOutUser", what: "Signing out"),
         UnimplementedPath(path: "/v1/accounts:issueSamlResponse", what: "SAML"),
         UnimplementedPath(path: "/v2/accounts/passkeyEnrollment:start", what: "A passkey"),
         UnimplementedPath(path: "/v2/accounts/passkeyEnrollment:finalize", what: "A passkey"),

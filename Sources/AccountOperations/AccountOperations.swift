@@ -119,6 +119,8 @@ package enum Denial: Error, Sendable, Hashable {
     case passwordPolicy(missing: [PasswordPolicy.Requirement])
     /// The password is shorter than `WeakPassword.lengthMin`.
     case weakPassword
+    /// The password is longer than `WeakPassword.lengthMax`.
+    case passwordTooLong
 }
 
 /// Facts kept moving while a decision was taken, again and again: somebody else is changing the same account as fast.

@@ -117,13 +117,16 @@ extension AccountOperations {
         var plan = UpdatePlan(user.account)
         let policy = policy
         plan.ask(question, policy)
-        let removal = UpdateQuestion.unlink(
+        // Providers are deleted first, and then one is linked (`spec/01` §3.2): what is to be linked stays.
+        var removal = request.removal
+        if let linked = update.identity?.provider { removal.providers.remove(linked) }
+        let unlinking = UpdateQuestion.unlink(
             account: plan.account,
             enabledProviders: enabledProviders(of: plan.account),
-            removal: request.removal,
+            removal: removal,
             request: .administrator
         )
-        plan.ask(removal, policy)
+        plan.ask(unlinking, policy)
         if let factors {
             guard let wanted = factors.replacing(user.secondFactors, at: attempt.now) else {
                 return .denied(.secondFactor(.notForAdministrators))

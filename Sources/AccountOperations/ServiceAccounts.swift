@@ -48,7 +48,9 @@ extension AccountOperations {
 
     /// What some of Google's client libraries name as audience whatever the credentials file says. Harmless: the key is
     /// registered nowhere but here, so an assertion for Google is good for nothing there.
-    private static let fixedAudience = "https://oauth2.googleapis.com/token"
+    private static let fixedAudiences = [
+        "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token",
+    ]
 
     /// Gives a service account a bearer token for an assertion it signed (RFC 7523 §2.1).
     ///
@@ -61,7 +63,7 @@ extension AccountOperations {
             assertion,
             at: now,
             isAudience: { audience in
-                if audience == Self.fixedAudience { return true }
+                if Self.fixedAudiences.contains(audience) { return true }
                 guard let publicURL else { return audience.hasSuffix(Self.tokenPath) }
                 return audience == publicURL + Self.tokenPath
             }

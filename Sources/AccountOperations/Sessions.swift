@@ -122,11 +122,28 @@ extension AccountOperations {
     /// The account as it is now, if `session` still lives: whatever ended it since is seen here, so that nothing a
     /// session began outlives a takeover.
     func account(of session: AuthenticatedSession, asItIs current: UserRecord?) -> Outcome<UserRecord> {
+        account(of: session.token, asItIs: current, isExpired: false)
+    }
+
+    /// `isExpired`: whether the token's hour is over. It says so before anything about the account but its absence
+    /// (`spec/01` §1.6).
+    private func account(
+        of token: VerifiedIDToken,
+        asItIs current: UserRecord?,
+        isExpired: Bool
+    ) -> Outcome<UserRecord> {
         guard let current else { return refused(.refusal(.userNotFound), by: .a1) }
-        guard current.sessionEpoch == session.token.sessionEpoch else {
-            return refused(.refusal(.tokenExpired), by: .a2)
+        if isExpired { return .denied(.refusal(.tokenExpired)) }
+        let access = decideAccess(
+            account: current.account,
+            tokenEpoch: token.sessionEpoch,
+            tokenIssuedAt: token.issuedAt,
+            validSince: current.validSince
+        )
+        switch access.decision {
+        case .refuse(let refusal): return refused(.refusal(refusal), by: access.rule)
+        case .allow: return .success(current)
         }
-        return .success(current)
     }
 }
 
@@ -153,20 +170,10 @@ extension AccountOperations {
             }
         }
         guard token.tenant == tenant else { return .denied(.tenantMismatch) }
-        guard let user = try await store.user(token.user, tenant: tenant) else {
-            return refused(.refusal(.userNotFound), by: .a1)
-        }
-        let access = decideAccess(
-            account: user.account,
-            tokenEpoch: token.sessionEpoch,
-            tokenIssuedAt: token.issuedAt,
-            validSince: user.validSince
-        )
-        // An expired token says so before anything about the account but its absence (`spec/01` §1.6).
-        if isExpired { return .denied(.refusal(.tokenExpired)) }
-        switch access.decision {
-        case .refuse(let refusal): return refused(.refusal(refusal), by: access.rule)
-        case .allow: return .success(AuthenticatedSession(token: token, user: user))
+        let current = try await store.user(token.user, tenant: tenant)
+        switch account(of: token, asItIs: current, isExpired: isExpired) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let user): return .success(AuthenticatedSession(token: token, user: user))
         }
     }
 }

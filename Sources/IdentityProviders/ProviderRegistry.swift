@@ -60,7 +60,9 @@ package struct ProviderRegistry: Sendable {
             return .invalid(error == "access_denied" ? .cancelledByUser : .refusedByProvider)
         }
         if let verdict = fakes?.verification(of: credential, configuration: configuration) { return verdict }
-        guard let configuration else { return .invalid(.providerNotConfigured) }
+        guard let configuration else {
+            return .invalid(fakes?.objection(to: credential) ?? .providerNotConfigured)
+        }
         guard let provider = providers.first(where: { $0.speaks(for: credential.provider) }) else {
             return .invalid(.unsupportedProvider)
         }

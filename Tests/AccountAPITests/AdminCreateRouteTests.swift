@@ -41,6 +41,21 @@ struct AdminCreateRouteTests {
         }
     }
 
+    @Test func `an empty name or picture is none`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let id = try await api.create(["email": "ann@example.com", "displayName": "", "photoUrl": ""])
+            let link: JSONValue = [
+                "providerId": "google.com", "rawId": "g1", "displayName": "", "photoUrl": "", "screenName": "",
+            ]
+            _ = try await api.admin("accounts:update", ["localId": .string(id), "linkProviderUserInfo": link])
+            let user = try #require(try await api.user(id))
+            let row = try #require(user["providerUserInfo"]?.array?.first { $0["providerId"] == "google.com" })
+            for shown in [user, row] {
+                #expect(shown["displayName"] == nil && shown["photoUrl"] == nil && shown["screenName"] == nil)
+            }
+        }
+    }
+
     @Test func `what is taken or malformed is refused in the documented order`() async throws {
         try await TestAPI.withAdministrator { api in
             _ = try await api.create(["localId": "a", "email": "ann@example.com", "phoneNumber": "+15550001111"])
@@ -54,6 +69,10 @@ struct AdminCreateRouteTests {
                 (
                     ["email": "b@example.com", "password": "x"],
                     "WEAK_PASSWORD : Password should be at least 6 characters"
+                ),
+                (
+                    ["email": "b@example.com", "password": .string(String(repeating: "x", count: 5000))],
+                    "WEAK_PASSWORD : Password should be at most 4096 characters"
                 ),
                 (
                     ["mfaInfo": [["phoneInfo": "+15550001111"]]],

@@ -140,6 +140,29 @@ struct AdminUpdateRouteTests {
         }
     }
 
+    @Test func `a provider that is deleted and linked at once is linked`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let id = try await api.create(["email": "ann@example.com", "phoneNumber": "+15550001111"])
+            func link(_ subject: String, deleting: [JSONValue]) async throws -> JSONValue? {
+                let answer = try await api.admin(
+                    "accounts:update",
+                    [
+                        "localId": .string(id), "deleteProvider": .array(deleting),
+                        "linkProviderUserInfo": ["providerId": "google.com", "rawId": .string(subject)],
+                    ]
+                )
+                #expect(answer.status == 200, "\(answer.text)")
+                return try await api.user(id)
+            }
+            #expect(try await link("g1", deleting: [])?.providers == ["google.com", "phone"])
+            for subject in ["g2", "g2", "g1"] {
+                let user = try await link(subject, deleting: ["google.com", "phone"])
+                #expect(user?.providers == ["google.com"])
+                #expect(user?["providerUserInfo"]?.array?.first?["rawId"]?.string == subject)
+            }
+        }
+    }
+
     @Test func `disabling refuses every session and enabling does not revive it`() async throws {
         try await TestAPI.withAdministrator { api in
             let user = try await api.signUp("ann@example.com")
@@ -150,6 +173,22 @@ struct AdminUpdateRouteTests {
                 ["email": "ann@example.com", "password": "correct horse"]
             )
             #expect(signIn.errorMessage == "USER_DISABLED")
+            let session = user["idToken"] ?? .null
+            let requests: [(String, JSONValue)] = [
+                ("lookup", ["idToken": session]), ("delete", ["idToken": session]),
+                ("update", ["idToken": session, "displayName": "Ann"]),
+                ("signUp", ["idToken": session, "email": "new@example.com", "password": "another horse"]),
+                ("sendOobCode", ["idToken": session, "requestType": "VERIFY_EMAIL"]),
+            ]
+            for (method, body) in requests {
+                let answer = try await api.post("/v1/accounts:\(method)", body)
+                #expect(answer.errorMessage == "USER_DISABLED", "\(method): \(answer.text)")
+            }
+            let refresh = try await api.post(
+                "/v1/token",
+                ["grantType": "refresh_token", "refreshToken": user["refreshToken"] ?? .null]
+            )
+            #expect(refresh.errorMessage == "USER_DISABLED")
             // An administrator still works on it.
             let unlinked = try await api.admin("accounts:update", ["localId": id, "deleteProvider": ["password"]])
             #expect(unlinked.status == 200)

@@ -31,6 +31,8 @@ struct RegisteredCallerTests {
         let field = try #require(HTTPField.Name("X-Goog-Api-Key"))
         let good = try await wire.send(.post, "/v1/accounts:lookup", key: nil, headers: [field: TestService.apiKey])
         #expect(good.errorMessage == "MISSING_ID_TOKEN")
+        let beside = try await wire.send(.post, "/v1/accounts:lookup", key: "", headers: [field: TestService.apiKey])
+        #expect(beside.errorMessage == "MISSING_ID_TOKEN", "an empty key in the query is none")
         let bad = try await wire.send(.post, "/v1/accounts:lookup", key: nil, headers: [field: "wrong"])
         #expect(bad.errorMessage == "API key not valid. Please pass a valid API key.")
     }
@@ -83,7 +85,7 @@ struct DevelopmentCallerTests {
         let target: JSONValue = ["targetProjectId": "demo-test"]
         let asClient = try await wire.post("/v1/accounts:lookup", target)
         #expect(asClient.errorMessage?.hasPrefix("INSUFFICIENT_PERMISSION") == true)
-        for authorization in ["Bearer owner", "bearer owner", "BEARER owner"] {
+        for authorization in ["Bearer owner", "bearer owner", "BEARER owner", "Bearer   owner"] {
             let answer = try await wire.send(
                 .post,
                 "/v1/accounts:lookup",

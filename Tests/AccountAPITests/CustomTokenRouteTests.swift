@@ -60,7 +60,7 @@ struct CustomTokenRouteTests {
                 ("{", "INVALID_CUSTOM_TOKEN : Invalid assertion format"),
                 (
                     unsigned(["uid": "a"], signature: "AAAA"),
-                    "INVALID_CUSTOM_TOKEN : The token must be signed with RS256 and name its key"
+                    "INVALID_CUSTOM_TOKEN : The token must be signed with RS256"
                 ),
                 (unsigned(["uid": "a", "aud": "other"]), "INVALID_CUSTOM_TOKEN : Invalid audience"),
                 (unsigned([:]), "MISSING_IDENTIFIER"),

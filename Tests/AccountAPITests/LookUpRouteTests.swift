@@ -35,10 +35,10 @@ struct LookUpRouteTests {
                 user.emailProvenAt = user.createdAt
             }
             try await transcript.post("everything set", ["idToken": account["idToken"] ?? .null], to: api.wire)
-            try await api.disable(account)
-            try await transcript.post("disabled", ["idToken": account["idToken"] ?? .null], to: api.wire)
             try await api.endSessions(account)
             try await transcript.post("sessions ended", ["idToken": account["idToken"] ?? .null], to: api.wire)
+            try await api.disable(account)
+            try await transcript.post("disabled", ["idToken": account["idToken"] ?? .null], to: api.wire)
             _ = try await api.post("/v1/accounts:delete", ["idToken": anonymous["idToken"] ?? .null])
             try await transcript.post("account gone", ["idToken": anonymous["idToken"] ?? .null], to: api.wire)
             try transcript.expect(matches: "lookup.txt")

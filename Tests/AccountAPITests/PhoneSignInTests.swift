@@ -50,6 +50,20 @@ struct PhoneSignInTests {
         }
     }
 
+    @Test func `an operation is named, or numbered, in a text as well`() async throws {
+        try await TestAPI.with { api async throws in
+            func answer(_ operation: JSONValue) async throws -> String? {
+                try await api.post(path, ["operation": operation, "sessionInfo": "x", "code": "1"]).errorMessage
+            }
+            for known in ["SIGN_UP_OR_IN", 1, "1", "0", "", "VERIFY_OP_UNSPECIFIED"] as [JSONValue] {
+                #expect(try await answer(known) == "INVALID_SESSION_INFO", "\(known)")
+            }
+            for unknown in ["5", 5, "SIGN_IN", true] as [JSONValue] {
+                #expect(try await answer(unknown)?.hasPrefix("Invalid value at 'operation'") == true, "\(unknown)")
+            }
+        }
+    }
+
     @Test func `N3: the next code signs in to the same account, which keeps all it has`() async throws {
         try await TestAPI.with { api async throws in
             let first = try await api.signInByPhone(number).json

@@ -307,6 +307,13 @@ import Testing
                     8 characters, Password must contain a numeric character]
                     """
             )
+            for other in ["abc", String(repeating: "x", count: 5000)] {
+                let answer = try await api.post(
+                    "/v1/accounts:signUp",
+                    ["email": "a@example.com", "password": .string(other)]
+                )
+                #expect(answer.errorMessage?.hasPrefix("PASSWORD_DOES_NOT_MEET_REQUIREMENTS") == true)
+            }
             #expect(try await api.signUp("a@example.com", password: "simple 1")["idToken"] != nil)
             let old: JSONValue = ["email": "old@example.com", "password": "simple"]
             let signIn = try await api.post("/v1/accounts:signInWithPassword", old)

@@ -47,6 +47,21 @@ import Testing
         }
     }
 
+    @Test func `no tenant has registrations`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            for collection in ["oauthIdpConfigs", "defaultSupportedIdpConfigs"] {
+                let path = "/v2/projects/\(TestService.projectID)/tenants/t1/\(collection)"
+                let answers = [
+                    try await api.asAdministrator(.get, path), try await api.asAdministrator(.post, path),
+                    try await api.asAdministrator(.get, path + "/x"),
+                    try await api.asAdministrator(.patch, path + "/x"),
+                    try await api.asAdministrator(.delete, path + "/x"),
+                ]
+                for answer in answers { #expect(answer.errorMessage == "TENANT_NOT_FOUND", "\(answer.text)") }
+            }
+        }
+    }
+
     @Test func `every address of a provider can be another`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let addresses = Dictionary(

@@ -41,6 +41,17 @@ struct SendOobCodeTests {
             )
             #expect(answer.status == 200)
             #expect(try await api.listedCode("EMAIL_SIGNIN").email == "new@example.com")
+            let inText: JSONValue = [
+                "requestType": "6", "email": "other@example.com", "continueUrl": "http://localhost/a",
+            ]
+            #expect(try await api.post(path, inText).status == 200, "a number may stand in a text")
+            for none in ["0", ""] as [JSONValue] {
+                #expect(try await api.post(path, ["requestType": none]).errorMessage == "MISSING_REQ_TYPE")
+            }
+            for unknown in [9, "9", -1] as [JSONValue] {
+                let answer = try await api.post(path, ["requestType": unknown])
+                #expect(answer.errorMessage?.hasPrefix("Invalid value at 'requestType'") == true, "\(unknown)")
+            }
         }
     }
 

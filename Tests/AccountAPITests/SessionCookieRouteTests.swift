@@ -59,7 +59,7 @@ struct SessionCookieRouteTests {
             }
             #expect(try await cookie(api, ["idToken": "nonsense"]).errorMessage == "INVALID_ID_TOKEN")
             _ = try await api.admin("accounts:update", ["localId": user["localId"] ?? .null, "disableUser": true])
-            #expect(try await cookie(api, ["idToken": idToken]).errorMessage == "TOKEN_EXPIRED")
+            #expect(try await cookie(api, ["idToken": idToken]).errorMessage == "USER_DISABLED")
         }
     }
 

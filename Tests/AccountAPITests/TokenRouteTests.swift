@@ -21,10 +21,10 @@ struct TokenRouteTests {
             try await transcript.post("bad token", request("nonsense"), to: api.wire)
             try await transcript.post("good token", request(account["refreshToken"]), to: api.wire)
             try await transcript.post("account gone", request(gone["refreshToken"]), to: api.wire)
-            try await api.disable(account)
-            try await transcript.post("disabled", request(account["refreshToken"]), to: api.wire)
             try await api.endSessions(account)
             try await transcript.post("sessions ended", request(account["refreshToken"]), to: api.wire)
+            try await api.disable(account)
+            try await transcript.post("disabled", request(account["refreshToken"]), to: api.wire)
             try transcript.expect(matches: "token.txt")
         }
     }

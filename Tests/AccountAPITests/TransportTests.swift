@@ -22,7 +22,9 @@ struct TransportTests {
         for route in API.routes where route.method == .post {
             let answers = try await route.concretePaths.asyncMap { try await api.wire.post($0, [:]) }
             // Where the path names the project, only administrators are let in.
-            let isForClients = { (path: String) in route.access == .client && !path.contains("{project}") }
+            let isForClients = { (path: String) in
+                (route.access == .client || route.service == .none) && !path.contains("{project}")
+            }
             for (path, answer) in zip(route.paths, answers) where isForClients(path) {
                 // An empty sign-up is an anonymous one: equal but for what is random.
                 #expect(masked(answer.text) == masked(answers[0].text), "\(path)")
@@ -46,12 +48,35 @@ struct TransportTests {
     @Test func `what the original has and Concord has not is answered 501, under every prefix`() async throws {
         let api = try TestAPI.shared
         for missing in UnimplementedPath.all {
-            for prefix in ["", "/identitytoolkit.googleapis.com"] {
-                let answer = try await api.wire.send(.post, prefix + missing.path, Array("{}".utf8), key: nil)
-                #expect(answer.status == 501, "\(prefix + missing.path): \(answer.text)")
+            for path in missing.paths {
+                let answer = try await api.wire.send(.post, path, Array("{}".utf8), key: nil)
+                #expect(answer.status == 501, "\(path): \(answer.text)")
                 #expect(answer.json["error"]?["status"] == "UNIMPLEMENTED")
                 expectEnvelope(answer)
             }
+        }
+    }
+
+    @Test(arguments: ["signInWithGameCenter", "setProjectConfig", "signOutUser"])
+    func `older names of what Concord has not are answered 501, under the old host's name`(name: String) async throws {
+        for host in ["", "/www.googleapis.com"] {
+            let path = host + "/identitytoolkit/v3/relyingparty/" + name
+            #expect(try await TestAPI.shared.post(path, [:]).status == 501, "\(path)")
+        }
+    }
+
+    /// What Java brings along for HTTP knows no PATCH, so its Admin SDK says it in a field of a POST.
+    @Test func `a POST may stand for a PATCH, and for nothing else`() async throws {
+        let api = try TestAPI.shared
+        let path = "/v2/projects/\(TestService.projectID)/oauthIdpConfigs/oidc.demo"
+        let field = try #require(HTTPField.Name("X-HTTP-Method-Override"))
+        #expect(try await api.wire.send(.post, path).status == 404)
+        let asked = try await api.wire.send(.patch, path)
+        #expect(asked.status != 404)
+        let meant = try await api.wire.send(.post, path, headers: [field: "PATCH"])
+        #expect(meant.status == asked.status && meant.text == asked.text, "\(meant.text)")
+        for other in ["DELETE", "GET", "PUT", "patch", ""] {
+            #expect(try await api.wire.send(.post, path, headers: [field: other]).status == 404, "\(other)")
         }
     }
 

@@ -17,23 +17,24 @@ struct AccessRows {
         #expect(access(nil, epoch: 1) == Verdict(.a1, .refuse(.userNotFound)))
     }
 
-    @Test func `A2: another epoch is a dead session, before being disabled`() {
-        let disabled = Account.fixture("a", disabled: true)
-        #expect(access(disabled, epoch: 6) == Verdict(.a2, .refuse(.tokenExpired)))
-        #expect(access(disabled, epoch: 8) == Verdict(.a2, .refuse(.tokenExpired)))
+    @Test func `A2: another epoch is a dead session`() {
+        #expect(access(.fixture("a"), epoch: 6) == Verdict(.a2, .refuse(.tokenExpired)))
+        #expect(access(.fixture("a"), epoch: 8) == Verdict(.a2, .refuse(.tokenExpired)))
     }
 
     @Test func `A3: issued in an earlier second than validSince is revoked, in the same second is not`() {
         let account = Account.fixture("a")
-        let disabled = Account.fixture("a", disabled: true)
         let late = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 999_999)
-        #expect(access(disabled, validSince: noon.adding(seconds: 1)) == Verdict(.a3, .refuse(.tokenExpired)))
+        #expect(access(account, validSince: noon.adding(seconds: 1)) == Verdict(.a3, .refuse(.tokenExpired)))
         #expect(access(account, validSince: late).rule == .a5)
         #expect(access(account, validSince: noon.adding(seconds: -1)).rule == .a5)
     }
 
-    @Test func `A4: the account is disabled`() {
-        #expect(access(.fixture("a", disabled: true)) == Verdict(.a4, .refuse(.userDisabled)))
+    @Test func `A4: the account is disabled, which ended its sessions as well`() {
+        let disabled = Account.fixture("a", disabled: true)
+        let refused = Verdict(Rule.a4, AccessDecision.refuse(.userDisabled))
+        #expect(access(disabled) == refused)
+        #expect(access(disabled, epoch: 6, validSince: noon.adding(seconds: 1)) == refused)
     }
 
     @Test func `A5: the token stands for its account`() {
@@ -56,21 +57,24 @@ struct RefreshRows {
     }
 
     @Test func `T2: the session ended, or is gone`() {
-        let disabled = Account.fixture("a", disabled: true)
-        #expect(refresh(disabled, epoch: 6) == Verdict(.t2, .refuse(.tokenExpired)))
-        #expect(refresh(disabled, epoch: nil, started: nil) == Verdict(.t2, .refuse(.tokenExpired)))
+        let account = Account.fixture("a")
+        #expect(refresh(account, epoch: 6) == Verdict(.t2, .refuse(.tokenExpired)))
+        #expect(refresh(account, epoch: nil, started: nil) == Verdict(.t2, .refuse(.tokenExpired)))
     }
 
     @Test func `T3: started in an earlier second than validSince is revoked, in the same second is not`() {
         let account = Account.fixture("a")
-        let disabled = Account.fixture("a", disabled: true)
         let late = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 999_999)
-        #expect(refresh(disabled, validSince: noon.adding(seconds: 1)) == Verdict(.t3, .refuse(.tokenExpired)))
+        #expect(refresh(account, validSince: noon.adding(seconds: 1)) == Verdict(.t3, .refuse(.tokenExpired)))
         #expect(refresh(account, validSince: late).rule == .t5)
     }
 
-    @Test func `T4: the account is disabled`() {
-        #expect(refresh(.fixture("a", disabled: true)) == Verdict(.t4, .refuse(.userDisabled)))
+    @Test func `T4: the account is disabled, which ended its sessions as well`() {
+        let disabled = Account.fixture("a", disabled: true)
+        let refused = Verdict(Rule.t4, AccessDecision.refuse(.userDisabled))
+        #expect(refresh(disabled) == refused)
+        #expect(refresh(disabled, epoch: 6, validSince: noon.adding(seconds: 1)) == refused)
+        #expect(refresh(disabled, epoch: nil, started: nil) == refused)
     }
 
     @Test func `T5: the session goes on`() {

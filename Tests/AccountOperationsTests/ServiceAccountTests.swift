@@ -15,12 +15,43 @@ struct ServiceAccountTests {
 
         /// A JWT over `claims`, signed by the account's key or by another.
         func sign(_ claims: JSONValue, keyID: String? = nil, with pem: String? = nil) async throws -> String {
+            try await sign(claims, naming: JWKIdentifier(string: keyID ?? account.keyID), with: pem)
+        }
+
+        /// The same as the Admin SDKs for Node, Java and Go do it: the header names no key.
+        func signNamingNoKey(_ claims: JSONValue, with pem: String? = nil) async throws -> String {
+            let token = try await sign(claims, naming: nil, with: pem)
+            let header = try JSONValue(parsing: try #require(Base64URL.decode(token.prefix { $0 != "." })))
+            #expect(header == ["alg": "RS256", "typ": "JWT"])
+            return token
+        }
+
+        private func sign(_ claims: JSONValue, naming keyID: JWKIdentifier?, with pem: String?) async throws -> String {
             let keys = JWTKeyCollection()
             let key = try Insecure.RSA.PrivateKey(pem: pem ?? account.privateKeyPEM)
-            await keys.add(rsa: key, digestAlgorithm: .sha256, kid: JWKIdentifier(string: keyID ?? account.keyID))
-            return try await keys.sign(
-                AnyPayload(value: claims),
-                kid: JWKIdentifier(string: keyID ?? account.keyID)
+            await keys.add(rsa: key, digestAlgorithm: .sha256, kid: keyID)
+            return try await keys.sign(AnyPayload(value: claims), kid: keyID)
+        }
+
+        /// Another key of the same name, registered some seconds later.
+        func another(after seconds: Int64) async throws -> NewServiceAccount {
+            let account = try NewServiceAccount(
+                name: "backend",
+                projectID: TestService.projectID,
+                effects: service.operations.effects
+            )
+            try await register(account, after: seconds)
+            return account
+        }
+
+        func register(_ account: NewServiceAccount, after seconds: Int64 = 0) async throws {
+            try await service.operations.store.addServiceAccount(
+                ServiceAccountRecord(
+                    keyID: account.keyID,
+                    email: account.email,
+                    publicKey: account.publicKey,
+                    createdAt: service.clock.now.adding(seconds: seconds)
+                )
             )
         }
 
@@ -85,15 +116,9 @@ struct ServiceAccountTests {
                 projectID: TestService.projectID,
                 effects: service.operations.effects
             )
-            try await service.operations.store.addServiceAccount(
-                ServiceAccountRecord(
-                    keyID: account.keyID,
-                    email: account.email,
-                    publicKey: account.publicKey,
-                    createdAt: service.clock.now
-                )
-            )
-            try await body(Registered(account: account, service: service))
+            let registered = Registered(account: account, service: service)
+            try await registered.register(account)
+            try await body(registered)
         }
     }
 
@@ -115,6 +140,72 @@ struct ServiceAccountTests {
             }
             #expect(verified.user.rawValue == "chosen")
             #expect(verified.claims == ["tier": "gold"])
+        }
+    }
+
+    @Test func `a token that names no key is of the issuer's`() async throws {
+        try await withRegistered { registered in
+            let second = try await registered.another(after: 1)
+            for pem in [registered.account.privateKeyPEM, second.privateKeyPEM] {
+                let token = try await registered.signNamingNoKey(registered.customToken(), with: pem)
+                let outcome = try await verify(token, registered)
+                guard case .success = outcome else {
+                    Issue.record("refused: \(outcome)")
+                    continue
+                }
+                let assertion = try await registered.signNamingNoKey(registered.assertion(), with: pem)
+                let issued = try await registered.service.operations.issueAccessToken(
+                    assertion: assertion,
+                    publicURL: "https://id.example.com"
+                )
+                #expect(issued != nil)
+            }
+        }
+    }
+
+    @Test func `a token that names no key has to be signed by one of the issuer's`() async throws {
+        try await withRegistered { registered in
+            let stranger = try NewServiceAccount(
+                name: "backend",
+                projectID: TestService.projectID,
+                effects: registered.service.operations.effects
+            )
+            let tokens: [(String, Denial)] = [
+                (
+                    try await registered.signNamingNoKey(registered.customToken(), with: stranger.privateKeyPEM),
+                    .invalidCustomToken(reason: "Invalid signature")
+                ),
+                (
+                    try await registered.signNamingNoKey(registered.customToken(["iss": "somebody@example.com"])),
+                    .invalidCustomToken(reason: "The key is not registered")
+                ),
+                (
+                    try await registered.signNamingNoKey(registered.customToken(["iss": .null])),
+                    .invalidCustomToken(reason: "The key is not registered")
+                ),
+                (
+                    try await registered.signNamingNoKey(registered.customToken(["sub": "somebody@example.com"])),
+                    .invalidCustomToken(reason: "The issuer is not the account whose key signed")
+                ),
+                (
+                    try await registered.signNamingNoKey(
+                        registered.customToken(["iss": "backend@other.iam.gserviceaccount.com"])
+                    ),
+                    .credentialMismatch
+                ),
+            ]
+            for (token, denial) in tokens { #expect(try await verify(token, registered).denial == denial) }
+        }
+    }
+
+    @Test func `of the keys of one name the ten newest are tried, and any that is named`() async throws {
+        try await withRegistered { registered in
+            let token = try await registered.signNamingNoKey(registered.customToken())
+            for seconds in 1...9 { _ = try await registered.another(after: Int64(seconds)) }
+            #expect(try await verify(token, registered).denial == nil)
+            _ = try await registered.another(after: 10)
+            #expect(try await verify(token, registered).denial == .invalidCustomToken(reason: "Invalid signature"))
+            #expect(try await verify(try await registered.sign(registered.customToken()), registered).denial == nil)
         }
     }
 
@@ -193,13 +284,13 @@ struct ServiceAccountTests {
 
     @Test func `an assertion as Google's own libraries write it earns a bearer token`() async throws {
         try await withRegistered { registered in
-            let issued = try await registered.service.operations.issueAccessToken(
-                assertion: try await registered.sign(
-                    registered.assertion(["aud": "https://oauth2.googleapis.com/token"])
-                ),
-                publicURL: "https://id.example.com"
-            )
-            #expect(issued != nil)
+            for audience in ["https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token"] {
+                let issued = try await registered.service.operations.issueAccessToken(
+                    assertion: try await registered.sign(registered.assertion(["aud": .string(audience)])),
+                    publicURL: "https://id.example.com"
+                )
+                #expect(issued != nil, "\(audience)")
+            }
         }
     }
 

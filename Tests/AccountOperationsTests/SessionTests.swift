@@ -83,15 +83,15 @@ struct SessionTests {
         try await TestService.with { service in
             let email = service.newAddress()
             let account = try await service.signUp(email).value
-            try await service.edit(account.user.id) { $0.isDisabled = true }
-            #expect(try await service.lookUp(account.tokens.idToken).denial == .refusal(.userDisabled))
-            #expect(try await service.refresh(account.tokens.refreshToken).denial == .refusal(.userDisabled))
-            #expect(try await service.delete(account.tokens.idToken).denial == .refusal(.userDisabled))
-
             let now = service.clock.now
             try await service.edit(account.user.id) { $0.endSessions(at: now) }
             #expect(try await service.lookUp(account.tokens.idToken).denial == .refusal(.tokenExpired))
             #expect(try await service.refresh(account.tokens.refreshToken).denial == .refusal(.tokenExpired))
+
+            try await service.edit(account.user.id) { $0.isDisabled = true }
+            #expect(try await service.lookUp(account.tokens.idToken).denial == .refusal(.userDisabled))
+            #expect(try await service.refresh(account.tokens.refreshToken).denial == .refusal(.userDisabled))
+            #expect(try await service.delete(account.tokens.idToken).denial == .refusal(.userDisabled))
 
             let gone = try await service.signUpAnonymously()
             _ = try await service.delete(gone.tokens.idToken).value

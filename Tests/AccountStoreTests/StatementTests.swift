@@ -711,6 +711,11 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "ServiceAccountRow.all", sql: ServiceAccountRow.all.sql, isHot: false),
         Statement(name: "ServiceAccountRow.delete", sql: ServiceAccountRow.delete("key"), isHot: false),
         Statement(name: "ServiceAccountRow.insert", sql: ServiceAccountRow.insert(serviceAccount), isHot: false),
+        Statement(
+            name: "ServiceAccountRow.newest",
+            sql: ServiceAccountRow.newest(email: "backend@demo.iam.gserviceaccount.com").sql,
+            isHot: false
+        ),
         Statement(name: "ServiceAccountRow.withKeyID", sql: ServiceAccountRow.withKeyID("key").sql, isHot: false),
         Statement(
             name: "SessionRow.deleteAllEnded",

@@ -21,14 +21,22 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 class Server:
     """The wire, without an SDK."""
 
-    def __init__(self, host, algorithm):
+    def __init__(self, host, algorithm, binary, directory):
         self.host = host
         self.algorithm = algorithm
+        self.binary = binary
+        self.directory = directory
         self.base = f"http://{host}"
 
     def get(self, path):
         with urllib.request.urlopen(self.base + path, timeout=20) as answer:
             return json.load(answer)
+
+    def service_account(self, name):
+        """The credentials file of a new service account."""
+        command = '. "$0/environment" && "$1" service-account create --name "$2" --base-url "$3"'
+        arguments = ["sh", "-c", command, self.directory, self.binary, name, self.base]
+        return json.loads(subprocess.run(arguments, check=True, stdout=subprocess.PIPE, timeout=120).stdout)
 
     def post(self, path, body, bearer=None):
         """The status and the answer."""
@@ -98,9 +106,10 @@ def server(request):
     """Signs with ES256, unless a test is parametrized with another algorithm."""
     algorithm = getattr(request, "param", "ES256")
     with tempfile.TemporaryDirectory(prefix="concord-conformance-") as directory:
-        process, host = serve(os.environ["CONCORD"], directory, algorithm)
+        binary = os.environ["CONCORD"]
+        process, host = serve(binary, directory, algorithm)
         try:
-            yield Server(host, algorithm)
+            yield Server(host, algorithm, binary, directory)
         finally:
             process.terminate()
             process.wait(timeout=60)

@@ -222,8 +222,12 @@ def test_a_disabled_user_is_refused_everywhere(app, server):
     assert auth.update_user(person["localId"], disabled=True).disabled
     with pytest.raises(auth.UserDisabledError):
         auth.verify_id_token(person["idToken"], check_revoked=True)
-    status, answer = server.client("signInWithPassword", {"email": email, "password": "correct horse"})
-    assert (status, answer["error"]["message"]) == (400, "USER_DISABLED")
+    for status, answer in (
+        server.client("signInWithPassword", {"email": email, "password": "correct horse"}),
+        server.client("lookup", {"idToken": person["idToken"]}),
+        server.refresh(person["refreshToken"]),
+    ):
+        assert (status, answer["error"]["message"]) == (400, "USER_DISABLED")
     auth.update_user(person["localId"], disabled=False)
     assert server.client("signInWithPassword", {"email": email, "password": "correct horse"})[0] == 200
 

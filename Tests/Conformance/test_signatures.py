@@ -1,4 +1,6 @@
-"""Tokens and cookies, verified by libraries that know nothing of us."""
+"""Tokens and cookies, verified by libraries that know nothing of us; and what such libraries sign."""
+
+import time
 
 import jwt
 import pytest
@@ -85,3 +87,29 @@ def test_discovery_leads_to_the_keys(server, id_token):
     assert document["jwks_uri"].startswith(server.base)
     keys = server.get(document["jwks_uri"][len(server.base):])
     verify(server, id_token, key_of(keys, id_token), document["issuer"])
+
+
+@pytest.mark.parametrize("names_key", [True, False])
+def test_what_a_service_account_signs_is_taken_whether_or_not_it_names_its_key(server, names_key):
+    account = server.service_account("signer-with" if names_key else "signer-without")
+    headers = {"kid": account["private_key_id"]} if names_key else None
+
+    def sign(claims):
+        now = int(time.time())
+        email = account["client_email"]
+        claims = {"iss": email, "sub": email, "iat": now, "exp": now + 3600} | claims
+        token = jwt.encode(claims, account["private_key"], algorithm="RS256", headers=headers)
+        assert ("kid" in jwt.get_unverified_header(token)) == names_key
+        return token
+
+    uid = f"signed-{time.time_ns()}"
+    audience = "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
+    token = sign({"aud": audience, "uid": uid})
+    status, answer = server.client("signInWithCustomToken", {"token": token, "returnSecureToken": True})
+    assert status == 200 and jwt.decode(answer["idToken"], options={"verify_signature": False})["sub"] == uid, answer
+    assertion = sign({"aud": account["token_uri"], "scope": "https://www.googleapis.com/auth/identitytoolkit"})
+    body = {"grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion": assertion}
+    status, answer = server.post("/oauth2/token", body)
+    assert (status, answer.get("token_type")) == (200, "Bearer"), answer
+    status, answer = server.client("signInWithCustomToken", {"token": with_one_bit_flipped(token, 2)})
+    assert (status, answer["error"]["message"]) == (400, "INVALID_CUSTOM_TOKEN : Invalid signature")

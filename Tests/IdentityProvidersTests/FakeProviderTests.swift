@@ -1,5 +1,6 @@
 import AccountLinking
 import AccountTestSupport
+import Crypto
 import IdentityProviders
 import JSON
 import Testing
@@ -83,6 +84,42 @@ struct FakeProviderTests {
     )
     func `a fake token must still be one`(token: String, expected: InvalidCredential) async throws {
         #expect(try await verify(.init(provider: .google, idToken: token)) == .invalid(expected))
+    }
+
+    @Test(arguments: ["foo", "a.b.c", "\u{65E5}", "."])
+    func `what is neither made up nor a token is malformed, not a provider that is off`(token: String) async throws {
+        #expect(try await verify(.init(provider: .google, idToken: token)) == .invalid(.malformed))
+        let elsewhere = try await verify(.init(provider: try #require(ProviderID("oidc.x")), idToken: token))
+        #expect(elsewhere == .invalid(.providerNotConfigured))
+        let real = try await Scene(.google).registry
+            .verify(.init(provider: .google, idToken: token), configuration: nil, at: Scene.now)
+        #expect(real == .invalid(.providerNotConfigured))
+    }
+
+    @Test
+    func `a nonce binds a fake token as it binds a real one`() async throws {
+        let scene = try Scene(Scene.openIDConnect, fakes: FakeProvider())
+        let nonce = JSONValue.string(Hexadecimal.encode(Array(SHA256.hash(data: Array("raw".utf8)))))
+        func apple(rawNonce: String?) async throws -> CredentialVerification {
+            let token = JSONValue.object(["sub": "1", "nonce": nonce]).text
+            return try await verify(.init(provider: .apple, idToken: token, rawNonce: rawNonce))
+        }
+        func registered(rawNonce: String?) async throws -> CredentialVerification {
+            let token = JSONValue.object(scene.claims(["nonce": nonce])).text
+            return try await scene.registry.verify(
+                .init(provider: scene.provider, idToken: token, rawNonce: rawNonce),
+                configuration: scene.configuration,
+                at: Scene.now
+            )
+        }
+        #expect(try await apple(rawNonce: "raw").verified != nil)
+        #expect(try await apple(rawNonce: "wrong") == .invalid(.nonceMismatch))
+        #expect(try await apple(rawNonce: nil) == .invalid(.missingNonce))
+        #expect(try await registered(rawNonce: "raw").verified != nil)
+        #expect(try await registered(rawNonce: "wrong") == .invalid(.nonceMismatch))
+        #expect(try await registered(rawNonce: nil) == .invalid(.missingNonce))
+        let unbound = try await verify(.init(provider: .apple, idToken: Self.json, rawNonce: "raw"))
+        #expect(unbound.verified != nil, "a made-up token without a nonce is bound to nothing")
     }
 
     @Test

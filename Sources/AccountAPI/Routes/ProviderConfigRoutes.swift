@@ -8,15 +8,23 @@ extension Route {
     /// Create, list, read, change and remove, for both collections.
     static let providerConfigs: [Route] = ProviderConfigCollection.allCases.flatMap { collection in
         let path = "/v2/projects/{project}/\(collection.rawValue)"
+        let ofTenant = "/v2/projects/{project}/tenants/{tenant}/\(collection.rawValue)"
+        func route(
+            _ method: HTTPRequest.Method,
+            _ end: String = "",
+            handle: @escaping @Sendable (APIRequest) async throws -> APIResponse
+        ) -> Route {
+            Route(method, path + end, aliases: [ofTenant + end], access: .administrator, handle: handle)
+        }
         return [
-            Route(.post, path, access: .administrator) { try await create($0, in: collection) },
-            Route(.get, path, access: .administrator) { try await list($0, of: collection) },
-            Route(.get, path + "/{id}", access: .administrator) { request in
+            route(.post) { try await create($0, in: collection) },
+            route(.get) { try await list($0, of: collection) },
+            route(.get, "/{id}") { request in
                 let config = try await existing(request, in: collection)
                 return .object { writer in writer.providerConfig(config, collection, request) }
             },
-            Route(.patch, path + "/{id}", access: .administrator) { try await change($0, in: collection) },
-            Route(.delete, path + "/{id}", access: .administrator) { request in
+            route(.patch, "/{id}") { try await change($0, in: collection) },
+            route(.delete, "/{id}") { request in
                 let provider = try provider(request.captures["id"], in: collection)
                 if let denial = try await request.operations.removeProviderConfig(provider) { throw denial.apiError }
                 return .object { _ in }

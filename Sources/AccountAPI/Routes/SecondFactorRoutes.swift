@@ -4,10 +4,13 @@ import HTTPTypes
 import JSON
 
 extension Route {
+    // SDKs for web of version 8 ask for all of these at `v2alpha1` (`spec/01` §1.1).
+
     /// `mfaEnrollment:start` (`spec/01` §4): sends a code to a number, or makes a secret for an app.
     static let startFactorEnrollment = Route(
         .post,
         "/v2/accounts/mfaEnrollment:start",
+        aliases: ["/v2alpha1/accounts/mfaEnrollment:start"],
         access: .client
     ) { request in
         let idToken = try request.requiredIDToken()
@@ -45,6 +48,7 @@ extension Route {
     static let finishFactorEnrollment = Route(
         .post,
         "/v2/accounts/mfaEnrollment:finalize",
+        aliases: ["/v2alpha1/accounts/mfaEnrollment:finalize"],
         access: .client
     ) { request in
         let body = request.body
@@ -78,6 +82,7 @@ extension Route {
     static let withdrawFactor = Route(
         .post,
         "/v2/accounts/mfaEnrollment:withdraw",
+        aliases: ["/v2alpha1/accounts/mfaEnrollment:withdraw"],
         access: .client
     ) { request in
         let idToken = try request.requiredIDToken()
@@ -89,7 +94,12 @@ extension Route {
     }
 
     /// `mfaSignIn:start`: sends a code to a number that is a second factor.
-    static let startFactorSignIn = Route(.post, "/v2/accounts/mfaSignIn:start", access: .client) { request in
+    static let startFactorSignIn = Route(
+        .post,
+        "/v2/accounts/mfaSignIn:start",
+        aliases: ["/v2alpha1/accounts/mfaSignIn:start"],
+        access: .client
+    ) { request in
         let body = request.body
         guard let pending = try body.nonEmptyString("mfaPendingCredential") else {
             throw APIError.code(.missingMFAPendingCredential, "Request does not have MFA pending credential.")
@@ -110,7 +120,12 @@ extension Route {
     }
 
     /// `mfaSignIn:finalize`: signs in with both factors.
-    static let finishFactorSignIn = Route(.post, "/v2/accounts/mfaSignIn:finalize", access: .client) { request in
+    static let finishFactorSignIn = Route(
+        .post,
+        "/v2/accounts/mfaSignIn:finalize",
+        aliases: ["/v2alpha1/accounts/mfaSignIn:finalize"],
+        access: .client
+    ) { request in
         let body = request.body
         guard let pending = try body.nonEmptyString("mfaPendingCredential") else {
             throw APIError.code(.missingCredential, "Please set MFA Pending Credential.")

@@ -114,17 +114,11 @@ private enum OobRequestType: String, CaseIterable {
 
     /// `nil` when absent or unspecified.
     init?(reading body: RequestBody) throws(APIError) {
-        guard let value = body.value("requestType") else { return nil }
-        if value == .string("") || value == .string("OOB_REQ_TYPE_UNSPECIFIED") || value == .integer(0) { return nil }
-        let named = value.string.flatMap(Self.init(rawValue:))
-        // Numbers count from 1, in the order of the cases; 0 is "unspecified".
-        let numbered = value.integer.flatMap { number in
-            (1...Int64(Self.allCases.count)).contains(number) ? Self.allCases[Int(number) - 1] : nil
+        let names = ["OOB_REQ_TYPE_UNSPECIFIED"] + Self.allCases.map(\.rawValue)
+        guard body.value("requestType") != .string(""), let name = try body.enumeration("requestType", names) else {
+            return nil
         }
-        guard let type = named ?? numbered else {
-            throw .invalidValue(at: "requestType", expected: "TYPE_ENUM")
-        }
-        self = type
+        self.init(rawValue: name)
     }
 }
 

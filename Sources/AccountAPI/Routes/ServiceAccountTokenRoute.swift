@@ -7,6 +7,8 @@ extension Route {
     static let serviceAccountToken = Route(
         .post,
         AccountOperations.tokenPath,
+        // Where libraries go that know one place, whatever the credentials file says.
+        aliases: ["/token", "/oauth2/v4/token", "/oauth2.googleapis.com/token", "/www.googleapis.com/oauth2/v4/token"],
         service: .none,
         access: .anyone,
         acceptsForm: true

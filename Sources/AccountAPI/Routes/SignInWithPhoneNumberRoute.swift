@@ -61,16 +61,12 @@ extension Route {
 extension PhoneOperation {
     /// By name, or by its number on the wire.
     fileprivate init(reading body: RequestBody) throws(APIError) {
-        guard let value = body.value("operation"), value != .string("") else {
+        guard body.value("operation") != .string(""),
+            let name = try body.enumeration("operation", Self.allCases.map(\.rawValue)),
+            let operation = Self(rawValue: name)
+        else {
             self = .unspecified
             return
-        }
-        let named = value.string.flatMap(Self.init(rawValue:))
-        let numbered = value.integer.flatMap { number in
-            (0..<Int64(Self.allCases.count)).contains(number) ? Self.allCases[Int(number)] : nil
-        }
-        guard let operation = named ?? numbered else {
-            throw .invalidValue(at: "operation", expected: "TYPE_ENUM")
         }
         self = operation
     }

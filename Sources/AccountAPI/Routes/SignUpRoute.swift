@@ -47,8 +47,8 @@ extension Route {
         account.isEmailVerified = try body.bool("emailVerified") ?? false
         account.password = try body.nonEmptyString("password")
         account.phoneNumber = try body.nonEmptyString("phoneNumber")
-        account.displayName = try body.string("displayName", lengthMax: Profile.displayNameLengthMax)
-        account.photoURL = try body.string("photoUrl", lengthMax: ProfileEdit.photoURLLengthMax)
+        account.displayName = try body.nonEmptyString("displayName", lengthMax: Profile.displayNameLengthMax)
+        account.photoURL = try body.nonEmptyString("photoUrl", lengthMax: ProfileEdit.photoURLLengthMax)
         account.isDisabled = try body.bool("disabled") ?? false
         account.secondFactors = try body.objects("mfaInfo").map(FactorDescription.init(reading:))
         let user = try await request.operations.createAccount(account, tenant: request.tenant).value()

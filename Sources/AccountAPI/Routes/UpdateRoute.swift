@@ -152,9 +152,9 @@ extension RequestBody {
         }
         var link = AdminUpdateAccount.Link(identity: identity)
         link.email = try info.nonEmptyString("email").flatMap(EmailAddress.init)
-        link.displayName = try info.string("displayName", lengthMax: Profile.displayNameLengthMax)
-        link.photoURL = try info.string("photoUrl", lengthMax: ProfileEdit.photoURLLengthMax)
-        link.screenName = try info.string("screenName", lengthMax: Profile.displayNameLengthMax)
+        link.displayName = try info.nonEmptyString("displayName", lengthMax: Profile.displayNameLengthMax)
+        link.photoURL = try info.nonEmptyString("photoUrl", lengthMax: ProfileEdit.photoURLLengthMax)
+        link.screenName = try info.nonEmptyString("screenName", lengthMax: Profile.displayNameLengthMax)
         return link
     }
 }

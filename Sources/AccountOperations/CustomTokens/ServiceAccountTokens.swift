@@ -47,22 +47,20 @@ package struct ServiceAccountTokens: CustomTokenVerifier {
             let signature = Base64URL.decode(parts[2]), payload.object != nil
         else { return .denied(.invalidCustomToken(reason: "Invalid assertion format")) }
         // The registered key says which algorithm there is; the header may only agree.
-        guard header["alg"]?.string == "RS256", let keyID = header["kid"]?.string else {
-            return .denied(.invalidCustomToken(reason: "The token must be signed with RS256 and name its key"))
+        guard header["alg"]?.string == "RS256" else {
+            return .denied(.invalidCustomToken(reason: "The token must be signed with RS256"))
         }
-        guard let account = try await store.serviceAccount(keyID: keyID) else {
-            if let issuer = payload["iss"]?.string, namesAnotherProject(issuer) { return .denied(.credentialMismatch) }
+        let issuer = payload["iss"]?.string
+        let accounts = try await accounts(keyID: header["kid"]?.string, issuer: issuer)
+        if accounts.isEmpty {
+            if let issuer, namesAnotherProject(issuer) { return .denied(.credentialMismatch) }
             return .denied(.invalidCustomToken(reason: "The key is not registered"))
         }
-        let signingInput = Array(token.utf8.dropLast(parts[2].utf8.count + 1))
-        let key = try _RSA.Signing.PublicKey(derRepresentation: Data(account.publicKey))
-        let isSigned = key.isValidSignature(
-            _RSA.Signing.RSASignature(rawRepresentation: signature),
-            for: SHA256.hash(data: signingInput),
-            padding: .insecurePKCS1v1_5
-        )
-        guard isSigned else { return .denied(.invalidCustomToken(reason: "Invalid signature")) }
-        guard payload["iss"]?.string == account.email, payload["sub"]?.string ?? account.email == account.email else {
+        let signed = SHA256.hash(data: Array(token.utf8.dropLast(parts[2].utf8.count + 1)))
+        guard let account = try accounts.first(where: { try $0.hasSigned(signed, as: signature) }) else {
+            return .denied(.invalidCustomToken(reason: "Invalid signature"))
+        }
+        guard issuer == account.email, payload["sub"]?.string ?? account.email == account.email else {
             return .denied(.invalidCustomToken(reason: "The issuer is not the account whose key signed"))
         }
         guard let audience = payload["aud"]?.string, isAudience(audience) else {
@@ -78,10 +76,29 @@ package struct ServiceAccountTokens: CustomTokenVerifier {
         return .success(Assertion(account: account, payload: payload))
     }
 
+    /// The accounts one of which may have signed: that of the key that is named, or else those of the issuer, as the Admin
+    /// SDKs for Node, Java and Go name no key (`kid` is optional, RFC 7515 §4.1.4).
+    private func accounts(keyID: String?, issuer: String?) async throws -> [ServiceAccountRecord] {
+        if let keyID { return try await store.serviceAccount(keyID: keyID).map { [$0] } ?? [] }
+        guard let issuer else { return [] }
+        return try await store.newestServiceAccounts(email: issuer)
+    }
+
     /// Whether `issuer` is a service account's name that ends in another project than this one.
     private func namesAnotherProject(_ issuer: String) -> Bool {
         let suffix = ".iam.gserviceaccount.com"
         guard let at = issuer.firstIndex(of: "@"), issuer.hasSuffix(suffix) else { return false }
         return issuer[issuer.index(after: at)...] != projectID + suffix
+    }
+}
+
+extension ServiceAccountRecord {
+    /// Whether `signature` is one of the account's key (RFC 7518 §3.3).
+    fileprivate func hasSigned(_ digest: SHA256.Digest, as signature: [UInt8]) throws -> Bool {
+        try _RSA.Signing.PublicKey(derRepresentation: Data(publicKey)).isValidSignature(
+            _RSA.Signing.RSASignature(rawRepresentation: signature),
+            for: digest,
+            padding: .insecurePKCS1v1_5
+        )
     }
 }

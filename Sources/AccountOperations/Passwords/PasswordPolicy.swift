@@ -70,8 +70,10 @@ package struct PasswordPolicy: Sendable, Hashable {
 extension AccountOperations {
     /// Why `password` may not become anybody's password; `nil` when it may.
     func objection(toNew password: String) -> Denial? {
-        if WeakPassword.applies(to: password) { return .weakPassword }
-        return project.settings.passwordPolicy.isEnforced ? policyObjection(to: password) : nil
+        // A policy that is enforced says in its own words what is missing (`spec/01` §2.1).
+        if project.settings.passwordPolicy.isEnforced, let denial = policyObjection(to: password) { return denial }
+        if WeakPassword.isTooLong(password) { return .passwordTooLong }
+        return WeakPassword.applies(to: password) ? .weakPassword : nil
     }
 
     /// Why `password`, though it is right, does not sign in; `nil` when it does.

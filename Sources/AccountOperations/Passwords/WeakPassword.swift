@@ -8,7 +8,9 @@ package enum WeakPassword {
     package static let lengthMax = 4096
 
     /// Whether `password` is too short or too long to be stored.
-    static func applies(to password: String) -> Bool {
-        password.utf8.count > lengthMax * 4 || password.count < lengthMin || password.count > lengthMax
+    static func applies(to password: String) -> Bool { isTooLong(password) || password.count < lengthMin }
+
+    static func isTooLong(_ password: String) -> Bool {
+        password.utf8.count > lengthMax * 4 || password.count > lengthMax
     }
 }

@@ -35,6 +35,14 @@ struct ServiceAccountRow: RowDecodable {
         Query("SELECT key_id, email, public_key, created_at FROM service_accounts WHERE key_id = \(keyID)")
     }
 
+    /// The keys of one name, the newest first; no more than are tried on one token.
+    static func newest(email: String) -> Query<ServiceAccountRow> {
+        """
+        SELECT key_id, email, public_key, created_at FROM service_accounts
+        WHERE email = \(email) ORDER BY created_at DESC, key_id LIMIT 10
+        """
+    }
+
     static let all: Query<ServiceAccountRow> =
         "SELECT key_id, email, public_key, created_at FROM service_accounts ORDER BY created_at, key_id"
 
@@ -55,6 +63,11 @@ extension AccountStore {
     /// The account whose key is `keyID`; `nil` when there is none (any more). One round trip.
     package func serviceAccount(keyID: String) async throws(PostgresError) -> ServiceAccountRecord? {
         try await client.read(ServiceAccountRow.withKeyID(keyID)).first?.record
+    }
+
+    /// The accounts called `email`, each with a key of its own, the newest first: ten at most. One round trip.
+    package func newestServiceAccounts(email: String) async throws(PostgresError) -> [ServiceAccountRecord] {
+        try await client.read(ServiceAccountRow.newest(email: email)).map(\.record)
     }
 
     /// Every account, the oldest first.

@@ -54,14 +54,38 @@ package struct FakeProvider: Sendable {
             guard named.contains(where: { $0.string.map(configuration.audiences.contains) ?? false }) else {
                 return .invalid(.wrongAudience)
             }
+            if let reason = Self.nonceViolation(by: claims, of: credential, usual: .hashedOrPlain) {
+                return .invalid(reason)
+            }
             return OpenIDConnect.verification(of: credential, claims: claims, issuer: issuer)
         }
         guard Self.providers.contains(credential.provider) else { return nil }
         if let known = KnownIssuer.all.first(where: { $0.provider == credential.provider }) {
+            if let reason = Self.nonceViolation(by: claims, of: credential, usual: known.nonceRule) {
+                return .invalid(reason)
+            }
             return known.verification(of: credential, claims: claims)
         }
         // The rest have no ID tokens and so no issuer.
         return .verified(of: credential, claims: claims, issuer: nil) { _, _ in }
+    }
+
+    /// Why an ID token that is neither made up nor of the form of a real one is refused, where a made-up one would have
+    /// been taken; `nil`: nothing is wrong with the form.
+    func objection(to credential: ProviderCredential) -> InvalidCredential? {
+        guard Self.providers.contains(credential.provider), let token = credential.idToken,
+            case .invalid(let reason) = JSONWebToken.parse(token)
+        else { return nil }
+        return reason
+    }
+
+    /// A made-up token that carries a nonce is bound by it as a real one is; without one it is bound to nothing.
+    private static func nonceViolation(
+        by claims: JSONValue,
+        of credential: ProviderCredential,
+        usual rule: IDTokenRequirements.NonceRule
+    ) -> InvalidCredential? {
+        claims["nonce"] == nil ? nil : credential.nonceRule(usual: rule).violation(by: claims, of: credential)
     }
 
     private enum Finding {

@@ -107,7 +107,7 @@ struct KnownIssuerProvider: IdentityProvider {
                 tenants: known.tenants,
                 audiences: configuration.audiences,
                 checksEveryAuthorizedParty: known.checksEveryAuthorizedParty,
-                nonceRule: credential.flow?.nonce.map(IDTokenRequirements.NonceRule.exactly) ?? known.nonceRule
+                nonceRule: credential.nonceRule(usual: known.nonceRule)
             ),
             at: now
         )

@@ -51,7 +51,7 @@ struct OpenIDConnect: IdentityProvider {
                 issuers: [issuer],
                 audiences: configuration.audiences,
                 checksEveryAuthorizedParty: true,
-                nonceRule: credential.flow?.nonce.map(IDTokenRequirements.NonceRule.exactly) ?? .hashedOrPlain
+                nonceRule: credential.nonceRule(usual: .hashedOrPlain)
             ),
             at: now
         )

@@ -37,8 +37,8 @@ struct IDTokenRequirements: Sendable {
     func violation(by claims: JSONValue, of credential: ProviderCredential, at now: Timestamp) -> InvalidCredential? {
         guard let issuer = claims["iss"]?.string else { return .malformedClaim("iss") }
         guard tenants.map({ $0.issuer(of: claims) == issuer }) ?? issuers.contains(issuer) else { return .wrongIssuer }
-        return audienceViolation(claims) ?? timeViolation(claims, at: now) ?? nonceViolation(claims, of: credential)
-            ?? subjectViolation(claims)
+        return audienceViolation(claims) ?? timeViolation(claims, at: now)
+            ?? nonceRule.violation(by: claims, of: credential) ?? subjectViolation(claims)
     }
 
     private func audienceViolation(_ claims: JSONValue) -> InvalidCredential? {
@@ -78,9 +78,19 @@ struct IDTokenRequirements: Sendable {
         }
     }
 
-    private func nonceViolation(_ claims: JSONValue, of credential: ProviderCredential) -> InvalidCredential? {
+    private func subjectViolation(_ claims: JSONValue) -> InvalidCredential? {
+        claims["sub"]?.string.nonEmpty == nil ? .missingSubject : nil
+    }
+
+    /// A Boolean claim, which some issuers send as text (`spec/03` §1). Anything else is not true.
+    static func isTrue(_ value: JSONValue?) -> Bool { value == .bool(true) || value == .string("true") }
+}
+
+extension IDTokenRequirements.NonceRule {
+    /// How `claims` break the rule; `nil` when they keep it.
+    func violation(by claims: JSONValue, of credential: ProviderCredential) -> InvalidCredential? {
         let presented: String?
-        switch nonceRule {
+        switch self {
         case .exactly(let nonce): return claims["nonce"] == .string(nonce) ? nil : .nonceMismatch
         case .hashed, .optional: presented = credential.rawNonce
         case .hashedOrPlain: presented = credential.rawNonce ?? credential.sessionID
@@ -88,13 +98,13 @@ struct IDTokenRequirements: Sendable {
         guard let claim = claims["nonce"] else {
             // Apple says so where its platform cannot bind a token. Otherwise a client that asked for a bound token
             // must not be satisfied with one that is not. A session id alone asks for nothing.
-            let isUnsupported = claims["nonce_supported"].map { !Self.isTrue($0) } ?? false
+            let isUnsupported = claims["nonce_supported"].map { !IDTokenRequirements.isTrue($0) } ?? false
             return credential.rawNonce == nil || isUnsupported ? nil : .nonceMismatch
         }
         guard let claim = claim.string else { return .malformedClaim("nonce") }
-        guard let presented else { return nonceRule == .optional ? nil : .missingNonce }
+        guard let presented else { return self == .optional ? nil : .missingNonce }
         if claim == Self.hexadecimalDigest(of: presented) { return nil }
-        let mayBePlain = nonceRule != .hashed && !Self.looksLikeDigest(claim)
+        let mayBePlain = self != .hashed && !Self.looksLikeDigest(claim)
         return mayBePlain && claim == presented ? nil : .nonceMismatch
     }
 
@@ -105,11 +115,11 @@ struct IDTokenRequirements: Sendable {
     private static func looksLikeDigest(_ text: String) -> Bool {
         text.utf8.count == 64 && text.allSatisfy { $0.isASCII && $0.isHexDigit }
     }
+}
 
-    private func subjectViolation(_ claims: JSONValue) -> InvalidCredential? {
-        claims["sub"]?.string.nonEmpty == nil ? .missingSubject : nil
+extension ProviderCredential {
+    /// What the nonce of its token has to be: the flow's, where one was begun here.
+    func nonceRule(usual rule: IDTokenRequirements.NonceRule) -> IDTokenRequirements.NonceRule {
+        flow?.nonce.map(IDTokenRequirements.NonceRule.exactly) ?? rule
     }
-
-    /// A Boolean claim, which some issuers send as text (`spec/03` §1). Anything else is not true.
-    static func isTrue(_ value: JSONValue?) -> Bool { value == .bool(true) || value == .string("true") }
 }
