@@ -1,6 +1,7 @@
 import AccountLinking
 import AccountOperations
 import AccountTestSupport
+import HTTPTypes
 import JSON
 import Postgres
 import Testing

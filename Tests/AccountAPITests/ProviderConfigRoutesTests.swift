@@ -357,7 +357,9 @@ import Testing
             #expect(try await api.service.database.count("SELECT count(*) FROM provider_configs") == 0)
             // What was there before may come back, and elsewhere the other one is welcome.
             #expect(try await api.asAdministrator(.post, path, Self.demo).status == 200)
-            #expect(try await api.signInWithDemo(issuer: "https://issuer.example").json["localId"] == first.json["localId"])
+            #expect(
+                try await api.signInWithDemo(issuer: "https://issuer.example").json["localId"] == first.json["localId"]
+            )
             let elsewhere = Self.oauth + "?oauthIdpConfigId=oidc.other"
             #expect(try await api.asAdministrator(.post, elsewhere, other).status == 200)
         }

@@ -530,7 +530,9 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a conflict whose time ends before the second factor is shown is refused, and not tried again`() async throws {
+    @Test func `a conflict whose time ends before the second factor is shown is refused, and not tried again`()
+        async throws
+    {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner("ada@gmail.com"))
             let app = try #require(owner.app)

@@ -351,7 +351,8 @@ struct Attacks {
         #expect(again.rule == .i11)
     }
 
-    @Test func `proof used up by somebody else: where the mail is the first proof of the address, no sign-in settles it`() {
+    @Test
+    func `proof used up by somebody else: where the mail is the first proof of the address, no sign-in settles it`() {
         let now = Timestamp(secondsSinceEpoch: 1_700_000_000)
         let prepared = Account.fixture(
             "m",

@@ -290,9 +290,10 @@ import Testing
                     _ = try await service.resolve(handle, proven.proofToken).success()
                     return nil
                 }
-                return caller < 4
-                    ? try? await service.signIn(gitHub, createsUsers: false).signedIn().linkedProvider
-                    : try? await service.signIn("ada@gmail.com", "of the intruder").success().linkedProvider
+                if caller < 4 {
+                    return try? await service.signIn(gitHub, createsUsers: false).signedIn().linkedProvider
+                }
+                return try? await service.signIn("ada@gmail.com", "of the intruder").success().linkedProvider
             }
             #expect(linked.allSatisfy { $0 == nil })
             #expect(try await service.signIn("ada@gmail.com", "of the intruder").denial != nil)

@@ -201,7 +201,9 @@ import Testing
         }
     }
 
-    @Test func `what was brought under a former issuer is linked nowhere, and what comes under the new one is`() async throws {
+    @Test func `what was brought under a former issuer is linked nowhere, and what comes under the new one is`()
+        async throws
+    {
         try await TestService.with { service in
             let provider = try #require(ProviderID("oidc.work"))
             var config = ProviderConfig(provider: provider)

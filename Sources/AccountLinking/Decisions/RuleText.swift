@@ -103,9 +103,9 @@ extension Rule {
             RuleText(
                 "one account per address",
                 """
-                linked; T without an address gets the provider's, proven if trusted, or none where T had one that was taken off \
-                and the provider is not trusted; T's own address becomes proven if a trusted provider names it; the profile \
-                stays
+                linked; T without an address gets the provider's, proven if trusted, or none where T had one that was \
+                taken off and the provider is not trusted; T's own address becomes proven if a trusted provider names \
+                it; the profile stays
                 """
             )
         case .l5: RuleText("duplicates are allowed", "as L4, but no address is copied")

@@ -156,7 +156,8 @@ extension AccountStore {
         _ provider: ProviderID,
         tenant: TenantID,
         at now: Timestamp,
-        _ change: @escaping @Sendable (ProviderConfigRecord, _ issuersInUse: Set<String?>) throws -> ProviderConfigRecord
+        _ change:
+            @escaping @Sendable (ProviderConfigRecord, _ issuersInUse: Set<String?>) throws -> ProviderConfigRecord
     ) async throws(PostgresError) -> Result<ProviderConfigRecord, any Error>? {
         try await client.transaction("provider-config-change") { tx throws(PostgresError) in
             let stored = try StoredProvider(provider, tenant: tenant, &tx)
