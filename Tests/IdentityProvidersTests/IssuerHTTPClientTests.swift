@@ -258,6 +258,26 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
+    func `an address that would never be reached is not accepted, where its text tells`() {
+        let strict = IssuerHTTPClient(policy: NetworkPolicy())
+        let neighbours = [
+            "127.0.0.1", "10.0.0.1", "169.254.169.254", "[::1]", "[::ffff:127.0.0.1]", "[fd00::1]", "localhost",
+            "LocalHost",
+        ]
+        for host in neighbours + ["0.0.0.0", "224.0.0.1", "[::]"] {
+            #expect(!strict.allows("https://\(host)/h"), "\(host)")
+        }
+        for host in ["93.184.216.34", "[2606:2800:21f::1]", "example.com", "localhost.example.com"] {
+            #expect(strict.allows("https://\(host)/h"), "\(host)")
+        }
+        let `private` = IssuerHTTPClient(policy: NetworkPolicy(allowsPrivateNetworks: true))
+        for host in neighbours {
+            #expect(`private`.allows("https://\(host)/h") && !`private`.allows("http://\(host)/h"), "\(host)")
+        }
+        #expect(!`private`.allows("https://0.0.0.0/"))
+    }
+
+    @Test
     func `a name that does not resolve is unreachable, one that takes too long has timed out`() async throws {
         struct UnknownHost: Error {}
         let unknown = resolving { _, _ in throw UnknownHost() }

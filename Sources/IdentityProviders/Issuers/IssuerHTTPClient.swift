@@ -90,8 +90,8 @@ package struct IssuerHTTPClient: HTTPFetching {
 
     /// Whether `address` may be reached as far as its text tells: without TLS only what names this machine.
     package func allows(_ address: String) -> Bool {
-        guard let target = try? Target(address) else { return false }
-        return allows(target) && (target.usesTLS || target.namesThisMachine)
+        guard let target = try? Target(address), allows(target) else { return false }
+        return target.namedAddress.map { policy.allows($0, overTLS: target.usesTLS) } ?? target.usesTLS
     }
 
     private func allows(_ target: Target) -> Bool { target.usesTLS || policy.allowsLoopback }
@@ -225,10 +225,9 @@ package struct IssuerHTTPClient: HTTPFetching {
         /// The host's address, where it is named by that.
         var literal: SocketAddress? { try? SocketAddress(ipAddress: host, port: port) }
 
-        /// Whether the host is this machine, whoever is asked for its address.
-        var namesThisMachine: Bool {
-            if let literal { return NetworkPolicy.Reach(of: literal) == .loopback }
-            return host.lowercased() == "localhost"
+        /// The host's address, whoever is asked for it; `nil` where that is not known without asking.
+        var namedAddress: SocketAddress? {
+            host.lowercased() == "localhost" ? try? SocketAddress(ipAddress: "127.0.0.1", port: port) : literal
         }
 
         /// The target of a redirect; it must be of the same origin.
