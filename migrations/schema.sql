@@ -784,7 +784,7 @@ CREATE INDEX users_by_initial_email ON public.users USING btree (tenant_id, lowe
 
 CREATE INDEX webhook_messages_done ON public.webhook_messages USING btree (finished_at) WHERE (state <> 'pending'::text);
 
-CREATE INDEX webhook_messages_due ON public.webhook_messages USING btree (next_attempt_at) WHERE (state = 'pending'::text);
+CREATE INDEX webhook_messages_due ON public.webhook_messages USING btree (endpoint_id, next_attempt_at) WHERE (state = 'pending'::text);
 
 CREATE INDEX webhook_messages_failed ON public.webhook_messages USING btree (endpoint_id, "position") WHERE (state = 'failed'::text);
 

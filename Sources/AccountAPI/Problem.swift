@@ -219,7 +219,8 @@ extension ConflictRefusal {
 extension WebhookDenial {
     fileprivate var problem: Problem {
         switch self {
-        case .refusedURL: Problem(.malformedRequest, "url must be an HTTPS URL of at most 2048 bytes.")
+        case .refusedURL:
+            Problem(.malformedRequest, "url must be an HTTPS URL of at most 2048 bytes, of a host that may be reached.")
         case .tooMany: Problem(.refused, "There are ten already.")
         case .unknown: Problem(.noSuchRoute, "There is no such webhook.")
         }

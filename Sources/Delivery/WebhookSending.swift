@@ -18,7 +18,10 @@ package struct HTTPWebhookSender: WebhookSending {
     private let timeout: Duration
 
     /// `timeout`: for everything that sending once takes.
-    package init(http: IssuerHTTPClient = IssuerHTTPClient(policy: NetworkPolicy()), timeout: Duration = .seconds(5)) {
+    package init(
+        http: IssuerHTTPClient = IssuerHTTPClient(policy: NetworkPolicy(), resolver: .webhooks),
+        timeout: Duration = .seconds(5)
+    ) {
         self.http = http
         self.timeout = timeout
     }

@@ -294,14 +294,22 @@ struct Core: Service, CustomStringConvertible {
     /// Sends what events are told of, for as long as there is something to send.
     private func sendWebhooks(_ operations: AccountOperations) async {
         let deliveries = WebhookDeliveries(operations)
-        var outage = Outage(composition.logger, failure: "webhooks not sent", recovery: "webhooks sent again")
-        await periodically(every: Self.webhooksInterval) {
-            guard operations.store.hasWebhooks else { return }
-            do {
-                while !Task.isShuttingDownGracefully, try await deliveries.sendDue() > 0 {}
-                outage.succeeded()
-            } catch {
-                outage.failed(error)
+        let outage = SharedOutage(
+            Outage(composition.logger, failure: "webhooks not sent", recovery: "webhooks sent again")
+        )
+        await withDiscardingTaskGroup { turns in
+            await periodically(every: Self.webhooksInterval) {
+                guard operations.store.hasWebhooks else { return }
+                // Not waited for: a receiver may take its time. At most as many last as there are places, and one that claims.
+                turns.addTask {
+                    do {
+                        if try await deliveries.sendDue() > 0 { outage.succeeded() }
+                    } catch is CancellationError {
+                        // The server is ending.
+                    } catch {
+                        outage.failed(error)
+                    }
+                }
             }
         }
     }

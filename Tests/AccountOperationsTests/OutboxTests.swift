@@ -136,6 +136,24 @@ struct OutboxTests {
         }
     }
 
+    @Test func `a way that was closed before the clock was set back is tried again`() async throws {
+        try await TestService.with { service in
+            let channel = FakeChannel { _, _ in .unavailable(reason: "unreachable") }
+            let deliveries = OutboxDeliveries(service.operations, over: channel)
+            try await service.enqueueMails(1)
+            await #expect(throws: ChannelClosed(reason: "unreachable")) { try await deliveries.sendDue() }
+            service.clock.advance(seconds: -3600)
+            try await service.enqueueMails(1)
+            // It closes anew, and for no longer than ever.
+            await #expect(throws: ChannelClosed(reason: "unreachable")) { try await deliveries.sendDue() }
+            #expect(channel.ids.count == 2)
+            channel.answer { _, _ in .delivered }
+            service.clock.advance(seconds: 80)
+            #expect(try await deliveries.sendDue() == 1)
+            #expect(channel.ids.count == 3)
+        }
+    }
+
     @Test func `who dies over a message leaves it to another, when the claim is over`() async throws {
         try await TestService.withTwo { service, other in
             let channel = FakeChannel()

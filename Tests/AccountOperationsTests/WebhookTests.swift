@@ -205,6 +205,72 @@ struct WebhookTests {
         }
     }
 
+    /// A conflict for each of `count` users.
+    private func makeEvents(_ count: Int, in service: TestService) async throws {
+        for number in 0..<count {
+            _ = try await service.signUp("user-\(number)@example.com")
+            _ = try await service.openConflict(with: "user-\(number)@example.com", subject: "\(number)")
+        }
+    }
+
+    /// Bounded, so that a test that waits for what never comes says so.
+    private func wait(until condition: () -> Bool) async throws {
+        for _ in 0..<6000 where !condition() { try await Task.sleep(for: .milliseconds(20)) }
+        try #require(condition())
+    }
+
+    @Test func `a receiver that hangs has four places and keeps no other waiting, however many turns there are`()
+        async throws
+    {
+        let receiver = Receiver()
+        let hanging = "https://hanging.example.com/hooks"
+        try await TestService.with(webhooks: receiver) { service in
+            _ = try await service.addWebhook(hanging)
+            _ = try await service.addWebhook(Self.url)
+            try await makeEvents(20, in: service)
+            receiver.hang(hanging)
+            let deliveries = WebhookDeliveries(service.operations)
+            let sent = try await withThrowingTaskGroup(of: Int.self) { turns in
+                defer { receiver.release() }
+                for _ in 0..<8 { turns.addTask { try await deliveries.sendDue() } }
+                try await wait { receiver.requests.count == 20 && receiver.hangingCount == 4 }
+                // What happens while they hang is told by another turn.
+                _ = try await service.openConflict(with: "user-0@example.com", subject: "later")
+                try await wait {
+                    turns.addTask { try await deliveries.sendDue() }
+                    return receiver.requests.count == 21
+                }
+                #expect(receiver.requests.allSatisfy { $0.url == Self.url } && receiver.hangingCount == 4)
+                receiver.release()
+                return try await turns.reduce(into: 0) { $0 += $1 }
+            }
+            #expect(sent == 42 && receiver.requests.count == 42)
+            #expect(receiver.hangingCountMax == 4)
+            let once: Query<Int64?> =
+                "SELECT count(*) FROM webhook_messages WHERE state = 'delivered' AND attempts = 1"
+            #expect(try await service.database.count(once) == 42)
+        }
+    }
+
+    @Test func `an endpoint that fails has one place, and four again once it takes something`() async throws {
+        let receiver = Receiver()
+        try await TestService.with(webhooks: receiver) { service in
+            _ = try await service.addWebhook(Self.url)
+            try await makeEvents(6, in: service)
+            try await service.database.execute("UPDATE webhook_endpoints SET failing_since = now()")
+            receiver.hang(Self.url)
+            let deliveries = WebhookDeliveries(service.operations)
+            async let first = deliveries.sendDue()
+            defer { receiver.release() }
+            try await wait { receiver.hangingCount == 1 }
+            #expect(try await deliveries.sendDue() == 0 && receiver.hangingCount == 1)
+            receiver.releaseOne()
+            try await wait { receiver.hangingCount == 4 }
+            receiver.release()
+            #expect(try await first == 6)
+        }
+    }
+
     @Test func `an endpoint that says it is gone is off, and one that fails for five days`() async throws {
         let receiver = Receiver()
         try await TestService.with(webhooks: receiver) { service in
@@ -316,7 +382,7 @@ struct WebhookTests {
             let claimed = try await service.operations.store.claimWebhookMessages(
                 at: now,
                 until: now.adding(seconds: WebhookDeliveries.claimSeconds),
-                countMax: 16
+                places: WebhookPlaces(max: 4, failingMax: 1)
             )
             #expect(claimed.count == 1)
             #expect(try await WebhookDeliveries(other.operations).sendDue() == 0, "it may still be on its way")
@@ -526,6 +592,7 @@ struct WebhookTests {
 /// letter of RFC 2104 rather than with the function that made it.
 final class Receiver: WebhookSending {
     struct Request: Sendable {
+        let url: String
         let id: String
         let timestamp: Int64
         let signatures: [String]
@@ -539,6 +606,9 @@ final class Receiver: WebhookSending {
     private struct State {
         var requests: [Request] = []
         var answer: @Sendable (JSONValue) -> Int? = { _ in 200 }
+        var hangingURL: String?
+        var hanging: [CheckedContinuation<Void, Never>] = []
+        var hangingCountMax = 0
     }
 
     private let state = Mutex(State())
@@ -549,15 +619,48 @@ final class Receiver: WebhookSending {
         state.withLock { $0.answer = answer }
     }
 
+    /// How many are on their way to where nothing is answered, and how many have been at most.
+    var hangingCount: Int { state.withLock(\.hanging.count) }
+    var hangingCountMax: Int { state.withLock(\.hangingCountMax) }
+
+    /// What is sent to `url` from now on waits to be released.
+    func hang(_ url: String) {
+        state.withLock { $0.hangingURL = url }
+    }
+
+    func releaseOne() {
+        state.withLock { $0.hanging.popLast() }?.resume()
+    }
+
+    func release() {
+        let hanging = state.withLock { state in
+            state.hangingURL = nil
+            defer { state.hanging = [] }
+            return state.hanging
+        }
+        for continuation in hanging { continuation.resume() }
+    }
+
+    private func hangs(_ continuation: CheckedContinuation<Void, Never>, at url: String) -> Bool {
+        state.withLock { state in
+            guard url == state.hangingURL else { return false }
+            state.hanging.append(continuation)
+            state.hangingCountMax = max(state.hangingCountMax, state.hanging.count)
+            return true
+        }
+    }
+
     func accepts(_ url: String) -> Bool { url.hasPrefix("https://") }
 
     func send(_ webhook: Webhook, to url: String, at seconds: Int64, secrets: [WebhookSecret]) async -> Int? {
         let fields = Dictionary(uniqueKeysWithValues: webhook.fields(at: seconds, secrets: secrets))
         let body = (try? JSONValue(parsing: webhook.body)) ?? .null
+        await withCheckedContinuation { if !hangs($0, at: url) { $0.resume() } }
         return state.withLock { state in
             let status = state.answer(body)
             state.requests.append(
                 Request(
+                    url: url,
                     id: fields["webhook-id"] ?? "",
                     timestamp: fields["webhook-timestamp"].flatMap { Int64($0) } ?? 0,
                     signatures: fields["webhook-signature"]?.split(separator: " ").map(String.init) ?? [],

@@ -922,7 +922,11 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "WebhookEndpointRow.withID", sql: WebhookEndpointRow.withID(use).sql, isHot: false),
         Statement(
             name: "WebhookMessageRow.claim",
-            sql: WebhookMessageRow.claim(at: origin, until: later, countMax: 16),
+            sql: WebhookMessageRow.claim(
+                at: origin,
+                until: later,
+                places: WebhookPlaces(max: 4, failingMax: 1, taken: [use: 2])
+            ),
             isHot: false
         ),
         Statement(

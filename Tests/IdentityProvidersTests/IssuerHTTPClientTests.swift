@@ -21,6 +21,13 @@ struct IssuerHTTPClientTests {
         try await (client ?? self.client).document(at: address, deadline: .now + time)
     }
 
+    private func resolving(
+        _ policy: NetworkPolicy = NetworkPolicy(),
+        _ lookUp: @escaping HostResolver.LookUp
+    ) -> IssuerHTTPClient {
+        IssuerHTTPClient(policy: policy, resolver: HostResolver(threadCount: 1, lookUp: lookUp))
+    }
+
     @Test
     func `a document arrives with its age`() async throws {
         try await LocalServer.run { _, _ in
@@ -137,9 +144,7 @@ struct IssuerHTTPClientTests {
                 }
             }
             // A public name that leads to a neighbour.
-            let rebound = IssuerHTTPClient(policy: NetworkPolicy()) { _, port in
-                try SocketAddress(ipAddress: "192.168.0.1", port: port)
-            }
+            let rebound = resolving { _, port in try SocketAddress(ipAddress: "192.168.0.1", port: port) }
             await #expect(throws: ProviderUnavailable.networkNotAllowed) {
                 try await post("https://receiver.example.com/", by: rebound)
             }
@@ -208,9 +213,7 @@ struct IssuerHTTPClientTests {
     @Test
     func `names that lead into private networks are not followed`() async throws {
         for address in ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "::ffff:192.168.0.1"] {
-            let client = IssuerHTTPClient(policy: NetworkPolicy()) { _, port in
-                try SocketAddress(ipAddress: address, port: port)
-            }
+            let client = resolving { _, port in try SocketAddress(ipAddress: address, port: port) }
             await #expect(throws: ProviderUnavailable.networkNotAllowed) {
                 try await fetch("https://issuer.example/", by: client)
             }
@@ -227,7 +230,7 @@ struct IssuerHTTPClientTests {
         try await LocalServer.run { _, _ in
             .text("{}")
         } _: { server in
-            let client = IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true)) { host, port in
+            let client = resolving(NetworkPolicy(allowsLoopback: true)) { host, port in
                 guard host == "issuer.test" else { throw ProviderUnavailable.unreachable }
                 return try SocketAddress(ipAddress: "127.0.0.1", port: port)
             }
@@ -255,14 +258,34 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
+    func `an address that would never be reached is not accepted, where its text tells`() {
+        let strict = IssuerHTTPClient(policy: NetworkPolicy())
+        let neighbours = [
+            "127.0.0.1", "10.0.0.1", "169.254.169.254", "[::1]", "[::ffff:127.0.0.1]", "[fd00::1]", "localhost",
+            "LocalHost",
+        ]
+        for host in neighbours + ["0.0.0.0", "224.0.0.1", "[::]"] {
+            #expect(!strict.allows("https://\(host)/h"), "\(host)")
+        }
+        for host in ["93.184.216.34", "[2606:2800:21f::1]", "example.com", "localhost.example.com"] {
+            #expect(strict.allows("https://\(host)/h"), "\(host)")
+        }
+        let `private` = IssuerHTTPClient(policy: NetworkPolicy(allowsPrivateNetworks: true))
+        for host in neighbours {
+            #expect(`private`.allows("https://\(host)/h") && !`private`.allows("http://\(host)/h"), "\(host)")
+        }
+        #expect(!`private`.allows("https://0.0.0.0/"))
+    }
+
+    @Test
     func `a name that does not resolve is unreachable, one that takes too long has timed out`() async throws {
         struct UnknownHost: Error {}
-        let unknown = IssuerHTTPClient(policy: NetworkPolicy()) { _, _ in throw UnknownHost() }
+        let unknown = resolving { _, _ in throw UnknownHost() }
         await #expect(throws: ProviderUnavailable.unreachable) {
             try await fetch("https://issuer.example/", by: unknown)
         }
         let isReleased = Atomic(false)
-        let slow = IssuerHTTPClient(policy: NetworkPolicy()) { _, port in
+        let slow = resolving { _, port in
             while !isReleased.load(ordering: .acquiring) { usleep(1000) }
             return try SocketAddress(ipAddress: "127.0.0.1", port: port)
         }

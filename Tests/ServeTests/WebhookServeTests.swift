@@ -23,11 +23,15 @@ import Testing
 
     /// Registers the receiver.
     /// - Returns: its secret.
-    private func register(_ receiver: LocalReceiver, at server: ServeProcess) async throws -> Data {
+    private func register(
+        _ receiver: LocalReceiver,
+        path: String = "",
+        at server: ServeProcess
+    ) async throws -> Data {
         let made = try await server.send(
             .POST,
             Self.hooks,
-            ["url": .string(receiver.url)],
+            ["url": .string(receiver.url + path)],
             key: nil,
             authorization: "Bearer owner"
         )
@@ -104,6 +108,36 @@ import Testing
                         #expect(!String(decoding: request.body, as: UTF8.self).contains("example.com"))
                     }
                     #expect(server.log.lines(of: "error") == [])
+                }
+            }
+        }
+    }
+
+    @Test func `a receiver that does not answer keeps no other waiting`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await LocalReceiver.run { receiver in
+                let port = try await freePort()
+                receiver.reply { request, _ in request.target.hasSuffix("/silent") ? .silence : .status(204) }
+                try await ServeProcess.run(
+                    database: database.url,
+                    settings(receiver, admin: port),
+                    endsWith: .signaled(SIGKILL)
+                ) { server in
+                    let administrator = server.at("http://127.0.0.1:\(port)")
+                    _ = try await register(receiver, path: "/silent", at: administrator)
+                    _ = try await register(receiver, at: administrator)
+                    let account = try await server.signUp("ada@example.com", password: TwoServers.password).success()
+                    let idToken = try await changePassword(
+                        try account.text("idToken"),
+                        "ada@example.com",
+                        at: server
+                    )
+                    _ = try await changePassword(idToken, "ada@example.com", at: server)
+                    // One to where nothing is answered, which takes a minute, and all four to the other meanwhile.
+                    try await wait { receiver.requests.count { !$0.target.hasSuffix("/silent") } == 4 }
+                    #expect(receiver.requests.count == 5)
+                    #expect(kill(server.processID, SIGKILL) == 0)
                 }
             }
         }

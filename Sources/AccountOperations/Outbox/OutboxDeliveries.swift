@@ -35,7 +35,7 @@ package struct ChannelClosed: Error, Hashable, CustomStringConvertible {
 package final class OutboxDeliveries: Sendable {
     /// Messages that a worker claims at once.
     package static let batchMax = 16
-    /// Pauses while nobody takes anything: doubled from a second up to this many.
+    /// Pauses while nobody takes anything: doubled from a second up to this many, give or take a quarter.
     private static let closedSecondsMax: Int64 = 60
     private static let writingAttemptsMax = 40
     private static let writingPause = Duration.milliseconds(250)
@@ -52,6 +52,11 @@ package final class OutboxDeliveries: Sendable {
         var closings: Int64 = 0
         var closedUntil = Timestamp(secondsSinceEpoch: 0)
         var reason = ""
+
+        /// Further ahead than any pause lies what was noted before the clock was set back: it must not hold for as long.
+        func isClosed(at now: Timestamp) -> Bool {
+            closedUntil > now && closedUntil <= now.adding(seconds: OutboxDeliveries.closedSecondsMax * 5 / 4)
+        }
     }
 
     package init(_ operations: AccountOperations, over channel: any OutboxChannel) {
@@ -70,7 +75,7 @@ package final class OutboxDeliveries: Sendable {
     /// - Throws: `ChannelClosed`, or what the database could not do; what was sent and not written down is sent again.
     package func sendDue() async throws -> Int {
         let now = effects.now()
-        if let closed = state.withLock({ $0.closedUntil > now ? ChannelClosed(reason: $0.reason) : nil }) {
+        if let closed = state.withLock({ $0.isClosed(at: now) ? ChannelClosed(reason: $0.reason) : nil }) {
             throw closed
         }
         let claimed = try await store.claimMessages(
@@ -175,7 +180,7 @@ package final class OutboxDeliveries: Sendable {
         let jitter = effects.jitter()
         return state.withLock { state in
             // Workers that fail at the same time close it once.
-            if state.closedUntil <= now {
+            if !state.isClosed(at: now) {
                 let pause = min(Self.closedSecondsMax, 1 << min(state.closings, 10))
                 let milliseconds = Int64(Double(pause * 1000) * (0.75 + 0.5 * jitter))
                 state.closings += 1

@@ -2,14 +2,21 @@ import AccountLinking
 import AccountStore
 import Delivery
 import JSON
+import Postgres
+import ServiceLifecycle
+import Synchronization
 
 /// Sends the webhooks that are due. Any number of servers do so at once.
 ///
 /// A message is claimed in a short transaction, sent while nothing is held, and its end is written in another. Who dies in
 /// between leaves it to whoever comes when the claim is over: each is sent at least once, those of one user in order.
-package struct WebhookDeliveries: Sendable {
-    /// Messages sent at once.
-    package static let concurrencyMax = 16
+///
+/// Each endpoint has places of its own, so that a receiver that hangs keeps no other waiting.
+package final class WebhookDeliveries: Sendable {
+    /// Messages on their way to one endpoint at once. There are ten endpoints at most.
+    package static let placesMax: Int64 = 4
+    /// The same where the last attempt failed: one is enough to find out whether the receiver is back.
+    package static let placesWhileFailing: Int64 = 1
     /// How long a claim holds: twice what sending may take at most (`limits.provider_call_timeout`).
     package static let claimSeconds: Int64 = 120
     /// An endpoint that has failed for longer is sent nothing any more: five days.
@@ -20,6 +27,30 @@ package struct WebhookDeliveries: Sendable {
     private let effects: Effects
     private let sender: any WebhookSending
     private let metrics: OperationMetrics
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Messages on their way, by endpoint, where there are any.
+        var underWay: [PostgresUUID: Int64] = [:]
+        var isClaiming = false
+        /// A turn came by meanwhile, after a place had got free perhaps.
+        var isAskedAgain = false
+
+        /// - Returns: the places that are taken; `nil` where another claims.
+        mutating func beginClaim() -> [PostgresUUID: Int64]? {
+            guard !isClaiming else {
+                isAskedAgain = true
+                return nil
+            }
+            isClaiming = true
+            return underWay
+        }
+
+        mutating func takeQuestion() -> Bool {
+            defer { isAskedAgain = false }
+            return isAskedAgain
+        }
+    }
 
     package init(_ operations: AccountOperations) {
         store = operations.store
@@ -29,21 +60,52 @@ package struct WebhookDeliveries: Sendable {
         metrics = operations.metrics
     }
 
-    /// Sends what is due, `concurrencyMax` at most.
+    /// A turn: sends what is due, and what is due by then whenever one of its messages has been sent.
+    ///
+    /// Turns may overlap: while one waits for receivers, another sends what has come since.
     /// - Returns: how many were sent, taken or not.
     /// - Throws: what the database could not do; what was sent and not written down is sent again.
     package func sendDue() async throws -> Int {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var count = 0
+            repeat {
+                while let claimed = try await claim() {
+                    count += claimed.count
+                    for message in claimed {
+                        group.addTask {
+                            defer { self.leavePlace(of: message.message.endpoint) }
+                            try await self.send(message)
+                        }
+                    }
+                    guard state.withLock({ $0.takeQuestion() }) else { break }
+                }
+            } while try await group.next() != nil
+            return count
+        }
+    }
+
+    /// Takes free places with what is due.
+    /// - Returns: `nil` where another turn is doing so, which does it again then: at once, both would take the same places.
+    private func claim() async throws -> [ClaimedWebhookMessage]? {
+        guard !Task.isShuttingDownGracefully, let taken = state.withLock({ $0.beginClaim() }) else { return nil }
+        defer { state.withLock { $0.isClaiming = false } }
         let now = effects.now()
         let claimed = try await store.claimWebhookMessages(
             at: now,
             until: now.adding(seconds: Self.claimSeconds),
-            countMax: Self.concurrencyMax
+            places: WebhookPlaces(max: Self.placesMax, failingMax: Self.placesWhileFailing, taken: taken)
         )
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for message in claimed { group.addTask { try await send(message) } }
-            try await group.waitForAll()
+        state.withLock { state in
+            for message in claimed { state.underWay[message.message.endpoint, default: 0] += 1 }
         }
-        return claimed.count
+        return claimed
+    }
+
+    private func leavePlace(of endpoint: PostgresUUID) {
+        state.withLock { state in
+            let left = state.underWay[endpoint, default: 1] - 1
+            state.underWay[endpoint] = left == 0 ? nil : left
+        }
     }
 
     private func send(_ claimed: ClaimedWebhookMessage) async throws {

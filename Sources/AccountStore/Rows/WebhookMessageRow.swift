@@ -56,6 +56,22 @@ package enum WebhookAttempt: Sendable, Hashable {
     package static let vetoStatus = 409
 }
 
+/// How many messages may be on their way to each endpoint at once. Each has places of its own, so that one whose receiver
+/// hangs takes none from another.
+package struct WebhookPlaces: Sendable, Hashable {
+    package var max: Int64
+    /// For an endpoint whose last attempt failed.
+    package var failingMax: Int64
+    /// By endpoint, where any is.
+    package var taken: [PostgresUUID: Int64]
+
+    package init(max: Int64, failingMax: Int64, taken: [PostgresUUID: Int64] = [:]) {
+        self.max = max
+        self.failingMax = failingMax
+        self.taken = taken
+    }
+}
+
 struct WebhookMessageRow: RowDecodable {
     let record: WebhookMessageRecord
 
@@ -191,23 +207,32 @@ struct WebhookMessageRow: RowDecodable {
         """
     }
 
-    /// Takes at most `countMax` messages that are due for sending, of each user and endpoint none but the first that waits,
-    /// and keeps the others' hands off them until `until`.
-    static func claim(at now: Timestamp, until: Timestamp, countMax: Int64) -> SQL {
+    /// Takes messages that are due for sending, to each endpoint as many as `places` has free, of each user and endpoint
+    /// none but the first that waits, and keeps the others' hands off them until `until`.
+    static func claim(at now: Timestamp, until: Timestamp, places: WebhookPlaces) -> SQL {
+        // Joined with the rows themselves, all of the table would be read: of a computed limit PostgreSQL expects many.
         """
         UPDATE webhook_messages AS m SET attempts = m.attempts + 1, next_attempt_at = \(until.stored)
         FROM webhook_endpoints AS e
-        WHERE e.endpoint_id = m.endpoint_id AND m.position IN (
-            SELECT due.position FROM webhook_messages AS due
-            WHERE due.state = 'pending' AND due.next_attempt_at <= \(now.stored)
-                AND EXISTS (SELECT 1 FROM webhook_endpoints AS open
-                    WHERE open.endpoint_id = due.endpoint_id AND open.disabled_at IS NULL)
-                AND NOT EXISTS (SELECT 1 FROM webhook_messages AS earlier
-                    WHERE earlier.endpoint_id = due.endpoint_id AND earlier.tenant_id = due.tenant_id
-                        AND earlier.user_id = due.user_id AND earlier.state = 'pending'
-                        AND earlier.position < due.position)
-            ORDER BY due.next_attempt_at LIMIT \(countMax) FOR UPDATE OF due SKIP LOCKED
-        )
+        WHERE e.endpoint_id = m.endpoint_id AND m.position = ANY (ARRAY(
+            SELECT next.position FROM webhook_endpoints AS open
+            LEFT JOIN unnest(\(Array(places.taken.keys)), \(Array(places.taken.values))) AS taken (endpoint_id, places)
+                ON taken.endpoint_id = open.endpoint_id
+            CROSS JOIN LATERAL (
+                SELECT due.position FROM webhook_messages AS due
+                WHERE due.endpoint_id = open.endpoint_id AND due.state = 'pending'
+                    AND due.next_attempt_at <= \(now.stored)
+                    AND NOT EXISTS (SELECT 1 FROM webhook_messages AS earlier
+                        WHERE earlier.endpoint_id = due.endpoint_id AND earlier.tenant_id = due.tenant_id
+                            AND earlier.user_id = due.user_id AND earlier.state = 'pending'
+                            AND earlier.position < due.position)
+                ORDER BY due.next_attempt_at
+                LIMIT greatest(0, CASE WHEN open.failing_since IS NULL THEN \(places.max) ELSE \(places.failingMax) END
+                    - coalesce(taken.places, 0))
+                FOR UPDATE OF due SKIP LOCKED
+            ) AS next
+            WHERE open.disabled_at IS NULL
+        ))
         RETURNING \(columns), e.url, e.sealed_secret,
             CASE WHEN e.older_secret_until > \(now.stored) THEN e.sealed_older_secret END
         """
@@ -307,16 +332,17 @@ extension AccountStore {
         }
     }
 
-    /// Takes messages that are due for sending, and keeps other servers' hands off them until `until`.
+    /// Takes messages that are due for sending, where places are free, and keeps other servers' hands off them until
+    /// `until`.
     ///
     /// Of one user and endpoint only the first that waits is given out, so that they arrive in order.
     package func claimWebhookMessages(
         at now: Timestamp,
         until: Timestamp,
-        countMax: Int
+        places: WebhookPlaces
     ) async throws(PostgresError) -> [ClaimedWebhookMessage] {
         var batch = WriteBatch("webhook-claim")
-        batch.append(WebhookMessageRow.claim(at: now, until: until, countMax: Int64(countMax)))
+        batch.append(WebhookMessageRow.claim(at: now, until: until, places: places))
         return try await client.write(batch).rows(0)
     }
 

@@ -1,6 +1,6 @@
 import AsyncHTTPClient
 import FoundationEssentials
-package import NIOCore
+import NIOCore
 import NIOHTTP1
 import NIOPosix
 package import NIOSSL
@@ -19,30 +19,27 @@ package struct IssuerHTTPClient: HTTPFetching {
         package init() {}
     }
 
-    /// Turns a host name and port into an address. Blocks, so it is called on a thread that may.
-    package typealias Resolver = @Sendable (_ host: String, _ port: Int) throws -> SocketAddress
-
     private let policy: NetworkPolicy
     private let authorities: [NIOSSLCertificate]
     private let limits: Limits
-    private let resolve: Resolver
+    private let resolver: HostResolver
 
     /// - Parameters:
     ///   - policy: which networks may be reached.
     ///   - authorities: believed beside those the system believes, for issuers whose certificates are an organisation's
     ///     own.
     ///   - limits: bounds on every answer.
-    ///   - resolve: the system's resolver, unless a test says otherwise.
+    ///   - resolver: shared with those whose silent name servers may keep each other waiting.
     package init(
         policy: NetworkPolicy,
         authorities: [NIOSSLCertificate] = [],
         limits: Limits = Limits(),
-        resolve: @escaping Resolver = { host, port in try SocketAddress.makeAddressResolvingHost(host, port: port) }
+        resolver: HostResolver = .providers
     ) {
         self.policy = policy
         self.authorities = authorities
         self.limits = limits
-        self.resolve = resolve
+        self.resolver = resolver
     }
 
     package func document(
@@ -93,8 +90,8 @@ package struct IssuerHTTPClient: HTTPFetching {
 
     /// Whether `address` may be reached as far as its text tells: without TLS only what names this machine.
     package func allows(_ address: String) -> Bool {
-        guard let target = try? Target(address) else { return false }
-        return allows(target) && (target.usesTLS || target.namesThisMachine)
+        guard let target = try? Target(address), allows(target) else { return false }
+        return target.namedAddress.map { policy.allows($0, overTLS: target.usesTLS) } ?? target.usesTLS
     }
 
     private func allows(_ target: Target) -> Bool { target.usesTLS || policy.allowsLoopback }
@@ -163,20 +160,9 @@ package struct IssuerHTTPClient: HTTPFetching {
         }
     }
 
-    /// The address of the target's host. A resolver that hangs keeps its thread but not its caller.
     private func resolved(_ target: Target, deadline: ContinuousClock.Instant) async throws -> SocketAddress {
-        if let literal = try? SocketAddress(ipAddress: target.host, port: target.port) { return literal }
-        let loop = MultiThreadedEventLoopGroup.singleton.any()
-        let promise = loop.makePromise(of: SocketAddress.self)
-        let timeout = loop.scheduleTask(in: timeLeft(until: deadline)) {
-            promise.fail(ProviderUnavailable.timedOut)
-        }
-        NIOThreadPool.singleton.runIfActive(eventLoop: loop) { try resolve(target.host, target.port) }
-            .whenComplete { result in
-                timeout.cancel()
-                promise.completeWith(result)
-            }
-        return try await promise.futureResult.get()
+        if let literal = target.literal { return literal }
+        return try await resolver.address(of: target.host, port: target.port, deadline: deadline)
     }
 
     private func exchange<Output: Sendable>(
@@ -236,12 +222,12 @@ package struct IssuerHTTPClient: HTTPFetching {
             guard (1...65_535).contains(port) else { throw .addressNotAllowed }
         }
 
-        /// Whether the host is this machine, whoever is asked for its address.
-        var namesThisMachine: Bool {
-            if let literal = try? SocketAddress(ipAddress: host, port: port) {
-                return NetworkPolicy.Reach(of: literal) == .loopback
-            }
-            return host.lowercased() == "localhost"
+        /// The host's address, where it is named by that.
+        var literal: SocketAddress? { try? SocketAddress(ipAddress: host, port: port) }
+
+        /// The host's address, whoever is asked for it; `nil` where that is not known without asking.
+        var namedAddress: SocketAddress? {
+            host.lowercased() == "localhost" ? try? SocketAddress(ipAddress: "127.0.0.1", port: port) : literal
         }
 
         /// The target of a redirect; it must be of the same origin.

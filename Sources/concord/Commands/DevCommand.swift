@@ -116,7 +116,9 @@ struct DevCommand: AsyncParsableCommand {
                         ),
                         fakes: FakeProvider()
                     ),
-                    webhooks: HTTPWebhookSender(http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))),
+                    webhooks: HTTPWebhookSender(
+                        http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true), resolver: .webhooks)
+                    ),
                     apps: AppVerifiers(recaptcha: DevelopmentAppVerifier()),
                     // Nothing is sent: the mails are shown.
                     channels: { _ in [] },

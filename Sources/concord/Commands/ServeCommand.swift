@@ -37,7 +37,7 @@ struct ServeCommand: AsyncParsableCommand {
                     trust: .declared,
                     providers: ProviderRegistry(configuration.providers, configuration.limits, logger: logger),
                     webhooks: HTTPWebhookSender(
-                        http: IssuerHTTPClient(configuration.providers),
+                        http: IssuerHTTPClient(configuration.providers, resolver: .webhooks),
                         timeout: configuration.limits.providerCallTimeout
                     ),
                     apps: AppVerifiers(configuration, sealer: sealer),
@@ -85,10 +85,11 @@ extension MailConfiguration {
 }
 
 extension IssuerHTTPClient {
-    init(_ configuration: ProvidersConfiguration) {
+    init(_ configuration: ProvidersConfiguration, resolver: HostResolver = .providers) {
         self.init(
             policy: NetworkPolicy(allowsPrivateNetworks: configuration.allowsPrivateNetworks),
-            authorities: configuration.certificateAuthorities
+            authorities: configuration.certificateAuthorities,
+            resolver: resolver
         )
     }
 }

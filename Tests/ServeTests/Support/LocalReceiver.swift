@@ -10,6 +10,7 @@ import Synchronization
 /// A receiver of webhooks on this machine, over TLS under a certificate of its own.
 final class LocalReceiver: Sendable {
     struct Request: Sendable {
+        let target: String
         let headers: HTTPHeaders
         let body: [UInt8]
 
@@ -107,6 +108,7 @@ final class LocalReceiver: Sendable {
         typealias OutboundOut = HTTPServerResponsePart
 
         private let take: @Sendable (Request) -> Reply
+        private var target = ""
         private var headers = HTTPHeaders()
         private var body: [UInt8] = []
 
@@ -117,10 +119,11 @@ final class LocalReceiver: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch unwrapInboundIn(data) {
             case .head(let head):
+                target = head.uri
                 headers = head.headers
                 body = []
             case .body(let part): body += part.readableBytesView
-            case .end: answer(take(Request(headers: headers, body: body)), context)
+            case .end: answer(take(Request(target: target, headers: headers, body: body)), context)
             }
         }
 

@@ -1,0 +1,106 @@
+import Glibc
+import IdentityProviders
+import NIOCore
+import Synchronization
+import Testing
+
+/// What hosts whose name servers are silent take from others.
+struct HostResolverTests {
+    /// Knows every host but those that begin with "unknown", and says nothing of those that begin with "silent" until it is
+    /// released.
+    private final class NameServer: Sendable {
+        struct UnknownHost: Error {}
+
+        private let state = Mutex<(asked: [String], isReleased: Bool)>(([], false))
+
+        var asked: [String] { state.withLock(\.asked) }
+
+        func release() {
+            state.withLock { $0.isReleased = true }
+        }
+
+        func lookUp(_ host: String, _ port: Int) throws -> SocketAddress {
+            state.withLock { $0.asked.append(host) }
+            while host.hasPrefix("silent"), !state.withLock(\.isReleased) { usleep(1000) }
+            if host.hasPrefix("unknown") { throw UnknownHost() }
+            return try SocketAddress(ipAddress: "192.0.2.1", port: port)
+        }
+
+        func wait(untilAsked host: String) async throws {
+            for _ in 0..<6000 where !asked.contains(host) { try await Task.sleep(for: .milliseconds(20)) }
+            try #require(asked.contains(host))
+        }
+    }
+
+    private func address(
+        of host: String,
+        by resolver: HostResolver,
+        within time: Duration = .seconds(120)
+    ) async throws -> SocketAddress {
+        try await resolver.address(of: host, port: 443, deadline: .now + time)
+    }
+
+    @Test func `a host that is not known in time holds one thread, whoever asks for it`() async throws {
+        let names = NameServer()
+        let resolver = HostResolver(threadCount: 2) { try names.lookUp($0, $1) }
+        async let patient = address(of: "silent.example", by: resolver)
+        defer { names.release() }
+        try await names.wait(untilAsked: "silent.example")
+        await withTaskGroup { callers in
+            for _ in 0..<16 {
+                callers.addTask {
+                    await #expect(throws: ProviderUnavailable.timedOut) {
+                        try await address(of: "Silent.example", by: resolver, within: .milliseconds(50))
+                    }
+                }
+            }
+        }
+        #expect(try await address(of: "healthy.example", by: resolver).port == 443)
+        #expect(names.asked == ["silent.example", "healthy.example"])
+        names.release()
+        // Who waited for long enough has the answer of the one look-up.
+        #expect(try await patient.ipAddress == "192.0.2.1")
+    }
+
+    @Test func `what nobody waits for any more is not looked up`() async throws {
+        let names = NameServer()
+        let resolver = HostResolver(threadCount: 1) { try names.lookUp($0, $1) }
+        async let patient = address(of: "silent.example", by: resolver)
+        defer { names.release() }
+        try await names.wait(untilAsked: "silent.example")
+        await #expect(throws: ProviderUnavailable.timedOut) {
+            try await address(of: "late.example", by: resolver, within: .milliseconds(50))
+        }
+        names.release()
+        _ = try await patient
+        _ = try await address(of: "healthy.example", by: resolver)
+        #expect(names.asked == ["silent.example", "healthy.example"])
+        _ = try await address(of: "late.example", by: resolver)
+        #expect(names.asked.last == "late.example")
+    }
+
+    @Test func `a failure stands for a while, an address for whoever waits for it`() async throws {
+        let names = NameServer()
+        for (memory, count) in [(Duration.seconds(86_400), 1), (.zero, 2)] {
+            let resolver = HostResolver(threadCount: 1, failureMemory: memory) { try names.lookUp($0, $1) }
+            let host = "unknown-\(count).example"
+            for _ in 0..<2 {
+                await #expect(throws: NameServer.UnknownHost.self) { try await address(of: host, by: resolver) }
+                _ = try await address(of: "known-\(count).example", by: resolver)
+            }
+            #expect(names.asked.count { $0 == host } == count)
+            #expect(names.asked.count { $0 == "known-\(count).example" } == 2)
+        }
+    }
+
+    @Test func `failures that are remembered take no room from others`() async throws {
+        let names = NameServer()
+        let resolver = HostResolver(threadCount: 1, failureMemory: .seconds(86_400)) { try names.lookUp($0, $1) }
+        for number in 0..<600 {
+            await #expect(throws: NameServer.UnknownHost.self) {
+                try await address(of: "unknown-\(number).example", by: resolver)
+            }
+        }
+        #expect(names.asked.count == 600)
+    }
+}
