@@ -78,7 +78,8 @@ import Testing
                         await #expect(throws: (any Error).self) { _ = try await second.ready() }
                         #expect(second.log.text.contains("cannot listen at \(socket): Address already in use"))
                     }
-                    let request = HTTPClientRequest(url: "http+unix://\(path)/metrics")
+                    var request = HTTPClientRequest(url: "http+unix://\(path)/metrics")
+                    request.headers.add(name: "Host", value: "localhost")
                     #expect(try await HTTPClient.shared.execute(request, timeout: .minutes(1)).status == .ok)
                 }
             }
