@@ -15,4 +15,24 @@ struct SnapshotTransactionTests {
             }
         }
     }
+
+    @Test func `every tenant that has users or claims is found, in order`() async throws {
+        try await TestDatabase.with { database in
+            try await PostgresConnection.withConnection(database.configuration) { connection in
+                #expect(try connection.query(AuditedUserRow.tenants).isEmpty)
+                try connection.execute(
+                    script: """
+                        INSERT INTO users (tenant_id, user_id, version, session_epoch, valid_since, created_at)
+                        SELECT tenant, user_id, 1, 1, now(), now()
+                        FROM unnest(ARRAY['zoo', '', 'b']) AS tenant, unnest(ARRAY['ada', 'bob']) AS user_id;
+                        SET session_replication_role = replica;
+                        INSERT INTO identifiers (tenant_id, kind, value, user_id)
+                        SELECT tenant, 'email', address, 'ada'
+                        FROM unnest(ARRAY['a', 'b', 'claims']) AS tenant, unnest(ARRAY['x@y.example', 'z@y.example']) AS address;
+                        """
+                )
+                #expect(try connection.query(AuditedUserRow.tenants) == ["", "a", "b", "claims", "zoo"])
+            }
+        }
+    }
 }
