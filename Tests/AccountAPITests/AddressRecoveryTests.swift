@@ -130,6 +130,11 @@ struct AddressRecoveryTests {
         }
     }
 
+    private func takeAddressOff(_ api: TestAPI, _ idToken: JSONValue) async throws {
+        let removal: JSONValue = ["idToken": idToken, "deleteAttribute": ["EMAIL"]]
+        #expect(try await api.post("/v1/accounts:update", removal).status == 200)
+    }
+
     @Test(arguments: [false, true])
     func `K3: an address that a session takes off is told of, and no road leads around P17`(
         _ isProtected: Bool
@@ -137,8 +142,7 @@ struct AddressRecoveryTests {
         try await TestAPI.with(settings: settings(protectsEmails: isProtected)) { api in
             let ada = try await api.signUp("ada@example.com")
             let idToken = ada["idToken"] ?? .null
-            let removal: JSONValue = ["idToken": idToken, "deleteAttribute": ["EMAIL"]]
-            #expect(try await api.post("/v1/accounts:update", removal).status == 200)
+            try await takeAddressOff(api, idToken)
             #expect(try await recoveries(api) == ["ada@example.com"])
             let recovery = try await api.listedCode("RECOVER_EMAIL").code
 
@@ -188,8 +192,7 @@ struct AddressRecoveryTests {
             let thief = try await api.signUp("thief@example.com", password: "the thief's own")
             switch loss {
             case .removed:
-                let removal: JSONValue = ["idToken": stolen["idToken"] ?? .null, "deleteAttribute": ["EMAIL"]]
-                #expect(try await api.post("/v1/accounts:update", removal).status == 200)
+                try await takeAddressOff(api, stolen["idToken"] ?? .null)
             case .replaced:
                 let code = try await api.code(
                     "VERIFY_AND_CHANGE_EMAIL",
@@ -280,8 +283,7 @@ struct AddressRecoveryTests {
         try await TestAPI.with(settings: settings(protectsEmails: isProtected)) { api in
             let ada = try await api.signUp("ada@example.com")
             let idToken = ada["idToken"] ?? .null
-            let removal: JSONValue = ["idToken": idToken, "deleteAttribute": ["EMAIL"]]
-            #expect(try await api.post("/v1/accounts:update", removal).status == 200)
+            try await takeAddressOff(api, idToken)
             let recovery = try await api.listedCode("RECOVER_EMAIL").code
 
             let claims: JSONValue = ["sub": "thief", "email": "thief@example.com", "email_verified": true]
