@@ -44,7 +44,7 @@ extension Account {
         password: Bool = false,
         emailLink: Bool = false,
         phone: Bool = false,
-        providers: [ProviderID: String] = [:],
+        providers: LinkedSubjects = [:],
         disabled: Bool = false,
         secondFactor: Bool = false,
         initialEmail: Bool = false,

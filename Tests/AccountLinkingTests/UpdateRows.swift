@@ -139,7 +139,7 @@ struct ResetPasswordRows {
         #expect(decide(linked, policy: gentle) == kept)
         #expect(decide(.fixture("o", email: ann, proof: .emailCode, phone: true), policy: gentle) == kept)
         // But not what somebody linked before anybody had shown to own the address.
-        let providers: [ProviderID: String] = [.gitHub: "of an intruder"]
+        let providers: LinkedSubjects = [.gitHub: "of an intruder"]
         let unproven = Account.fixture("o", email: ann, password: true, phone: true, providers: providers)
         #expect(decide(unproven, policy: gentle) == decide(unproven) && decide(unproven).rule == .r2)
     }

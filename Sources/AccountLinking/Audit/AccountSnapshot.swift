@@ -148,6 +148,12 @@ package struct AccountSnapshot: Sendable {
         unreadable = []
     }
 
+    /// Tells the account, where there is one, of the linked providers.
+    package mutating func linkAccount() {
+        if linkedProviders.isEmpty { return }
+        account?.linkedProviders = LinkedSubjects(linkedProviders.lazy.map(\.identity))
+    }
+
     /// When the account was last used, as far as that is known.
     package var lastUsedAt: Timestamp { max(lastLoginAt ?? createdAt, createdAt) }
 }

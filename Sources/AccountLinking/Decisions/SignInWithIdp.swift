@@ -39,7 +39,7 @@ package func decideSignInWithIdp(
         return Verdict(.i6, .refuse(.userNotFound))
 
     case (.unverified, .some(let account)):
-        let providers = account.linkedProviders.keys.sorted()
+        let providers = account.linkedProviders.keys
         return Verdict(
             .i11,
             .conflict(.accountExistsWithDifferentCredential(account: account.id, verifiedProviders: providers))

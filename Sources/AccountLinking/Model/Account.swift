@@ -101,7 +101,7 @@ package struct Account: Sendable, Hashable {
     /// The number the account owns; `nil` also when a number is kept only as unproven data (`spec/09` 12).
     package var phoneNumber: PhoneNumber?
     /// Linked providers and the subject of each: at most one subject per provider.
-    package var linkedProviders: [ProviderID: String]
+    package var linkedProviders: LinkedSubjects
     /// Whether at least one second factor is enrolled.
     package var hasSecondFactor: Bool
     /// Whether the account was ever signed in to by a custom token.
@@ -117,7 +117,7 @@ package struct Account: Sendable, Hashable {
         hasPassword: Bool = false,
         hasEmailLink: Bool = false,
         phoneNumber: PhoneNumber? = nil,
-        linkedProviders: [ProviderID: String] = [:],
+        linkedProviders: LinkedSubjects = [:],
         hasSecondFactor: Bool = false,
         usesCustomTokens: Bool = false
     ) {
@@ -151,7 +151,7 @@ package struct Account: Sendable, Hashable {
         if email != nil, hasPassword { methods.append(.password) }
         if email != nil, hasEmailLink { methods.append(.emailLink) }
         if phoneNumber != nil { methods.append(.phone) }
-        methods += linkedProviders.keys.sorted().map(SignInMethod.provider)
+        methods += linkedProviders.map { .provider($0.key) }
         return methods
     }
 }

@@ -27,7 +27,7 @@ extension Account {
     package var identifiers: [Identifier] {
         var identifiers: [Identifier] = []
         if let email { identifiers.append(.email(email.address)) }
-        identifiers += linkedProviders.sorted { $0.key < $1.key }.compactMap { provider, subject in
+        identifiers += linkedProviders.compactMap { provider, subject in
             ProviderIdentity(provider: provider, subject: subject).map(Identifier.federated)
         }
         if let phoneNumber { identifiers.append(.phone(phoneNumber)) }

@@ -124,7 +124,7 @@ package struct UserRecord: Sendable, Hashable {
             hasPassword: passwordUpdatedAt != nil,
             hasEmailLink: methodProofs[.emailLink] != nil,
             phoneNumber: phoneNumber,
-            linkedProviders: linkedProviders.mapValues(\.identity.subject),
+            linkedProviders: LinkedSubjects(linkedProviders.values.lazy.map(\.identity)),
             hasSecondFactor: !secondFactors.isEmpty,
             usesCustomTokens: usesCustomTokens
         )

@@ -70,7 +70,7 @@ package func hasWorkingMethod(
     return (account.hasPassword && works(.password))
         || (account.hasEmailLink && account.email != nil && works(.emailLink))
         || (account.phoneNumber != nil && works(.phone))
-        || account.linkedProviders.keys.contains { works(.provider($0)) }
+        || account.linkedProviders.contains { works(.provider($0.key)) }
 }
 
 /// The methods that would let the user in now.

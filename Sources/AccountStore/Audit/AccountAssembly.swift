@@ -106,8 +106,7 @@ struct AccountAssembly {
         for row in rows.places(account, .sessions) { try readSession(rows[row], &snapshot) }
         for row in rows.places(account, .codes) { try readCode(rows[row], &snapshot) }
         for row in rows.places(account, .conflicts) { try readConflict(rows[row], &snapshot) }
-        let subjects = snapshot.subjects
-        snapshot.account?.linkedProviders = subjects
+        snapshot.linkAccount()
         snapshot.sort()
     }
 
@@ -176,6 +175,12 @@ struct AccountAssembly {
                 linkedAt: row.linkedAt
             )
         )
+        // Put where it belongs at once: to sort them afterwards copies each some times.
+        var place = snapshot.linkedProviders.count - 1
+        while place > 0, provider < snapshot.linkedProviders[place - 1].identity.provider {
+            snapshot.linkedProviders.swapAt(place, place - 1)
+            place -= 1
+        }
     }
 
     private mutating func readMethod(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError)
@@ -317,17 +322,6 @@ extension AccountSnapshot {
         return nil
     }
 
-    /// The subject of each linked provider.
-    fileprivate var subjects: [ProviderID: String] {
-        var subjects: [ProviderID: String] = [:]
-        subjects.reserveCapacity(linkedProviders.count)
-        for index in linkedProviders.indices {
-            let identity = linkedProviders[index].identity
-            subjects[identity.provider] = identity.subject
-        }
-        return subjects
-    }
-
     /// Whether the account's claims are on exactly what it shows. Looked at as bytes, because nearly every account's are.
     fileprivate func owns(exactly claims: [AuditedClaimRow]) -> Bool {
         guard account != nil else { return claims.isEmpty }
@@ -347,7 +341,6 @@ extension AccountSnapshot {
         if sessions.count > 1 {
             sessions.sort { ($0.epoch, $0.signInProvider) < ($1.epoch, $1.signInProvider) }
         }
-        if linkedProviders.count > 1 { linkedProviders.sort { $0.identity.provider < $1.identity.provider } }
         if codes.count > 1 { codes.sort { $0.kind.rawValue < $1.kind.rawValue } }
         if conflicts.count > 1 {
             conflicts.sort { ($0.kind.rawValue, $0.provider.rawValue) < ($1.kind.rawValue, $1.provider.rawValue) }

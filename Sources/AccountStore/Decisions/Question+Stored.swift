@@ -312,7 +312,7 @@ extension JSONWriter {
                     writer.field(
                         "providers",
                         object: { writer in
-                            for (provider, subject) in account.linkedProviders.sorted(by: { $0.key < $1.key }) {
+                            for (provider, subject) in account.linkedProviders {
                                 writer.field(provider.rawValue, subject)
                             }
                         }
@@ -366,7 +366,7 @@ extension Account {
             let epoch = value["sessionEpoch"]?.integer
         else { return nil }
         func isTrue(_ name: String) -> Bool { value[name] == .bool(true) }
-        var providers: [ProviderID: String] = [:]
+        var providers = LinkedSubjects()
         for (name, subject) in value["providers"]?.object ?? [:] {
             guard let provider = ProviderID(name), let subject = subject.string else { return nil }
             providers[provider] = subject

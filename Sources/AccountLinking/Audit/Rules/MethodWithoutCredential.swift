@@ -34,6 +34,6 @@ extension Account {
         return count == provenCount
             && (!hasPassword || proofs[.password] != nil)
             && (phoneNumber == nil || proofs[.phone] != nil)
-            && linkedProviders.keys.allSatisfy { proofs[.provider($0)] != nil }
+            && linkedProviders.allSatisfy { proofs[.provider($0.key)] != nil }
     }
 }

@@ -8,10 +8,11 @@ extension AuditRule {
         repair: "None needed: Concord knows people by the provider's subject. Tell the user if it surprises them.",
         remedy: .person("nothing is broken: tell the user if it surprises them"),
         check: .account { snapshot, _ in
-            snapshot.linkedProviders.indices.compactMap { index in
-                guard let address = snapshot.account?.email?.address.canonical,
-                    let other = snapshot.linkedProviders[index].email?.canonical, other != address
-                else { return nil }
+            guard !snapshot.linkedProviders.isEmpty, let address = snapshot.account?.email?.address.canonical else {
+                return []
+            }
+            return snapshot.linkedProviders.indices.compactMap { index in
+                guard let other = snapshot.linkedProviders[index].email?.canonical, other != address else { return nil }
                 return Evidence([
                     "provider": .text(snapshot.linkedProviders[index].identity.provider.rawValue),
                     "providerAddress": .address(other),

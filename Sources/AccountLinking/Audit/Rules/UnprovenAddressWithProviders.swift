@@ -13,7 +13,7 @@ extension AuditRule {
             guard snapshot.account?.isEmailVerified == false, let account = snapshot.account, let email = account.email,
                 !account.linkedProviders.isEmpty
             else { return [] }
-            let providers = account.linkedProviders.keys.sorted().map(\.rawValue).joined(separator: ", ")
+            let providers = account.linkedProviders.keys.map(\.rawValue).joined(separator: ", ")
             return [Evidence(["address": .address(email.address.canonical), "providers": .text(providers)])]
         }
     )
