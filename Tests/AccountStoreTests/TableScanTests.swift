@@ -44,11 +44,11 @@ struct TableScanTests {
     }
 
     @Test func `buckets give back what was put into them, from many writers`() async throws {
-        let file = try BucketFile(in: "/tmp", buckets: 5)
+        let file = BucketFile(in: "/tmp", buckets: 5)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<4 {
                 group.addTask {
-                    var out = BucketWriter(file)
+                    var out = try BucketWriter(file)
                     for number in 0..<20_000 {
                         try out.append("\(writer):\(number) ", to: number % 4)
                     }
@@ -70,8 +70,8 @@ struct TableScanTests {
     }
 
     @Test func `a bucket is read by chunks as well, and records stay whole in them`() throws {
-        let file = try BucketFile(in: "/tmp", buckets: 2)
-        var out = BucketWriter(file)
+        let file = BucketFile(in: "/tmp", buckets: 2)
+        var out = try BucketWriter(file)
         for number in 0..<5000 {
             try out.append("\(number)" + String(repeating: "x", count: number % 1000 == 999 ? 30_000 : 7) + " ", to: 1)
         }
@@ -88,12 +88,12 @@ struct TableScanTests {
     }
 
     @Test func `what is longer than a chunk stays whole, whoever writes beside it`() async throws {
-        let file = try BucketFile(in: "/tmp", buckets: 1)
+        let file = BucketFile(in: "/tmp", buckets: 1)
         let lengths = [0, 1, 4095, 4096, 4097, 8191, 100_000, 3, 12_288]
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in UInt8(1)...3 {
                 group.addTask {
-                    var out = BucketWriter(file)
+                    var out = try BucketWriter(file)
                     for _ in 0..<20 {
                         for length in lengths {
                             try Array(repeating: writer, count: length).withUnsafeBytes { bytes in
@@ -114,7 +114,9 @@ struct TableScanTests {
     }
 
     @Test func `a folder that cannot be written is told`() async throws {
-        let failure = #expect(throws: SpillFailure.self) { _ = try BucketFile(in: "/nonexistent", buckets: 1) }
+        let failure = #expect(throws: SpillFailure.self) {
+            _ = try BucketWriter(BucketFile(in: "/nonexistent", buckets: 1))
+        }
         #expect(failure?.description.contains("made in /nonexistent") == true)
     }
 
@@ -183,10 +185,10 @@ struct TableScanTests {
     @Test(arguments: ["numbered", "random", "of other scripts", "the same", "odd"])
     func `a bucket too large for memory comes in parts that are not`(kind: String) throws {
         let ids = Self.ids[kind] ?? Self.oddIDs.filter { !$0.utf8.contains(0) }
-        let file = try BucketFile(in: "/tmp", buckets: 3)
+        let file = BucketFile(in: "/tmp", buckets: 3)
         // Two writers, as there are two readers of tables.
         for writer in 0..<2 {
-            var out = BucketWriter(file)
+            var out = try BucketWriter(file)
             for (number, id) in ids.shuffled().enumerated() {
                 for tag in UInt8(0)..<9 {
                     let text = "\(writer) \(number) " + String(repeating: "t", count: Int.random(in: 0..<100))

@@ -117,7 +117,7 @@ package struct Audit: Sendable {
         )
         progress.withLock { $0.place = nil }
         guard let spill = spill.withLock({ $0.take() }) else { return progress.withLock { $0 } }
-        try spill.groups { group in
+        try await spill.groups { group in
             guard let finding = rules[group.rule].finding(about: group.members, key: group.key, tenant: group.tenant)
             else { return }
             let proposals =

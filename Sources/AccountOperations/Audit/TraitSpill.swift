@@ -28,10 +28,22 @@ struct TraitBatch: Sendable {
     }
 }
 
-/// FNV-1a, 64 bits: the same in every run, so that findings come in the same order. Whoever makes many collide only makes
-/// the records of a bucket be compared.
+/// The same in every run, so that findings come in the same order: FNV-1a of words of eight bytes, then of the bytes that are
+/// left, each folded down. Whoever makes many collide only makes the records of a bucket be compared.
 private func stableHash(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-    bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    func mix(_ word: UInt64) {
+        hash = (hash ^ word) &* 0x100_0000_01B3
+        hash ^= hash >> 32
+    }
+    bytes.withUnsafeBytes { bytes in
+        let words = bytes.count / 8 * 8
+        for offset in stride(from: 0, to: words, by: 8) {
+            mix(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+        }
+        for byte in bytes[words...] { mix(UInt64(byte)) }
+    }
+    return hash
 }
 
 /// Accounts that contributed the same to a rule.
@@ -57,8 +69,8 @@ struct TraitSpill: ~Copyable {
 
     /// - `folder`: where the file goes.
     init(in folder: String) throws(SpillFailure) {
-        file = try BucketFile(in: folder, buckets: Self.bucketCount * Self.partCount)
-        writer = BucketWriter(file)
+        file = BucketFile(in: folder, buckets: Self.bucketCount * Self.partCount)
+        writer = try BucketWriter(file)
     }
 
     mutating func append(_ batch: TraitBatch) throws {
@@ -85,43 +97,49 @@ struct TraitSpill: ~Copyable {
 
     /// Calls `body` for every two accounts or more that contributed the same to a rule: rule by rule within a bucket, by
     /// key. Once, after the last `append`.
-    consuming func groups(_ body: (TraitGroup) throws -> Void) throws {
+    consuming func groups(_ body: (TraitGroup) throws -> Void) async throws {
         let file = file
         try writer.finish()
-        for index in 0..<Self.bucketCount {
-            var groups: [TraitGroup] = []
-            for part in 0..<Self.partCount {
-                groups += Self.groups(in: try file.contents(of: index * Self.partCount + part))
-            }
-            groups.sort { ($0.rule, $0.tenant.rawValue, $0.key) < ($1.rule, $1.tenant.rawValue, $1.key) }
-            for group in groups { try body(group) }
+        // Two at a time: all readers are done, and there is nobody else to use the other processors.
+        for index in stride(from: 0, to: Self.bucketCount, by: 2) {
+            async let next = Self.groups(ofBucket: index + 1, file)
+            for group in try Self.groups(ofBucket: index, file) { try body(group) }
+            for group in try await next { try body(group) }
         }
     }
 
-    /// Only records whose hash another one has are looked at closely.
-    private static func groups(in bytes: [UInt8]) -> [TraitGroup] {
-        var places: [(hash: UInt64, start: Int)] = []
-        var offset = 0
-        while offset < bytes.count {
-            let (hash, count) = bytes.withUnsafeBytes { bytes in
-                (
-                    bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
-                    Int(bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self))
-                )
-            }
-            places.append((hash, offset + 12))
-            offset += 12 + count
-        }
-        places.sort { ($0.hash, $0.start) < ($1.hash, $1.start) }
+    private static func groups(ofBucket index: Int, _ file: BucketFile) throws -> [TraitGroup] {
         var groups: [TraitGroup] = []
-        var first = 0
-        while first < places.count {
-            var end = first + 1
-            while end < places.count, places[end].hash == places[first].hash { end += 1 }
-            if end > first + 1 { groups += exactGroups(places[first..<end].map { Record(bytes, at: $0.start) }) }
-            first = end
-        }
+        for part in 0..<partCount { groups += Self.groups(in: try file.contents(of: index * partCount + part)) }
+        groups.sort { ($0.rule, $0.tenant.rawValue, $0.key) < ($1.rule, $1.tenant.rawValue, $1.key) }
         return groups
+    }
+
+    /// Only records whose hash another one has, which are few, are looked at closely.
+    private static func groups(in bytes: [UInt8]) -> [TraitGroup] {
+        var hashes: [UInt64] = []
+        forEachRecord(in: bytes) { hash, _ in hashes.append(hash) }
+        hashes.sort()
+        let repeated = Set(zip(hashes, hashes.dropFirst()).lazy.filter { $0 == $1 }.map(\.0))
+        if repeated.isEmpty { return [] }
+        var records: [Record] = []
+        forEachRecord(in: bytes) { hash, start in
+            if repeated.contains(hash) { records.append(Record(bytes, at: start)) }
+        }
+        return exactGroups(records)
+    }
+
+    /// Calls `body` with the hash of each record, and where what was hashed begins.
+    private static func forEachRecord(in bytes: [UInt8], _ body: (_ hash: UInt64, _ start: Int) -> Void) {
+        bytes.withUnsafeBytes { bytes in
+            var offset = 0
+            while offset < bytes.count {
+                let hash = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                let count = Int(bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self))
+                body(hash, offset + 12)
+                offset += 12 + count
+            }
+        }
     }
 
     /// Those with one hash need not have one key.

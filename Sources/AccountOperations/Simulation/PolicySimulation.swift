@@ -138,7 +138,7 @@ package struct PolicySimulation: Sendable {
         )
         progress.withLock { $0.place = nil }
         guard let spill = spill.withLock({ $0.take() }) else { return progress.withLock { $0 } }
-        try spill.groups { group in
+        try await spill.groups { group in
             let shared = comparison.predictions(forAccountsNaming: group.key, group.members, tenant: group.tenant)
             // One account that names its address twice shares it with nobody.
             guard Set(group.members.map(\.user)).count > 1 else { return }

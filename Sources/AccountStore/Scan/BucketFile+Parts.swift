@@ -44,8 +44,8 @@ extension BucketFile {
         let wanted = min(Self.partsMax, 2 * byteCount(of: bucket) / max(1, bytesMax) + 1)
         let ranges = IDRanges(sample, countMax: wanted)
         guard ranges.count > 1 else { return nil }
-        let parts = try BucketFile(in: folder, buckets: ranges.count)
-        var writer = BucketWriter(parts)
+        let parts = BucketFile(in: folder, buckets: ranges.count)
+        var writer = try BucketWriter(parts)
         try forEachChunk(of: bucket) { chunk in
             var walk = PackedRowWalk(chunk)
             while let row = try walk.next() {

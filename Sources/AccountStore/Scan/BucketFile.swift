@@ -10,9 +10,10 @@ package struct SpillFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Records in buckets, in a file without a name: whatever ends the process, nothing of it stays behind.
+/// Records in buckets, in files without names: whatever ends the process, nothing of them stays behind.
 ///
-/// Any number of threads may write at once; a bucket is read once all have. What memory holds of it does not grow with what is
+/// Any number of threads may write at once, each into a file of its own, for the system lets one at a time write into a file; a
+/// bucket is read once all have. What memory holds of it does not grow with what is
 /// written: each chunk of a bucket says where the one before it lies.
 package final class BucketFile: Sendable {
     /// Some records of one bucket, one after the other, behind a head in the file that is the `Chunk` before it.
@@ -28,6 +29,13 @@ package final class BucketFile: Sendable {
         var byteCount = 0
     }
 
+    /// What one writer wrote.
+    private struct Written {
+        let descriptor: Int32
+        /// Of each bucket; empty until it has finished.
+        var chains: [Chain] = []
+    }
+
     /// What the system keeps of a file at once: what is written in whole ones is neither read nor zeroed before.
     fileprivate static let pageBytes = 4096
     fileprivate static let headBytes = MemoryLayout<Chunk>.size
@@ -36,80 +44,67 @@ package final class BucketFile: Sendable {
     fileprivate static func wholePages(_ count: Int) -> Int { (count + pageBytes - 1) / pageBytes * pageBytes }
 
     package let bucketCount: Int
-    private let descriptor: Int32
-    /// How long the file is.
-    private let length = Atomic<Int>(0)
-    /// Of each writer that has finished, in the order in which they began: its chain of each bucket.
-    private let chains: Mutex<[[Chain]]>
+    private let folder: String
+    /// In the order in which the writers began.
+    private let written = Mutex<[Written]>([])
 
-    /// - `folder`: where the file goes.
-    package init(in folder: String, buckets: Int) throws(SpillFailure) {
-        var path = Array("\(folder)/concord-XXXXXX".utf8CString)
-        descriptor = mkstemp(&path)
-        guard descriptor >= 0 else { throw SpillFailure("made in \(folder)") }
-        unlink(path)
+    /// - `folder`: where the files go.
+    package init(in folder: String, buckets: Int) {
+        self.folder = folder
         bucketCount = buckets
-        chains = Mutex([])
     }
 
     deinit {
-        close(descriptor)
+        for writer in written.withLock({ $0 }) { close(writer.descriptor) }
     }
 
-    /// The number of a new writer.
-    fileprivate func addWriter() -> Int {
-        chains.withLock { chains in
-            chains.append([])
-            return chains.count - 1
+    /// The number of a new writer, and the file it writes to.
+    fileprivate func addWriter() throws(SpillFailure) -> (number: Int, descriptor: Int32) {
+        var path = Array("\(folder)/concord-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&path)
+        guard descriptor >= 0 else { throw SpillFailure("made in \(folder)") }
+        unlink(path)
+        let number = written.withLock { written in
+            written.append(Written(descriptor: descriptor))
+            return written.count - 1
         }
+        return (number, descriptor)
     }
 
-    fileprivate func finish(_ writer: Int, _ written: [Chain]) {
-        chains.withLock { $0[writer] = written }
-    }
-
-    /// Writes whole pages behind all others. Returns where.
-    fileprivate func append(_ pages: UnsafeRawBufferPointer) throws(SpillFailure) -> Int64 {
-        let start = length.add(pages.count, ordering: .relaxed).oldValue
-        var written = 0
-        while written < pages.count {
-            let more = pwrite(
-                descriptor,
-                pages.baseAddress?.advanced(by: written),
-                pages.count - written,
-                start + written
-            )
-            if more < 0, errno == EINTR { continue }
-            guard more > 0 else { throw SpillFailure("written") }
-            written += more
-        }
-        return Int64(start)
+    fileprivate func finish(_ writer: Int, _ chains: [Chain]) {
+        written.withLock { $0[writer].chains = chains }
     }
 
     /// The bytes of all records in a bucket.
     package func byteCount(of bucket: Int) -> Int {
-        writtenChains(of: bucket).reduce(0) { $0 + $1.byteCount }
+        chains(of: bucket).reduce(0) { $0 + $1.chain.byteCount }
     }
 
-    private func writtenChains(of bucket: Int) -> [Chain] {
-        chains.withLock { chains in chains.compactMap { $0.isEmpty ? nil : $0[bucket] } }
+    private func chains(of bucket: Int) -> [(descriptor: Int32, chain: Chain)] {
+        written.withLock { written in
+            written.compactMap { $0.chains.isEmpty ? nil : ($0.descriptor, $0.chains[bucket]) }
+        }
     }
 
     /// Everything in a bucket, writer by writer, and what one of them appended in its order.
     package func contents(of bucket: Int) throws(SpillFailure) -> [UInt8] {
-        let chains = writtenChains(of: bucket)
-        let total = chains.reduce(0) { $0 + $1.byteCount }
+        let chains = chains(of: bucket)
+        let total = chains.reduce(0) { $0 + $1.chain.byteCount }
         var failure: SpillFailure?
         let bytes = [UInt8](unsafeUninitializedCapacity: total) { buffer, count in
             let buffer = UnsafeMutableRawBufferPointer(buffer)
             var start = 0
-            for chain in chains {
+            for (descriptor, chain) in chains {
                 // From the last chunk to the first, which is the one that lies where the chain begins.
                 var (chunk, end) = (chain.last, start + chain.byteCount)
                 while chunk.count > 0, failure == nil {
                     end -= Int(chunk.count)
                     let target = UnsafeMutableRawBufferPointer(rebasing: buffer[end..<end + Int(chunk.count)])
-                    do throws(SpillFailure) { chunk = try read(chunk, into: target) } catch { failure = error }
+                    do throws(SpillFailure) {
+                        chunk = try Self.read(chunk, of: descriptor, into: target)
+                    } catch {
+                        failure = error
+                    }
                 }
                 start += chain.byteCount
             }
@@ -122,13 +117,13 @@ package final class BucketFile: Sendable {
     /// Calls `body` with some records of a bucket after the other, in no order.
     package func forEachChunk(of bucket: Int, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         var bytes: [UInt8] = []
-        for chain in writtenChains(of: bucket) {
+        for (descriptor, chain) in chains(of: bucket) {
             var chunk = chain.last
             while chunk.count > 0 {
                 let count = Int(chunk.count)
                 if bytes.count < count { bytes = [UInt8](repeating: 0, count: count) }
                 chunk = try bytes.withUnsafeMutableBytes { bytes in
-                    try read(chunk, into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]))
+                    try Self.read(chunk, of: descriptor, into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]))
                 }
                 try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
             }
@@ -136,16 +131,17 @@ package final class BucketFile: Sendable {
     }
 
     /// Reads the records of a chunk, which `target` is as long as. Returns the chunk before it.
-    private func read(
+    private static func read(
         _ chunk: Chunk,
+        of descriptor: Int32,
         into target: UnsafeMutableRawBufferPointer
     ) throws(SpillFailure) -> Chunk {
         var before = Chunk()
-        let total = Self.headBytes + target.count
+        let total = headBytes + target.count
         while true {
             let count = withUnsafeMutablePointer(to: &before) { head in
                 let parts = [
-                    iovec(iov_base: head, iov_len: Self.headBytes),
+                    iovec(iov_base: head, iov_len: headBytes),
                     iovec(iov_base: target.baseAddress, iov_len: target.count),
                 ]
                 return preadv(descriptor, parts, Int32(parts.count), Int(chunk.offset))
@@ -164,6 +160,9 @@ package struct BucketWriter: ~Copyable {
 
     private let file: BucketFile
     private let number: Int
+    private let descriptor: Int32
+    /// How long its file is.
+    private var length = 0
     private let chunkBytes: Int
     /// The chunk of each bucket that is being filled: room for its head, then records.
     private let pending: UnsafeMutableRawBufferPointer
@@ -171,9 +170,9 @@ package struct BucketWriter: ~Copyable {
     private var filled: [Int]
     private var chains: [BucketFile.Chain]
 
-    package init(_ file: BucketFile) {
+    package init(_ file: BucketFile) throws(SpillFailure) {
         self.file = file
-        number = file.addWriter()
+        (number, descriptor) = try file.addWriter()
         let page = BucketFile.pageBytes
         chunkBytes = max(page, min(16_384, Self.pendingBytesMax / file.bucketCount) / page * page)
         pending = .allocate(byteCount: chunkBytes * file.bucketCount, alignment: page)
@@ -248,9 +247,21 @@ package struct BucketWriter: ~Copyable {
         pages.storeBytes(of: chains[bucket].last, as: BucketFile.Chunk.self)
         // Whatever memory held before does not go to the disk.
         UnsafeMutableRawBufferPointer(rebasing: pages[end...]).initializeMemory(as: UInt8.self, repeating: 0)
-        let offset = try file.append(UnsafeRawBufferPointer(pages))
-        chains[bucket].last = BucketFile.Chunk(offset: offset, count: Int64(count))
+        chains[bucket].last = BucketFile.Chunk(offset: Int64(length), count: Int64(count))
         chains[bucket].byteCount += count
+        try append(UnsafeRawBufferPointer(pages))
+    }
+
+    /// Writes whole pages behind all others.
+    private mutating func append(_ pages: UnsafeRawBufferPointer) throws(SpillFailure) {
+        var rest = pages
+        while !rest.isEmpty {
+            let written = pwrite(descriptor, rest.baseAddress, rest.count, length)
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else { throw SpillFailure("written") }
+            length += written
+            rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+        }
     }
 
     /// Hands over what has not been. After this nothing can be appended.

@@ -3,10 +3,14 @@
 struct IDRanges: Sendable {
     /// What all of a sample begin with; what does not begin so lies before or behind all that does.
     private let prefix: [UInt8]
-    /// The place with which each range but the first begins.
-    private let starts: [Int64]
+    /// The place with which each range but the first begins, then places behind all others until there are whole blocks.
+    private let starts: [UInt64]
+    /// The first of each block of `starts`.
+    private let blocks: [UInt64]
+    private static var blockSize: Int { 32 }
+    private static var behindAll: UInt64 { .max >> 1 }
 
-    var count: Int { starts.count + 1 }
+    let count: Int
 
     /// - `sample`: some of the ids, in any order; the more, the more even the ranges.
     /// - `countMax`: ranges at most; there are fewer where the sample does not tell so many apart.
@@ -19,36 +23,44 @@ struct IDRanges: Sendable {
         let prefix = Array(first.prefix(length))
         self.prefix = prefix
         let places = ids.map { place in sample.withID(place) { Self.place(of: $0, after: length) } }.sorted()
-        var starts: [Int64] = []
+        var starts: [UInt64] = []
         for range in 1..<max(1, countMax) where !places.isEmpty {
             let start = places[range * places.count / countMax]
             if start > starts.last ?? places[0] { starts.append(start) }
         }
+        count = starts.count + 1
+        while starts.count % Self.blockSize > 0 { starts.append(Self.behindAll) }
         self.starts = starts
+        blocks = stride(from: 0, to: starts.count, by: Self.blockSize).map { starts[$0] }
     }
 
     /// The range that an id lies in.
     func index(of id: UnsafeRawBufferPointer) -> Int {
         for (place, byte) in prefix.enumerated() {
             guard place < id.count, id[place] >= byte else { return 0 }
-            if id[place] > byte { return starts.count }
+            if id[place] > byte { return count - 1 }
         }
         let place = Self.place(of: id, after: prefix.count)
-        // How many starts are not above it. Ids are random, and a branch would be guessed wrong every other time: what is added is
-        // masked by the sign of a difference, which a compiler does not make a branch of.
-        var (low, count) = (0, starts.count)
-        while count > 0 {
-            let half = (count + 1) / 2
-            low &+= half & ~Int((place &- starts[low &+ half &- 1]) >> 63)
-            count -= half
-        }
-        return low
+        let block = Self.count(notAbove: place, of: blocks[...])
+        if block == 0 { return 0 }
+        let first = (block - 1) * Self.blockSize
+        return first + Self.count(notAbove: place, of: starts[first..<first + Self.blockSize])
     }
 
-    /// Where an id stands among all that begin with the prefix: its next eight bytes but for the last bit, so that two of them can
-    /// be subtracted.
-    private static func place(of id: UnsafeRawBufferPointer, after count: Int) -> Int64 {
-        Int64(id.number(after: count) >> 1)
+    /// How many of some places are not above one. Each is looked at, by the sign of a difference: ids are random, and what branches
+    /// guesses wrong every other time, which costs as much as looking at a block.
+    @inline(__always)
+    private static func count(notAbove place: UInt64, of some: ArraySlice<UInt64>) -> Int {
+        some.withUnsafeBufferPointer { some in
+            var above: UInt64 = 0
+            for start in some { above &+= (place &- start) >> 63 }
+            return some.count - Int(above)
+        }
+    }
+
+    /// Where an id stands among all that begin with the prefix: its next eight bytes but for the last bit.
+    private static func place(of id: UnsafeRawBufferPointer, after count: Int) -> UInt64 {
+        min(id.number(after: count) >> 1, behindAll - 1)
     }
 }
 

@@ -100,7 +100,7 @@ final class TableScan<Table: ScannedTable>: Sendable {
         var ids = IDSample()
         for row in 0..<sample.count { sample.withBytes(row: row, column: 0) { ids.append($0) } }
         ranges = IDRanges(ids, countMax: Int(wanted))
-        file = try BucketFile(in: folder, buckets: ranges.count)
+        file = BucketFile(in: folder, buckets: ranges.count)
         // What is copied does not say of what types it is.
         shapes = try tables.reduce(into: [:]) { shapes, table in
             shapes[table] = try connection.rawRows(statement(table, .blocks(0, before: 0))).shape
@@ -118,7 +118,7 @@ final class TableScan<Table: ScannedTable>: Sendable {
         _ gate: ReadersGate,
         progress: (ScanProgress) throws -> Void
     ) throws {
-        var writer = BucketWriter(file)
+        var writer = try BucketWriter(file)
         while let piece = state.withLock({ $0.pieces.popFirst() }) {
             try connection.copyRows(statement(piece.table, piece.scope)) { columns in
                 try put(columns, of: piece.table, into: &writer)
