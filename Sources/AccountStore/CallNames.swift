@@ -22,5 +22,6 @@ extension AccountStore {
         "read-service_accounts", "read-sessions", "read-short_codes", "read-sign_in_methods", "read-signing_keys",
         "read-users", "read-webhook_endpoints", "read-webhook_messages", "service-account-add",
         "service-account-remove", "signing-key-add", "webhook-claim", "webhook-endpoint", "webhook-finish",
+        "write-probe",
     ]
 }

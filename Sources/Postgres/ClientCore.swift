@@ -7,6 +7,7 @@ final class ClientCore: Sendable {
     /// By lane.
     let connectionParameters: [[ConnectionParameter]]
     let leases: LeasePool
+    private let refusals: WriteRefusals
     let catalog: StatementCatalog
     let metrics: PostgresMetrics?
     private let observer: (any PostgresObserver)?
@@ -23,6 +24,7 @@ final class ClientCore: Sendable {
         lanes = PostgresLane.allCases.map { Lane($0, configuration, catalog) }
         connectionParameters = lanes.map { configuration.connectionParameters(for: $0.role) }
         leases = LeasePool(configuration, waitTimer: metrics?.leaseWait)
+        refusals = WriteRefusals(quiet: configuration.reconnectDelayMax)
     }
 
     func lane(_ name: PostgresLane) -> Lane {
@@ -34,6 +36,22 @@ final class ClientCore: Sendable {
 
     func observe(_ event: PostgresEvent) {
         observer?.postgresEvent(event)
+    }
+
+    // MARK: Whether writes are taken
+
+    var areWritesRefused: Bool { refusals.isUnderWay }
+
+    var writeRefusal: PostgresError? { refusals.error(now: currentInstant()) }
+
+    func writeFailed(_ error: PostgresError) {
+        guard error.refusesWrites, refusals.refused(error, now: currentInstant()) else { return }
+        observe(.writesRefused(error))
+    }
+
+    func writeDone(_ results: [ResultSet]) {
+        let changedRows = results.contains { $0.affectedRows > 0 }
+        if refusals.taken(changedRows: changedRows, now: currentInstant()) { observe(.writesTaken) }
     }
 
     // MARK: Waking the reactor

@@ -43,6 +43,9 @@ final class LaneConnection {
 
     private let connection: Connection
     private(set) var isConnecting = true
+    let madeAt = currentInstant()
+    /// Whether a statement was refused here because it would have written.
+    private(set) var isReadOnly = false
     private(set) var conversation: Conversation<Job, ResultSet>?
     /// Numbers of the statements prepared here.
     private var prepared: Set<Int> = []
@@ -133,10 +136,16 @@ final class LaneConnection {
         case .rows: .completed(result, tag: nil)
         case .command: .completed(result, tag: result.commandTag)
         // COPY cannot be run; it has no SQLSTATE, and so ends the connection.
-        case .failure, .copy: .failed(result.failure())
+        case .failure, .copy: .failed(failure(of: result))
         case .skipped: .skipped
         case .synced: .synced
         }
+    }
+
+    private func failure(of result: ResultSet) -> ServerFailure {
+        let failure = result.failure()
+        if failure.sqlState == .readOnlyTransaction { isReadOnly = true }
+        return failure
     }
 
     private func finishConversation() -> Outcome {

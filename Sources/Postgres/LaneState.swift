@@ -155,6 +155,11 @@ struct LaneState<Job: LaneJob>: Sendable {
         return (retryIn, removeQueued())
     }
 
+    /// The connection, on which nothing was under way, was closed to be made anew.
+    mutating func retired(slot: Int) {
+        slots[slot] = .down
+    }
+
     mutating func lost(slot: Int, now: Instant, jitter: Double) {
         slots[slot] = .down
         statistics.connectionsLost += 1

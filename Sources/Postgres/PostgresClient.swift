@@ -128,7 +128,14 @@ package final class PostgresClient: Sendable {
         defer { metrics?.timer(ofCall: batch.name.description).record(since: start) }
         guard !batch.isEmpty else { return WriteResult(results: [], rowsMax: configuration.rowsMax) }
         let job = Job(batch.statements.map(named), isShared: batch.isShared)
-        let results = try await submit([job], to: .write)
+        let results: [ResultSet]
+        do throws(PostgresError) {
+            results = try await submit([job], to: .write)
+        } catch {
+            core.writeFailed(error)
+            throw error
+        }
+        if core.areWritesRefused { core.writeDone(results) }
         return WriteResult(results: batch.isShared ? [] : results, rowsMax: configuration.rowsMax)
     }
 
@@ -214,6 +221,7 @@ package final class PostgresClient: Sendable {
             case .success(let output):
                 return output
             case .failure(let error):
+                core.writeFailed(error)
                 let mayRunAgain = outcome.hadStalePreparation || isTransient(error)
                 guard mayRunAgain, attempt < configuration.transactionAttemptsMax, !Task.isCancelled else {
                     throw error
@@ -243,6 +251,9 @@ package final class PostgresClient: Sendable {
         metrics?.set(state)
     }
 
+    /// Why the server took no write when it was last asked to, in the last seconds; `nil` otherwise. Cheap.
+    package var writeRefusal: PostgresError? { core.writeRefusal }
+
     /// A snapshot; cheap.
     var state: PostgresClientState {
         let lanes = core.lanes.map { lane in
@@ -268,6 +279,7 @@ package final class PostgresClient: Sendable {
             }
         return PostgresClientState(
             reachability: reachability,
+            areWritesRefused: core.areWritesRefused,
             read: lanes[0].lane,
             write: lanes[1].lane,
             leasesInUse: core.leases.inUse,

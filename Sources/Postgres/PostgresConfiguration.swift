@@ -53,6 +53,8 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     package var connectTimeout = Duration.seconds(5)
     /// The wait after a lost connection, and the first wait after a failed attempt; doubled with each further failure.
     package var reconnectDelayMin = Duration.milliseconds(50)
+    /// Also how old a connection is at least that is made anew because it cannot be written to, and for how long no write
+    /// must have been refused before the server is taken to accept them again.
     package var reconnectDelayMax = Duration.seconds(5)
     /// How long `run` waits for work in flight after `shutDown`.
     package var drainWait = Duration.seconds(10)

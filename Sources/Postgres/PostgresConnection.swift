@@ -17,6 +17,8 @@ package final class PostgresConnection {
     /// Set when a statement inside a transaction failed only because of how this connection had prepared it. The
     /// transaction is lost; on a new connection it may succeed.
     private(set) var hasStalePreparation = false
+    /// Set when a statement was refused because it would have written; another connection may not be.
+    private var isReadOnly = false
 
     /// Asked before each statement of a transaction's body: why it should not be sent.
     var interruption: (() -> PostgresError?)?
@@ -171,7 +173,7 @@ package final class PostgresConnection {
     }
 
     /// Whether another transaction can start here.
-    var isReusable: Bool { !isBroken && !hasStalePreparation && connection.isBetweenTransactions }
+    var isReusable: Bool { !isBroken && !hasStalePreparation && !isReadOnly && connection.isBetweenTransactions }
 
     /// Lets no other transaction start here.
     func retire() {
@@ -241,6 +243,7 @@ package final class PostgresConnection {
         switch answer {
         case .success(let result): return result
         case .failure(let failure):
+            if failure.sqlState == .readOnlyTransaction { isReadOnly = true }
             if failure.endsSession { throw broken(.connectionLost, "the server ended the connection") }
             throw failure.error
         }

@@ -44,6 +44,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         let constraint: String?
         let table: String?
         let column: String?
+        let isOutOfTransactionIDs: Bool
     }
 
     /// Behind one reference, because errors are rare and what may hold one is passed around all the time.
@@ -62,9 +63,19 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         _ message: String,
         constraint: String? = nil,
         table: String? = nil,
-        column: String? = nil
+        column: String? = nil,
+        isOutOfTransactionIDs: Bool = false
     ) {
-        box = Box(Content(code: code, message: message, constraint: constraint, table: table, column: column))
+        box = Box(
+            Content(
+                code: code,
+                message: message,
+                constraint: constraint,
+                table: table,
+                column: column,
+                isOutOfTransactionIDs: isOutOfTransactionIDs
+            )
+        )
     }
 
     package var code: Code { box.content.code }
@@ -76,6 +87,10 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     package var table: String? { box.content.table }
     /// The column the error is about, when the server named one, or when its value is what cannot be read.
     package var column: String? { box.content.column }
+
+    /// Whether the server takes no writes for now, whatever they are: a standby or a read-only database, a full disk, no
+    /// transaction ids left.
+    package var refusesWrites: Bool { box.content.isOutOfTransactionIDs || sqlState?.refusesWrites == true }
 
     package static func == (lhs: Self, rhs: Self) -> Bool { lhs.box.content == rhs.box.content }
 

@@ -9,6 +9,7 @@ package struct PostgresMetrics: Sendable {
     private let lanes: [LaneMeters]
     private let queuedForLease: Meter
     private let leased: Meter
+    private let refusesWrites: Meter
 
     package static let callSeconds = "concord_database_call_seconds"
     package static let queueWaitSeconds = "concord_database_queue_wait_seconds"
@@ -17,6 +18,7 @@ package struct PostgresMetrics: Sendable {
     package static let busyConnections = "concord_database_connections_busy"
     package static let refusals = "concord_database_refusals_total"
     package static let lostConnections = "concord_database_connections_lost_total"
+    package static let writesRefused = "concord_database_writes_refused"
     /// The call of everything that is not named.
     package static let otherCall = "other"
     package static let lanes = PostgresLane.allCases.map(\.rawValue)
@@ -35,6 +37,7 @@ package struct PostgresMetrics: Sendable {
         lanes = Self.lanes.map { LaneMeters(factory, queue: $0) }
         queuedForLease = Meter(label: Self.queued, dimensions: [("queue", "lease")], factory: factory)
         leased = Meter(label: Self.busyConnections, dimensions: [("queue", "lease")], factory: factory)
+        refusesWrites = Meter(label: Self.writesRefused, factory: factory)
     }
 
     func timer(ofCall name: String) -> Timer { calls[name] ?? otherCalls }
@@ -55,6 +58,7 @@ package struct PostgresMetrics: Sendable {
         }
         queuedForLease.set(state.leaseWaiters)
         leased.set(state.leasesInUse)
+        refusesWrites.set(state.areWritesRefused ? 1 : 0)
     }
 
     private struct LaneMeters: Sendable {

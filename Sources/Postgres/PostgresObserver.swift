@@ -7,6 +7,10 @@ package enum PostgresEvent: Sendable, Hashable {
     case connected(PostgresLane)
     case connectFailed(PostgresLane, PostgresError, retryIn: Duration)
     case connectionLost(PostgresLane, PostgresError)
+    /// The server has begun to refuse writes for being writes (`PostgresError.refusesWrites`).
+    case writesRefused(PostgresError)
+    /// It takes them again.
+    case writesTaken
     /// The body of an interactive transaction is about to run again after this error.
     case transactionRepeated(name: String, PostgresError)
 }
@@ -49,6 +53,7 @@ struct PostgresClientState: Sendable, Hashable {
     }
 
     var reachability: Reachability
+    var areWritesRefused: Bool
     var read: Lane
     var write: Lane
     var leasesInUse: Int

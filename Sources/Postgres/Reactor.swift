@@ -213,6 +213,23 @@ final class Reactor {
             lost(lane: lane, slot: slot, now: now)
         } else {
             flush(connection, lane: lane, slot: slot, now: now)
+            if connection.isReadOnly, outcome == .finished { renew(lane: lane, now: now) }
+        }
+    }
+
+    /// Lets connections be made anew where one of them turned out to be read-only: meanwhile another server may be the
+    /// one to write to, or the database be so no longer for who connects now. Those that are young stay: a standby that
+    /// remains one is not besieged.
+    private func renew(lane: Int, now: Instant) {
+        guard core.lanes[lane].kind == .writes else { return }
+        core.lanes[lane].state.withLock { state in
+            for slot in state.slots.indices where state.slots[slot] == .idle {
+                guard let connection = connections[lane][slot],
+                    connection.madeAt + core.configuration.reconnectDelayMax <= now
+                else { continue }
+                connections[lane][slot] = nil
+                state.retired(slot: slot)
+            }
         }
     }
 

@@ -13,6 +13,9 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     /// The first two characters: a closed set, fit for a metric label.
     package var errorClass: String { String(rawValue.prefix(2)) }
 
+    /// Whether a statement is refused with it only for being a write.
+    var refusesWrites: Bool { self == .readOnlyTransaction || self == .diskFull }
+
     package var description: String { rawValue }
 
     package static let featureNotSupported: Self = "0A000"
@@ -28,7 +31,9 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     package static let duplicatePreparedStatement: Self = "42P05"
     package static let insufficientPrivilege: Self = "42501"
     package static let undefinedTable: Self = "42P01"
+    package static let diskFull: Self = "53100"
     package static let tooManyConnections: Self = "53300"
+    package static let programLimitExceeded: Self = "54000"
     package static let lockNotAvailable: Self = "55P03"
     package static let queryCanceled: Self = "57014"
 }

@@ -44,6 +44,13 @@ final class ServerFailure: Sendable {
         }
     }
 
+    /// Whether there are no transaction ids left, or no ids of groups of them. It shares 54000 with rows that are too long;
+    /// the function that raised it tells them apart (`varsup.c`, `multixact.c`).
+    private var isOutOfTransactionIDs: Bool {
+        sqlState == .programLimitExceeded
+            && ["GetNewTransactionId", "GetNewMultiXactId"].contains(sourceFunction)
+    }
+
     /// Classes whose primary message names objects and rules but never quotes a value. Class 22 quotes values, P0 is
     /// whatever a function raises, and both stay out.
     private static let classesWithoutValues: Set<String> = [
@@ -57,7 +64,8 @@ final class ServerFailure: Sendable {
             Self.classesWithoutValues.contains(sqlState.errorClass) ? message : "server error \(sqlState)",
             constraint: constraint,
             table: table,
-            column: column
+            column: column,
+            isOutOfTransactionIDs: isOutOfTransactionIDs
         )
     }
 }

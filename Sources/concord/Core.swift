@@ -77,7 +77,13 @@ struct Core: Service, CustomStringConvertible {
                     recovery: "the database tells its schema again"
                 )
             )
-            service.state = .ready(operations, checkDatabase: { await databaseProblem(client, refusals) })
+            service.state = .ready(
+                operations,
+                checkDatabase: {
+                    if let problem = await schemaProblem(client, refusals) { return problem }
+                    return await writeProblem(client, operations.store)
+                }
+            )
             let channels = composition.mode.channels(operations.project)
             composition.mode.whenReady(address.value)
             StartUpCode.forget()
@@ -114,7 +120,8 @@ struct Core: Service, CustomStringConvertible {
             try await waitForSchema(postgres)
             do {
                 return try await load(client)
-            } catch  where error is PostgresError && Failure(error) == .unavailable {
+            } catch let error as PostgresError where Failure(error) == .unavailable {
+                service.state = .starting(error.problem)
                 try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.databaseRetryInterval) }
             }
         }
@@ -216,10 +223,10 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// What is wrong with the database right now, in words without secrets; `nil` when nothing is.
+    /// What is wrong with the database or its schema right now, in words without secrets; `nil` when nothing is.
     ///
     /// `refusals`: where one that answers, and refuses, is logged. That it is away its client says.
-    private func databaseProblem(_ client: PostgresClient, _ refusals: SharedOutage) async -> String? {
+    private func schemaProblem(_ client: PostgresClient, _ refusals: SharedOutage) async -> String? {
         do throws(PostgresError) {
             let readiness = try await SchemaState.load(client).readiness(required: SchemaVersion.required)
             refusals.succeeded()
@@ -228,6 +235,17 @@ struct Core: Service, CustomStringConvertible {
             if !error.isUnreachable { refusals.failed(error) }
             return error.problem
         }
+    }
+
+    /// Why nothing can be written right now; `nil` when something can, or when there is only too much to write. That writes
+    /// are refused the client says in the log.
+    private func writeProblem(_ client: PostgresClient, _ store: AccountStore) async -> String? {
+        do throws(PostgresError) {
+            try await store.probeWrites()
+        } catch {
+            if error.refusesWrites || error.code == .unavailable || Failure(error) == .bug { return error.problem }
+        }
+        return client.writeRefusal?.problem
     }
 
     /// Writes sign-in times. What could not be written is kept for the next time.

@@ -3,7 +3,7 @@ import Postgres
 import Synchronization
 
 /// Tells an operator when PostgreSQL goes away and when it is back: once each for reads and for writes, however many
-/// connections are lost and however often making one fails in between.
+/// connections are lost and however often making one fails in between. Likewise when it refuses writes, and takes them again.
 final class DatabaseLog: PostgresObserver {
     private struct Lane {
         var lost: Outage
@@ -12,9 +12,13 @@ final class DatabaseLog: PostgresObserver {
 
     private let logger: Logger
     private let lanes: Mutex<[PostgresLane: Lane]>
+    private let writes: SharedOutage
 
     init(logger: Logger) {
         self.logger = logger
+        writes = SharedOutage(
+            Outage(logger, failure: "database refuses writes", recovery: "database takes writes again")
+        )
         let lane = Lane(
             lost: Outage(logger, failure: "database connection lost", recovery: "database connected again"),
             refused: Outage(
@@ -37,6 +41,8 @@ final class DatabaseLog: PostgresObserver {
             change(lane) { outages, metadata in outages.lost.failed(error, metadata) }
         case .connectFailed(let lane, let error, retryIn: _):
             change(lane) { outages, metadata in outages.refused.failed(error, metadata) }
+        case .writesRefused(let error): writes.failed(error)
+        case .writesTaken: writes.succeeded()
         case .transactionRepeated(let name, let error):
             logger.debug("transaction repeated", metadata: ["transaction": "\(name)", "error": "\(error)"])
         }

@@ -71,8 +71,17 @@ extension PostgresError {
     /// What is wrong, for anybody: without the names of tables.
     var problem: String {
         if isUnreachable { return "the database does not answer" }
+        if refusesWrites { return "the database refuses writes: \(refusalOfWrites)" }
         return sqlState.map { "the database refused: SQLSTATE \($0.rawValue)" }
             ?? "the database's answer cannot be used: \(codeName)"
+    }
+
+    private var refusalOfWrites: String {
+        switch sqlState {
+        case SQLState.readOnlyTransaction: "it is a standby, or read-only"
+        case SQLState.diskFull: "its disk is full"
+        default: "it has no transaction ids left"
+        }
     }
 }
 

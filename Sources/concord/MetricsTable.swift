@@ -166,6 +166,7 @@ enum MetricsTable {
                 [lane],
                 "Connections that broke"
             ),
+            MetricFamily(PostgresMetrics.writesRefused, .gauge, "1 while the database refuses writes, else 0"),
         ]
     }()
 

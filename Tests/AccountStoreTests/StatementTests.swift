@@ -413,6 +413,7 @@ private let statementsOfDecisions: [Statement] = {
             sql: KeptAnswerRow.insert([3], for: answerKey, until: later)
         ),
         Statement(name: "KeptAnswerRow.withKey", sql: KeptAnswerRow.withKey(answerKey, at: origin).sql),
+        Statement(name: "WriteProbeRow.deleteNothing", sql: WriteProbeRow.deleteNothing, isHot: false),
         Statement(name: "LinkedProviderRow.delete", sql: LinkedProviderRow.delete(.google, of: fixed, tenant: tenant)),
         Statement(
             name: "LinkedProviderRow.issuers",

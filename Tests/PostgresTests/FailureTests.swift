@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 import Testing
 
 @testable import Postgres
@@ -297,18 +296,6 @@ import Testing
             let leased = await failure { try await client.transaction("away") { _ throws(PostgresError) in } }
             #expect(leased?.code == .unavailable)
             #expect(client.state.read.statistics.connectFailures > 0)
-        }
-    }
-
-    private final class Listener: PostgresObserver {
-        let events = Mutex<[PostgresEvent]>([])
-
-        func postgresEvent(_ event: PostgresEvent) {
-            events.withLock { $0.append(event) }
-        }
-
-        func heard(_ isMeant: (PostgresEvent) -> Bool) -> Bool {
-            events.withLock { $0.contains(where: isMeant) }
         }
     }
 

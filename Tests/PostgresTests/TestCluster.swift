@@ -128,6 +128,7 @@ struct Adjustment: Sendable {
 func withClient<Output: Sendable>(
     _ adjustment: Adjustment = .none,
     of configuration: PostgresConfiguration? = nil,
+    observer: (any PostgresObserver)? = nil,
     _ body: @escaping @Sendable (PostgresClient, PostgresConfiguration) async throws -> Output
 ) async throws -> Output {
     var settings: PostgresConfiguration
@@ -146,7 +147,7 @@ func withClient<Output: Sendable>(
     settings.writeStatementTimeout = .seconds(60)
     settings.lockTimeout = .seconds(60)
     adjustment.apply(&settings)
-    let client = PostgresClient(configuration: settings)
+    let client = PostgresClient(configuration: settings, observer: observer)
     return try await withThrowingTaskGroup(of: Void.self) { [settings] group in
         group.addTask { await client.run() }
         do {
@@ -174,6 +175,21 @@ extension PostgresClient {
     ) async throws {
         let rows = try await read(query)
         #expect(rows == expected, sourceLocation: sourceLocation)
+    }
+}
+
+/// Keeps what a client tells of itself.
+final class Listener: PostgresObserver {
+    private let events = Mutex<[PostgresEvent]>([])
+
+    func postgresEvent(_ event: PostgresEvent) {
+        events.withLock { $0.append(event) }
+    }
+
+    func heard(_ isMeant: (PostgresEvent) -> Bool) -> Bool { count(isMeant) > 0 }
+
+    func count(_ isMeant: (PostgresEvent) -> Bool) -> Int {
+        events.withLock { $0.count(where: isMeant) }
     }
 }
 

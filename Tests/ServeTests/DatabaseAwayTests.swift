@@ -145,6 +145,64 @@ import Testing
         }
     }
 
+    /// What a failover leaves behind, until it is over: reads are answered, writes are not.
+    @Test func `at a standby reads are answered and writes 503 until it is promoted, and the same process goes on`()
+        async throws
+    {
+        try await OwnCluster.with { cluster in
+            try await ServeProcess.run(database: cluster.url) { server in
+                let ada = try await server.signUp("ada@example.com", password: "correct horse").success()
+                let idToken = try ada.text("idToken")
+                try await cluster.kill()
+                try await cluster.start(asStandby: true)
+                try await Self.eventually { try await server.lookUp(idToken).status == 200 }
+                try await Self.eventually {
+                    let ready = try await server.send(.GET, "/readyz", key: nil)
+                    return ready.status == 503
+                        && ready.text == "not ready: the database refuses writes: it is a standby, or read-only\n"
+                }
+                Self.expectPlainText(try await server.post("/v1/accounts:signUp", [:]))
+                #expect(try await server.lookUp(idToken).status == 200)
+                #expect(await server.log.line(saying: "database refuses writes")?["level"] == "warning")
+
+                try await cluster.promote()
+                try await Self.expectRecovery(server, idToken: idToken)
+                #expect(await server.log.line(saying: "database takes writes again")?["level"] == "warning")
+                #expect(server.log.text.components(separatedBy: "database refuses writes").count == 2)
+                #expect(server.log.lines(of: "error") == [])
+            }
+        }
+    }
+
+    @Test func `with a full disk writes are answered 503, and the server is ready once it is tried no more`()
+        async throws
+    {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await database.execute(
+                """
+                CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+                CREATE TRIGGER no_room BEFORE INSERT ON users EXECUTE FUNCTION no_room()
+                """
+            )
+            try await ServeProcess.run(database: database.url) { server in
+                #expect(try await server.send(.GET, "/readyz", key: nil).status == 200)
+                try await Self.eventually {
+                    Self.expectPlainText(try await server.post("/v1/accounts:signUp", [:]))
+                    let ready = try await server.send(.GET, "/readyz", key: nil)
+                    return ready.text == "not ready: the database refuses writes: its disk is full\n"
+                }
+                #expect(await server.log.line(saying: "database refuses writes")?["level"] == "warning")
+                try await Self.eventually { try await server.send(.GET, "/readyz", key: nil).status == 200 }
+                try await database.execute("DROP TRIGGER no_room ON users")
+                #expect(try await server.post("/v1/accounts:signUp", [:]).status == 200)
+                #expect(await server.log.line(saying: "database takes writes again") != nil)
+                #expect(server.log.lines(of: "error") == [])
+            }
+        }
+    }
+
     @Test func `a server told to stop while PostgreSQL is away stops`() async throws {
         try await OwnCluster.with { cluster in
             // That it ends with 0 by SIGTERM is what `run` expects of every process.
@@ -284,6 +342,7 @@ private final class Answers: Sendable {
 private struct OwnCluster: Sendable {
     let url: String
     private let cluster: PostgresCluster
+    private let directory: String
     private let processID: Int32
 
     static func with(_ body: @Sendable (OwnCluster) async throws -> Void) async throws {
@@ -291,7 +350,7 @@ private struct OwnCluster: Sendable {
             .appendingPathComponent("concord-away-\(UUID().uuidString.prefix(8))").path
         var settings = ClusterSettings.disposable
         // A commit that was answered is in the system's hands: it survives the server, if not the machine.
-        settings.additional = ["synchronous_commit": "on", "full_page_writes": "on"]
+        settings.additional = ["synchronous_commit": "on", "full_page_writes": "on", "wal_level": "replica"]
         let cluster = PostgresCluster(dataDirectory: directory, settings: settings)
         let connection = try await cluster.start()
         _ = try await cluster.createDatabase("concord")
@@ -307,7 +366,14 @@ private struct OwnCluster: Sendable {
             )
             _ = try await migrator.run(.latest)
             try await TestDatabase(configuration: configuration, url: url).makeProject()
-            try await body(OwnCluster(url: url, cluster: cluster, processID: Int32(connection.processID)))
+            try await body(
+                OwnCluster(
+                    url: url,
+                    cluster: cluster,
+                    directory: connection.dataDirectory,
+                    processID: Int32(connection.processID)
+                )
+            )
             try await cluster.discard()
         } catch {
             try? await cluster.discard()
@@ -319,7 +385,17 @@ private struct OwnCluster: Sendable {
     /// Ends it without a word to its clients, as a crash would.
     func kill() async throws { try await cluster.stop(.immediate) }
 
-    func start() async throws { _ = try await cluster.start() }
+    /// `asStandby`: of nobody, so that it waits for what never comes, until it is promoted.
+    func start(asStandby: Bool = false) async throws {
+        if asStandby { try Data().write(to: URL(fileURLWithPath: directory + "/cluster/standby.signal")) }
+        _ = try await cluster.start()
+    }
+
+    func promote() async throws {
+        try await PostgresConnection.withConnection(try PostgresConfiguration(connectionString: url)) {
+            _ = try $0.query("SELECT pg_promote()" as Query<Bool>)
+        }
+    }
 
     /// Sends `signal` to the server and to all its children. The server first, so that it makes no more of them.
     func signal(_ signal: Int32) throws {

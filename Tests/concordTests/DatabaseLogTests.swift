@@ -46,4 +46,18 @@ struct DatabaseLogTests {
         log.postgresEvent(.connectionLost(.write, lost))
         #expect(lines(of: recorded).count == 6)
     }
+
+    @Test func `writes that are refused are told once, and once that they are taken again`() {
+        let recorded = RecordedLog()
+        let log = DatabaseLog(logger: recorded.logger)
+        let refusal = PostgresError(.server(.readOnlyTransaction), "cannot execute INSERT in a read-only transaction")
+        for _ in 1...2 { log.postgresEvent(.writesRefused(refusal)) }
+        for _ in 1...2 { log.postgresEvent(.writesTaken) }
+        #expect(
+            lines(of: recorded) == [
+                "warning database refuses writes: server_25006: cannot execute INSERT in a read-only transaction",
+                "warning database takes writes again",
+            ]
+        )
+    }
 }

@@ -1,0 +1,19 @@
+package import Postgres
+
+/// No row: what tells whether the database can be written to.
+enum WriteProbeRow {
+    /// Refused as any other write is where there can be none; otherwise nothing happens, and nothing is written or locked for
+    /// long.
+    static let deleteNothing: SQL = "DELETE FROM kept_answers WHERE false"
+}
+
+extension AccountStore {
+    /// Writes nothing, in a transaction such as those that write.
+    ///
+    /// - Throws: what a write throws; `PostgresError.refusesWrites` on a standby, for one.
+    package func probeWrites() async throws(PostgresError) {
+        var batch = WriteBatch("write-probe")
+        batch.append(WriteProbeRow.deleteNothing)
+        _ = try await client.write(batch)
+    }
+}
