@@ -13,6 +13,10 @@ extension [ConnectionParameter] {
         filter { $0.keyword != keyword } + [ConnectionParameter(keyword: keyword, value: value, isSecret: false)]
     }
 
+    func setting(_ others: Self) -> Self {
+        others.reduce(self) { $0.setting($1.keyword, to: $1.value) }
+    }
+
     func settingDefault(_ keyword: String, to value: String) -> Self {
         contains { $0.keyword == keyword } ? self : setting(keyword, to: value)
     }

@@ -35,8 +35,7 @@ package final class PostgresClient: Sendable {
     /// Connects, serves and reconnects until `shutDown` is called or the task is cancelled. What was accepted by then
     /// is answered first, for at most `PostgresConfiguration.drainWait`; afterwards nobody waits any more.
     ///
-    /// Runs once: later calls return at once. A host given by name is looked up on the thread that serves all
-    /// connections; give `hostaddr` as well where lookups can be slow.
+    /// Runs once: later calls return at once.
     package func run() async {
         let starts = lifecycle.withLock { lifecycle in
             guard lifecycle == .notStarted else { return false }

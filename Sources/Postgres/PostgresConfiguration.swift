@@ -66,6 +66,9 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     /// Bytes of one parameter.
     package var valueBytesMax = 16 << 20
 
+    /// What finds the addresses of hosts given by name: the system, unless a test says otherwise.
+    var lookUp = HostNames.system
+
     /// - Parameter connectionString: a URL (`postgresql://user@host:5432/database?sslmode=require`) or `keyword=value`
     ///   pairs, as libpq takes them (PostgreSQL 15 documentation, section 34.1.1).
     /// - Throws: `.configuration` when libpq cannot parse it. The message does not repeat it.

@@ -33,14 +33,19 @@ package final class PostgresConnection {
     init(
         _ configuration: PostgresConfiguration,
         role: PostgresConfiguration.Role,
+        hostNames: HostNames? = nil,
         answerWait: Duration?
     ) throws(PostgresError) {
-        connection = try Connection(connecting: configuration.connectionParameters(for: role))
+        let deadline = currentInstant() + configuration.connectTimeout
+        var parameters = configuration.connectionParameters(for: role)
+        if let hostNames, hostNames.areNeeded { parameters = parameters.setting(try hostNames.find(until: deadline)) }
+        connection = try Connection(connecting: parameters)
         rowsMax = configuration.rowsMax
         mode = configuration.statementMode
         preparedMax = configuration.preparedStatementsMax
         self.answerWait = answerWait
-        try finishConnecting(until: currentInstant() + configuration.connectTimeout)
+        // Without `hostNames` libpq has looked them up, however long that took.
+        try finishConnecting(until: hostNames == nil ? currentInstant() + configuration.connectTimeout : deadline)
     }
 
     /// Connects on a new thread, runs `body` there, and closes the connection.

@@ -12,6 +12,8 @@ final class Reactor {
     private let epoll: Int32
     private var connections: [[LaneConnection?]]
     private var events = [epoll_event](repeating: epoll_event(), count: 64)
+    /// Attempts to connect that wait for the addresses of hosts.
+    private var unresolved: [(lane: Int, slot: Int, hosts: HostsWanted)] = []
     private var drainDeadline: Instant?
     /// Answers whose callers are woken once what waited behind them is on its way to the server.
     private var deliveries: [Delivery] = []
@@ -37,6 +39,7 @@ final class Reactor {
             var now = currentInstant()
             expireLeases(now: now)
             if isDrained(now: now) { break }
+            if !unresolved.isEmpty { connectResolved(now: now) }
             for lane in core.lanes.indices {
                 for duty in core.lanes[lane].state.withLock({ $0.duties(now: now) }) {
                     perform(duty, lane: lane, now: now)
@@ -116,8 +119,7 @@ final class Reactor {
         case .connect(let slot):
             connect(lane: lane, slot: slot, now: now)
         case .abandonAttempt(let slot):
-            let error = PostgresError(.unavailable, "server did not answer in time")
-            connectFailed(error, lane: lane, slot: slot, now: now)
+            abandonAttempt(lane: lane, slot: slot, now: now)
         case .send(let slot, let batch):
             send(batch, lane: lane, slot: slot, now: now)
         case .expire(let expired):
@@ -136,8 +138,44 @@ final class Reactor {
     // MARK: Connecting
 
     private func connect(lane: Int, slot: Int, now: Instant) {
+        guard core.hostNames.areNeeded else {
+            connect(lane: lane, slot: slot, core.connectionParameters[lane], now: now)
+            return
+        }
+        let hosts = HostsWanted { [core] in core.wake() }
+        unresolved.append((lane, slot, hosts))
+        core.hostNames.find(hosts)
+    }
+
+    /// Goes on with attempts whose hosts' addresses have been found.
+    private func connectResolved(now: Instant) {
+        let waiting = unresolved
+        unresolved = []
+        for attempt in waiting {
+            switch attempt.hosts.take() {
+            case nil:
+                unresolved.append(attempt)
+            case .success(let hosts):
+                let parameters = core.connectionParameters[attempt.lane].setting(hosts)
+                connect(lane: attempt.lane, slot: attempt.slot, parameters, now: now)
+            case .failure(let error):
+                connectFailed(error, lane: attempt.lane, slot: attempt.slot, now: now)
+            }
+        }
+    }
+
+    private func abandonAttempt(lane: Int, slot: Int, now: Instant) {
+        var error = PostgresError(.unavailable, "server did not answer in time")
+        if let index = unresolved.firstIndex(where: { $0.lane == lane && $0.slot == slot }) {
+            unresolved.remove(at: index).hosts.abandon()
+            error = HostNames.tooSlow
+        }
+        connectFailed(error, lane: lane, slot: slot, now: now)
+    }
+
+    private func connect(lane: Int, slot: Int, _ parameters: [ConnectionParameter], now: Instant) {
         do {
-            let connection = try LaneConnection(core.connectionParameters[lane])
+            let connection = try LaneConnection(parameters)
             connections[lane][slot] = connection
             // libpq: begin as if it had asked to wait until the socket can be written.
             watch(connection, EPOLLOUT.rawValue, lane: lane, slot: slot)

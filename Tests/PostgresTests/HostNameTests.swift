@@ -1,0 +1,168 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Postgres
+
+/// How a client finds the servers that its connection string names.
+@Suite(.timeLimit(.minutes(20))) struct HostNameTests {
+    private func hosts(_ connectionString: String) throws -> [DatabaseHost] {
+        DatabaseHost.all(of: try PostgresConfiguration(connectionString: connectionString).parameters)
+    }
+
+    @Test func `hosts are read as libpq reads them`() throws {
+        #expect(
+            try hosts("postgresql://u@a.example,10.0.0.2:5433/x") == [
+                DatabaseHost(name: "a.example"), DatabaseHost(name: "10.0.0.2", port: "5433"),
+            ]
+        )
+        #expect(
+            try hosts("host=a,b,c hostaddr=,10.0.0.2, port=5433") == [
+                DatabaseHost(name: "a", port: "5433"), DatabaseHost(name: "b", address: "10.0.0.2", port: "5433"),
+                DatabaseHost(name: "c", port: "5433"),
+            ]
+        )
+        // What libpq refuses, and what it goes by its environment for.
+        for text in ["host=a,b hostaddr=10.0.0.1", "host=a,b port=1,2,3", "hostaddr=10.0.0.1", "dbname=x"] {
+            #expect(try hosts(text) == [], "\(text)")
+        }
+        let names = [
+            "a": true, "localhost": true, "10.0.0.2": false, "::1": false, "/tmp": false, "@a": false, "": false,
+        ]
+        for (name, isName) in names { #expect(DatabaseHost(name: name).isName == isName, "\(name)") }
+        #expect(!DatabaseHost(name: "a", address: "10.0.0.2").isName)
+    }
+
+    @Test func `all addresses of all names are tried, and names that nobody knows left out`() throws {
+        var configuration = try PostgresConfiguration(connectionString: "host=a,gone,/tmp,b port=1,2,3,4")
+        configuration.lookUp = { name throws(PostgresError) in
+            switch name {
+            case "a": return ["10.0.0.1", "::1"]
+            case "b": return ["10.0.0.2"]
+            default: throw PostgresError(.unavailable, "nobody knows \(name)")
+            }
+        }
+        let found = try HostNames(configuration).find(until: currentInstant() + .seconds(600))
+        #expect(found.map(\.value) == ["a,a,/tmp,b", "10.0.0.1,::1,,10.0.0.2", "1,1,3,4"])
+
+        configuration = try PostgresConfiguration(connectionString: "host=gone")
+        configuration.lookUp = { name throws(PostgresError) in throw PostgresError(.unavailable, "nobody knows \(name)")
+        }
+        let names = HostNames(configuration)
+        #expect(throws: PostgresError(.unavailable, "nobody knows gone")) {
+            try names.find(until: currentInstant() + .seconds(600))
+        }
+    }
+
+    @Test func `one look-up runs at a time, and what it finds too late serves the next`() async throws {
+        let resolver = Resolver()
+        var configuration = try PostgresConfiguration(connectionString: "host=a")
+        configuration.connectTimeout = .seconds(600)
+        configuration.lookUp = resolver.lookUp
+        resolver.hang()
+        let names = HostNames(configuration)
+        for _ in 0..<3 {
+            await #expect(throws: HostNames.tooSlow) {
+                try await Task.detached { try names.find(until: currentInstant() + .milliseconds(10)) }.value
+            }
+        }
+        #expect(resolver.asked == 1)
+        resolver.goOn()
+        try await eventually { !names.isLookingUp }
+        _ = try names.find(until: currentInstant() + .seconds(600))
+        _ = try names.find(until: currentInstant() + .seconds(600))
+        #expect(resolver.asked == 1)
+    }
+
+    @Test func `the system finds the addresses of this machine`() throws {
+        let addresses = try HostNames.system("localhost")
+        #expect(addresses.contains("127.0.0.1") || addresses.contains("::1"))
+        #expect(throws: PostgresError.self) { try HostNames.system("no.such.host.invalid") }
+    }
+
+    @Test func `while name servers are silent, statements go on over the connections that stand`() async throws {
+        let port = try Self.freePort()
+        let cluster = try TestCluster(settings: ["listen_addresses=127.0.0.1", "port=\(port)"])
+        defer { cluster.dispose() }
+        let resolver = Resolver()
+        var configuration = try PostgresConfiguration(
+            connectionString: "host=gone.test,db.test port=\(port) user=postgres target_session_attrs=read-write"
+        )
+        configuration.lookUp = resolver.lookUp
+        let one: Query<Int64> = "SELECT 1::int8"
+        try await withClient(of: configuration) { client, _ in
+            try await client.expect(one, returns: [1])
+            try await client.transaction("nothing") { tx throws(PostgresError) in _ = try tx.execute("SELECT 1") }
+            try await eventually { client.state.reachability == .connected && client.state.read.connections == 2 }
+            resolver.hang()
+            // One of each lane goes; the next look-up does not end.
+            let process: Query<Int32> = "SELECT pg_backend_pid()"
+            var batch = WriteBatch("process")
+            batch.append(process.sql)
+            let processes = try await client.read(process) + client.write(batch).rows(0, as: Int32.self)
+            for process in processes {
+                try await execute(
+                    "SELECT pg_terminate_backend(\(process))",
+                    on: PostgresConfiguration(connectionString: "host=127.0.0.1 port=\(port) user=postgres")
+                )
+            }
+            try await eventually { client.state.read.connections == 1 && client.state.write.connections == 1 }
+            try await eventually { resolver.isHanging }
+            for _ in 0..<20 {
+                try await client.expect(one, returns: [1])
+                var batch = WriteBatch("nothing")
+                batch.append("SELECT 1")
+                _ = try await client.write(batch)
+                try await client.transaction("nothing") { tx throws(PostgresError) in _ = try tx.execute("SELECT 1") }
+            }
+            #expect(resolver.isHanging)
+            resolver.goOn()
+            try await eventually { client.state.read.connections == 2 && client.state.write.connections == 2 }
+        }
+    }
+
+    /// A name server that can fall silent.
+    private final class Resolver: Sendable {
+        private struct State {
+            var asked = 0
+            var isSilent = false
+            var isHanging = false
+        }
+
+        private let state = Mutex(State())
+
+        var asked: Int { state.withLock(\.asked) }
+        var isHanging: Bool { state.withLock(\.isHanging) }
+
+        func hang() { state.withLock { $0.isSilent = true } }
+        func goOn() { state.withLock { $0.isSilent = false } }
+
+        var lookUp: HostNames.LookUp {
+            { name throws(PostgresError) in
+                guard name != "gone.test" else { throw PostgresError(.unavailable, "nobody knows it") }
+                self.state.withLock { $0.asked += 1 }
+                while self.state.withLock({
+                    $0.isHanging = $0.isSilent
+                    return $0.isSilent
+                }) { usleep(1000) }
+                return ["127.0.0.1"]
+            }
+        }
+    }
+
+    private static func freePort() throws -> UInt16 {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        return withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                _ = bind(socket, address, length)
+                _ = getsockname(socket, address, &length)
+            }
+            return UInt16(bigEndian: pointer.pointee.sin_port)
+        }
+    }
+}
