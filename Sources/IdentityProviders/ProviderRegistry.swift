@@ -5,12 +5,21 @@ package struct ProviderRegistry: Sendable {
     private let providers: [any IdentityProvider]
     private let network: ProviderNetwork
     private let fakes: FakeProvider?
+    /// Those that may be used without being registered: none, but in development.
+    package let unregistered: Set<ProviderID>
 
     /// - Parameters:
     ///   - keys: the issuers' keys, shared by all providers.
     ///   - network: how providers are asked about anything else.
     ///   - fakes: accepts unsigned tokens; `concord dev` passes one, nothing else may construct it.
-    package init(keys: JWKSCache, network: ProviderNetwork, fakes: FakeProvider? = nil) {
+    ///   - isBesideDevelopment: whether it is a server of development that signs people in. What it takes without
+    ///     registration counts as enabled then; nothing more is verified.
+    package init(
+        keys: JWKSCache,
+        network: ProviderNetwork,
+        fakes: FakeProvider? = nil,
+        isBesideDevelopment: Bool = false
+    ) {
         let verifier = IDTokenVerifier(keys: keys)
         self.providers =
             KnownIssuer.all.map { KnownIssuerProvider(known: $0, verifier: verifier, network: network) }
@@ -21,6 +30,7 @@ package struct ProviderRegistry: Sendable {
             ]
         self.network = network
         self.fakes = fakes
+        self.unregistered = fakes != nil || isBesideDevelopment ? FakeProvider.providers : []
     }
 
     /// Whether fake tokens are accepted, and issuers on this machine may be registered.
@@ -28,15 +38,13 @@ package struct ProviderRegistry: Sendable {
 
     /// Whether credentials of `provider` may be used: registered and switched on, or known to development without it.
     package func isEnabled(_ provider: ProviderID, configuration: ProviderConfiguration?) -> Bool {
-        if let configuration { return configuration.isEnabled }
-        return fakes != nil && FakeProvider.providers.contains(provider)
+        configuration?.isEnabled ?? unregistered.contains(provider)
     }
 
     /// Whether somebody can be signed in by `provider` now: it is enabled, and its credentials can be verified.
     package func canSignIn(_ provider: ProviderID, configuration: ProviderConfiguration?) -> Bool {
         isEnabled(provider, configuration: configuration)
-            && (providers.contains { $0.speaks(for: provider) }
-                || (fakes != nil && FakeProvider.providers.contains(provider)))
+            && (providers.contains { $0.speaks(for: provider) } || unregistered.contains(provider))
     }
 
     /// Judges `credential` by the rules of its provider.

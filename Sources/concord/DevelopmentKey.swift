@@ -49,6 +49,7 @@ struct DevelopmentKey {
             export PATH=\(quoted(programDirectory))":$PATH"
             export CONCORD_DATABASE_URL=\(quoted(databaseURL))
             export CONCORD_KEYS_ENCRYPTION=\(quoted("\(Self.id):\(text)"))
+            export \(ConfigurationSources.developmentVariable)=1
 
             """
         )

@@ -571,11 +571,18 @@ struct PolicySimulationTests {
                     WHERE occurred_at >= to_timestamp(\(since.microsecondsSinceEpoch / 1_000_000))
                 """
             )
-            let simulation = try await Self.simulation(service, Self.nothing).simulation
             let decisions = RecordedDecisions(service.database.configuration, applicationName: "test", pageSize: 1)
+            // Development lets GitHub in unregistered, also as far as simulations know.
+            let asItWas = try await Self.simulation(service, Self.nothing).simulation
+                .history(decisions, since: since, tenant: nil, report: { _ in })
+            #expect(asItWas.questions == 2 && asItWas.answeredOtherwiseNow == 0)
+            var config = ProviderConfig(provider: .gitHub)
+            config.clientID = "client"
+            #expect(try await service.operations.addProviderConfig(config) == nil)
+            let simulation = try await Self.simulation(service, Self.nothing).simulation
             let history = try await simulation.history(decisions, since: since, tenant: nil, report: { _ in })
             #expect(history.events == 2 && history.questions == 2 && history.unreadable == 1)
-            // GitHub is not registered: what development lets in, no policy of a file would.
+            // GitHub is registered, and off.
             #expect(history.answeredOtherwiseNow == 1 && history.changes.isEmpty)
             let other = try await simulation.history(
                 decisions,

@@ -30,7 +30,8 @@ import Testing
                 try await database.register(provider.rawValue, clientID: "client", addresses: nobody)
             }
             try await database.register("oidc.local", clientID: "client", issuer: "https://127.0.0.1:9")
-            try await ServeProcess.run(database: database.url) { server in
+            // Also in a shell that is prepared for the commands beside development.
+            try await ServeProcess.run(database: database.url, ["CONCORD_DEVELOPMENT": "1"]) { server in
                 let account = try await server.signUp("ada@example.com", password: "correct horse").success()
                 let before = try await database.rowCounts()
                 try await body(server, account)

@@ -53,15 +53,23 @@ import Testing
             "/v1/accounts:signUp",
             ["email": "grace@example.com", "password": "correct horse"]
         )
-        let ids = try [ada, grace].map { try #require($0["localId"] as? String) }
+        let made = try await server.post(
+            "/v1/accounts:signInWithIdp",
+            ["requestUri": "http://localhost", "postBody": "id_token={\"sub\":\"1\"}&providerId=google.com"]
+        )
+        let ids = try [ada, grace, made].map { try #require($0["localId"] as? String) }
         let found = try server.shell(
             """
             \(words[0]) \(words[1])
             concord account find grace@example.com && concord account merge \(ids[0]) \(ids[1]) --dry-run
+            concord account show \(ids[2]); concord audit run --rule user-without-sign-in-method
             """
         )
         #expect(found.hasPrefix("\(ids[1])  g…@example.com  password\n"), "\(found)")
         #expect(found.contains("to be chosen"), "\(found)")
+        // What development takes without a registration works.
+        #expect(found.contains("google.com: works"), "\(found)")
+        #expect(!found.contains("user-without-sign-in-method"), "\(found)")
         #expect(server.stop(SIGINT) == 0)
         try FileManager.default.removeItem(atPath: directory)
     }

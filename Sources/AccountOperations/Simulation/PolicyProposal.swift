@@ -59,9 +59,10 @@ package struct PolicyState: Sendable {
     /// `trust`: whose word about an address is proof where the project has no rule of its own.
     package func terms(_ registry: ProviderRegistry, trust: EmailTrust = .declared) -> PolicyTerms {
         let enabled = providers.filter { registry.canSignIn($0.provider, configuration: $0.configuration) }
+        let unregistered = registry.unregistered.subtracting(providers.map(\.provider))
         return PolicyTerms(
             policy: project.settings(trust: trust).policy,
-            enabledProviders: Set(enabled.map(\.provider)),
+            enabledProviders: unregistered.union(enabled.map(\.provider)),
             issuers: Dictionary(providers.map { ($0.provider, $0.issuer) }) { first, _ in first }
                 .compactMapValues(\.self)
         )

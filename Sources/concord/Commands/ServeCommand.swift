@@ -95,14 +95,20 @@ extension IssuerHTTPClient {
 }
 
 extension ProviderRegistry {
-    /// Those of production.
-    init(_ configuration: ProvidersConfiguration, _ limits: LimitsConfiguration, logger: Logger) {
+    /// Those of production; for commands, perhaps beside a server of development.
+    init(
+        _ configuration: ProvidersConfiguration,
+        _ limits: LimitsConfiguration,
+        logger: Logger,
+        isBesideDevelopment: Bool = false
+    ) {
         self.init(
             keys: JWKSCache(http: IssuerHTTPClient(configuration), limits, logger: logger),
             network: ProviderNetwork(
                 http: ProviderGuard(IssuerHTTPClient(configuration)),
                 timeout: limits.providerCallTimeout
-            )
+            ),
+            isBesideDevelopment: isBesideDevelopment
         )
     }
 }

@@ -11,11 +11,15 @@ struct ConfigurationSources: Sendable {
     static let variablePrefix = "CONCORD_"
     /// The variable that names the file, where no flag does.
     static let fileVariable = "CONCORD_CONFIG"
+    /// The variable by which `concord dev` tells commands that theirs is its database. No setting: a server takes no notice.
+    static let developmentVariable = "CONCORD_DEVELOPMENT"
 
     /// In the order in which they override: the last one of a name is in force.
     private(set) var settings: [Setting] = []
     /// What could not be understood at all.
     private(set) var mistakes: [ConfigurationMistake] = []
+    /// Whether the database is that of a server of development.
+    let isBesideDevelopment: Bool
     /// Reads a file that a setting names; `nil` when it cannot be read.
     let readFile: @Sendable (_ path: String) -> [UInt8]?
     /// The names of what is in a folder that a setting names; `nil` when it cannot be read.
@@ -39,13 +43,16 @@ struct ConfigurationSources: Sendable {
             self.settings = settings
             self.mistakes = mistakes
         }
+        isBesideDevelopment = environment[Self.developmentVariable] != nil
         add(environment)
     }
 
     private mutating func add(_ environment: [String: String]) {
         let entries = Dictionary(uniqueKeysWithValues: ConfigurationTable.entries.map { ($0.variable, $0) })
         for (variable, value) in environment.sorted(by: { $0.key < $1.key })
-        where variable.hasPrefix(Self.variablePrefix) && variable != Self.fileVariable {
+        where variable.hasPrefix(Self.variablePrefix)
+            && ![Self.fileVariable, Self.developmentVariable].contains(variable)
+        {
             guard let entry = entries[variable] else {
                 if Self.isServiceLink(variable) { continue }
                 let hint = ConfigurationTable.nearest(to: variable, among: entries.keys)

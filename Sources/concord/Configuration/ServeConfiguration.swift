@@ -77,6 +77,7 @@ struct AuditConfiguration: Sendable {
     let database: DatabaseConfiguration
     let limits: LimitsConfiguration
     let providers: ProvidersConfiguration
+    let isBesideDevelopment: Bool
 
     /// Every other setting is checked all the same.
     /// - Throws: every mistake there is.
@@ -87,13 +88,19 @@ struct AuditConfiguration: Sendable {
         self.database = database
         limits = reading.limits
         providers = reading.providers
+        isBesideDevelopment = sources.isBesideDevelopment
     }
 }
 
 extension AuditConfiguration {
-    /// The providers by which somebody can be signed in, as `concord serve` has them.
+    /// The providers by which somebody can be signed in, as the server has them whose database this is.
     var providerRegistry: ProviderRegistry {
-        ProviderRegistry(providers, limits, logger: makeLogger(LogConfiguration(level: .warning, format: .text)))
+        ProviderRegistry(
+            providers,
+            limits,
+            logger: makeLogger(LogConfiguration(level: .warning, format: .text)),
+            isBesideDevelopment: isBesideDevelopment
+        )
     }
 }
 
