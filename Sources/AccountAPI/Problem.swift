@@ -243,7 +243,11 @@ extension MergeDenial {
             return Problem(refused: "already-merging", "One of the accounts is in a merge that waits.", merge)
         case .alreadyMerged(let merge):
             let undo = "\(Problem.pathPrefix)merges/\(merge.id)/undo"
-            return Problem(refused: "already-merged", "This merge was committed before; POST \(undo) undoes it.", merge)
+            return Problem(
+                refused: "already-merged",
+                "This merge was committed before; an administrator's POST \(undo) undoes it.",
+                merge
+            )
         case .mergedAway(let merge):
             let refusal = MergeRefusal.accountNotFound.rawValue
             return Problem(refused: refusal, "One of the accounts was merged into another.", merge)

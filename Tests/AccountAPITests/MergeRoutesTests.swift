@@ -210,6 +210,14 @@ struct MergeRoutesTests {
         let id = try #require(done.json["id"]?.string)
         let repeated = try await merge(body, bearer: adas.string, key: "once")
         #expect(repeated.status == 200 && repeated.json["id"]?.string == id, "\(repeated.text)")
+        // Without a key, whoever had both sessions learns that it is done; with another account's session nobody does.
+        for again in [body, ["absorbedIdToken": guests, "validateOnly": true]] {
+            let known = try await merge(again, bearer: adas.string)
+            #expect(known.status == 409 && known.json["reason"] == "already-merged", "\(known.text)")
+            #expect(known.json["merge"]?["id"]?.string == id)
+        }
+        let other = try await api.signUpAnonymously()["idToken"]?.string
+        #expect(problem(try await merge(body, bearer: other)) == "invalid-session")
         let read = try await send(.get, "\(Self.path)/\(id)", bearer: adas.string, describedAt: Self.item)
         #expect(read.json["state"] == "committed")
         let stranger = try await api.signUpAnonymously()["idToken"]?.string

@@ -72,6 +72,16 @@ extension AccountOperations {
         }
     }
 
+    /// The merge by which the account of a session, which ended with it, went into `survivor`. Told to whoever has a session
+    /// of `survivor` and once had that one: what they ask for is done.
+    private func mergeDone(ofSession idToken: String, into survivor: UserID, tenant: TenantID) async throws -> Merge? {
+        guard let token = try? tokens.verifyIDToken(idToken, at: effects.now()), token.tenant == tenant else {
+            return nil
+        }
+        return try await merges.merges(of: token.user, tenant: tenant).merges
+            .first { $0.absorbed == token.user && $0.survivor == survivor && $0.state == .committed }
+    }
+
     /// - `earlierAnswer`: what is said to the owner of the account that stays, where the session of the other has ended since.
     private func mergeRequest(
         by caller: MergeCaller,
@@ -93,7 +103,11 @@ extension AccountOperations {
             for token in [ofSurvivor, ofAbsorbed] {
                 guard let token else { return .denied(.merge(.absorbedSessionMissing)) }
                 switch try await authenticate(idToken: token, tenant: tenant) {
-                case .denied(let denial): return .denied(denial)
+                case .denied(let denial):
+                    guard let survivor = sessions.first?.user.id,
+                        let merge = try await mergeDone(ofSession: token, into: survivor, tenant: tenant)
+                    else { return .denied(denial) }
+                    return .denied(.merge(.alreadyMerged(merge)))
                 case .success(let session): sessions.append(session)
                 }
                 if sessions.count == 1, let denial = try await earlierAnswer(sessions[0].user.id) {
