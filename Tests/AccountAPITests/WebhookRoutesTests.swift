@@ -102,6 +102,7 @@ struct WebhookRoutesTests {
         "https://user:secret@receiver.example.com", "https://a b.example.com", "https://receiver.example.com/#part",
         "https://receiver.example.com/\u{E9}", "https://receiver.example.com:0", "javascript:alert(1)",
         "https://127.0.0.1/h", "https://10.0.0.1/h", "https://169.254.169.254/h", "https://[::ffff:127.0.0.1]/h",
+        "https://127.1/", "https://0x7f000001/", "https://2130706433/", "https://0177.0.0.1/", "https://0xa9fea9fe/",
         "https://receiver.example.com/" + String(repeating: "a", count: 2048),
     ])
     func `an address that cannot be sent to is refused`(url: String) async throws {

@@ -263,11 +263,17 @@ struct IssuerHTTPClientTests {
         let neighbours = [
             "127.0.0.1", "10.0.0.1", "169.254.169.254", "[::1]", "[::ffff:127.0.0.1]", "[fd00::1]", "localhost",
             "LocalHost",
+            // As inet_aton(3) reads them, and with it every resolver.
+            "127.1", "127.0.1", "0x7f000001", "0x7F.0.0.1", "2130706433", "017700000001", "0177.0.0.1", "10.1",
+            "0xa9fea9fe", "2852039166", "192.168.257",
         ]
-        for host in neighbours + ["0.0.0.0", "224.0.0.1", "[::]"] {
+        for host in neighbours + ["0.0.0.0", "224.0.0.1", "[::]", "0", "0x0", "4294967295"] {
             #expect(!strict.allows("https://\(host)/h"), "\(host)")
         }
-        for host in ["93.184.216.34", "[2606:2800:21f::1]", "example.com", "localhost.example.com"] {
+        for host in [
+            "93.184.216.34", "[2606:2800:21f::1]", "example.com", "localhost.example.com", "1572395042", "93.12113954",
+            "127.1.example.com", "0x7f000001.example.com", "127.0.0.256.example",
+        ] {
             #expect(strict.allows("https://\(host)/h"), "\(host)")
         }
         let `private` = IssuerHTTPClient(policy: NetworkPolicy(allowsPrivateNetworks: true))

@@ -227,7 +227,8 @@ package struct IssuerHTTPClient: HTTPFetching {
 
         /// The host's address, whoever is asked for it; `nil` where that is not known without asking.
         var namedAddress: SocketAddress? {
-            host.lowercased() == "localhost" ? try? SocketAddress(ipAddress: "127.0.0.1", port: port) : literal
+            if host.lowercased() == "localhost" { return try? SocketAddress(ipAddress: "127.0.0.1", port: port) }
+            return literal ?? SocketAddress(spelledOut: host, port: port)
         }
 
         /// The target of a redirect; it must be of the same origin.

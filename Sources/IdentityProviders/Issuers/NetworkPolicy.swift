@@ -89,3 +89,15 @@ package struct NetworkPolicy: Sendable, Hashable {
         }
     }
 }
+
+extension SocketAddress {
+    /// What every resolver reads in `127.1`, `0x7f000001` or `2130706433`, without asking anybody (inet_aton(3)).
+    init?(spelledOut host: String, port: Int) {
+        var bytes = [UInt8](repeating: 0, count: 4)
+        let isRead = bytes.withUnsafeMutableBytes { bytes in
+            bytes.withMemoryRebound(to: in_addr.self) { inet_aton(host, $0.baseAddress) != 0 }
+        }
+        guard isRead else { return nil }
+        try? self.init(ipAddress: bytes.map(String.init).joined(separator: "."), port: port)
+    }
+}
