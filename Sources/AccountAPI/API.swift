@@ -1,6 +1,6 @@
 import AccountLinking
 package import AccountOperations
-package import HTTPServer
+import HTTPServer
 import HTTPTypes
 package import Logging
 import Metrics
@@ -133,7 +133,7 @@ package struct API: Sendable {
         ] + Route.providerConfigs + Route.projectConfig + Route.webhooks + Route.merges
 
     /// What the server answers with: edge, then the route's endpoint.
-    package func responder() -> some Responder {
+    package func responder() -> Edge {
         var table = RouteTable<Edge.Target>()
         for route in Self.routes + (development?.routes ?? []) {
             let endpoint = Endpoint(route: route, api: self)

@@ -1,5 +1,5 @@
 import AccountOperations
-import HTTPServer
+package import HTTPServer
 import HTTPTypes
 import Logging
 import NIOCore
@@ -17,7 +17,7 @@ struct RoutedRequest: Sendable {
 /// What every answer passes on its way out: errors become envelopes, and browsers are let in (`spec/01` §1.4, §1.5).
 ///
 /// Cookies play no part in any call, so any origin may read any answer it has the credentials for.
-struct Edge: Responder {
+package struct Edge: Responder {
     typealias Handler = @Sendable (RoutedRequest) async throws -> ServerResponse
 
     /// What answers, and what is measured of it.
@@ -31,8 +31,10 @@ struct Edge: Responder {
     let trustedProxies: [IPNetwork]
     let logger: Logger
     let metrics: HTTPMetrics
+    /// Whether everything but the paths for whoever runs the service is refused: there is no place for more.
+    private(set) var isFull = false
 
-    func respond(to request: ServerRequest) async -> ServerResponse {
+    package func respond(to request: ServerRequest) async -> ServerResponse {
         let start = ContinuousClock.now
         var series = metrics.unmatched
         let response = await respond(to: request, &series)
@@ -69,6 +71,7 @@ struct Edge: Responder {
         let (path, query) = request.pathAndQuery
         guard let (target, captures) = table.find(request.meantMethod, path) else { throw APIError.notFound }
         series = target.series
+        if isFull, !API.ownPaths.contains(path) { throw APIError.unavailable }
         return try await target.handler(RoutedRequest(http: request, captures: captures, query: query))
     }
 
@@ -131,6 +134,13 @@ struct Edge: Responder {
 }
 
 extension Edge {
+    /// What answers where there is no place for another connection: health checks as ever, everything else 503.
+    package var whenFull: any Responder {
+        var edge = self
+        edge.isFull = true
+        return edge
+    }
+
     private func answer(_ problem: Problem) -> ServerResponse {
         var response = ServerResponse(
             status: problem.type.status,

@@ -34,9 +34,15 @@ package struct Listener: Service, CustomStringConvertible {
     private let eventLoops: any EventLoopGroup
     private let whenListening: @Sendable (SocketAddress?) -> Void
     private let responder: any Responder
+    private let connectionsMax: Int
+    private let responderWhenFull: (any Responder)?
+    private let observer: (any ListenerObserver)?
 
     ///
     /// - `tls`: `nil` for plain HTTP.
+    /// - `connectionsMax`: how many may be open; where there are more, those that are silent longest are closed, and newcomers
+    ///   wait.
+    /// - `responderWhenFull`: answers one request of each newcomer while all others are busy for long; `nil`: they wait.
     /// - `whenListening`: called once, with the address that connections are accepted at.
     package init(
         address: Address,
@@ -44,6 +50,9 @@ package struct Listener: Service, CustomStringConvertible {
         limits: ServerLimits,
         eventLoops: any EventLoopGroup,
         responder: any Responder,
+        connectionsMax: Int,
+        responderWhenFull: (any Responder)? = nil,
+        observer: (any ListenerObserver)? = nil,
         whenListening: @escaping @Sendable (SocketAddress?) -> Void = { _ in }
     ) {
         self.address = address
@@ -51,6 +60,9 @@ package struct Listener: Service, CustomStringConvertible {
         self.limits = limits
         self.eventLoops = eventLoops
         self.responder = responder
+        self.connectionsMax = connectionsMax
+        self.responderWhenFull = responderWhenFull
+        self.observer = observer
         self.whenListening = whenListening
     }
 
@@ -84,20 +96,26 @@ package struct Listener: Service, CustomStringConvertible {
     }
 
     private func bind(_ quiescing: ServerQuiescingHelper) async throws -> any Channel {
+        let connections = OpenConnections(max: connectionsMax)
         let bootstrap = ServerBootstrap(group: eventLoops)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .serverChannelInitializer { channel in
+            // One at a time: whether there is a place for the next is known after each.
+            .serverChannelOption(.maxMessagesPerRead, value: 1)
+            .serverChannelInitializer { [responderWhenFull, observer] channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
                         quiescing.makeServerChannelHandler(channel: channel)
+                    )
+                    try channel.pipeline.syncOperations.addHandler(
+                        ConnectionGate(connections, hasSparePlaces: responderWhenFull != nil, observer: observer)
                     )
                 }
             }
             // A client may close its half once it has asked.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try configure(channel) }
+                channel.eventLoop.makeCompletedFuture { try configure(channel, connections[channel]) }
             }
         switch address {
         case .tcp(let host, let port):
@@ -116,9 +134,17 @@ package struct Listener: Service, CustomStringConvertible {
         return connection != nil
     }
 
-    private func configure(_ channel: any Channel) throws {
+    /// - `connection`: `nil` where it has been closed since.
+    private func configure(_ channel: any Channel, _ connection: OpenConnections.Connection?) throws {
+        guard let connection else { return }
         if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
-        try channel.pipeline.syncOperations.addHTTPServer(limits: limits, responder: responder)
+        let spare = connection.isSpare ? responderWhenFull : nil
+        try channel.pipeline.syncOperations.addHTTPServer(
+            limits: spare == nil ? limits : limits.spare,
+            responder: spare ?? responder,
+            silence: connection.silence,
+            answersOnce: spare != nil
+        )
     }
 }
 
@@ -134,13 +160,20 @@ package struct CannotListen: Error, CustomStringConvertible {
 
 extension ChannelPipeline.SynchronousOperations {
     /// Adds everything between bytes and `responder`.
-    func addHTTPServer(limits: ServerLimits, responder: any Responder) throws {
+    func addHTTPServer(
+        limits: ServerLimits,
+        responder: any Responder,
+        silence: Silence = Silence(),
+        answersOnce: Bool = false
+    ) throws {
         var headLimits = NIOHTTPDecoderLimitConfiguration()
         headLimits.maxHeaderFieldSize = 32 << 10
         headLimits.maxHeaderListSize = 64 << 10
         headLimits.maxHeaderFieldCount = 100
         let decoder = HTTPRequestDecoder(limitConfiguration: headLimits)
         try addHandler(ByteToMessageHandler(decoder))
-        try addHandler(RequestHandler(limits: limits, responder: responder))
+        try addHandler(
+            RequestHandler(limits: limits, responder: responder, silence: silence, answersOnce: answersOnce)
+        )
     }
 }

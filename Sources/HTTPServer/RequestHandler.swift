@@ -29,8 +29,8 @@ final class RequestHandler: ChannelInboundHandler {
     private var isTooLarge = false
     /// Whether a next request may follow the one at hand.
     private var keepsAlive = true
-    /// Whether the server is about to stop.
-    private var isQuiescing = false
+    /// Whether the next answer is the last one.
+    private var isEnding: Bool
     /// What came before its turn. No more is read meanwhile.
     private var waiting: CircularBuffer<HTTPServerRequestPart> = []
     /// When the phase has lasted long enough.
@@ -40,12 +40,18 @@ final class RequestHandler: ChannelInboundHandler {
     private var timer: Scheduled<Void>?
     /// Bytes of answers that the client had not taken when the timer last looked.
     private var untakenBytes = 0
+    private let silence: Silence
     private var executor: EventLoopExecutor?
     private var peer: SocketAddress?
 
-    init(limits: ServerLimits, responder: any Responder) {
+    ///
+    /// - `silence`: where it is told since when the client has been waited for.
+    /// - `answersOnce`: whether one request is answered and no other.
+    init(limits: ServerLimits, responder: any Responder, silence: Silence, answersOnce: Bool) {
         self.limits = limits
         self.responder = responder
+        self.silence = silence
+        isEnding = answersOnce
     }
 
     private var timeout: TimeAmount { TimeAmount(limits.requestTimeout) }
@@ -132,7 +138,7 @@ final class RequestHandler: ChannelInboundHandler {
         }
         if case .idle = phase { enter(.arriving, context) }
         self.head = head
-        keepsAlive = head.isKeepAlive && !isQuiescing
+        keepsAlive = head.isKeepAlive && !isEnding
         body = nil
         isTooLarge = false
         if let length = head.headers.first(name: "Content-Length"), let bytes = Int(length) {
@@ -217,9 +223,14 @@ final class RequestHandler: ChannelInboundHandler {
             case .answering, .leaving: break
             }
         } else if event is ChannelShouldQuiesceEvent {
-            isQuiescing = true
+            isEnding = true
             keepsAlive = false
             if case .idle = phase { leave(context) }
+        } else if event is MakeRoomEvent {
+            switch phase {
+            case .idle, .arriving: leave(context)
+            case .answering, .leaving: break
+            }
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -244,8 +255,14 @@ final class RequestHandler: ChannelInboundHandler {
     // MARK: Time
 
     private func enter(_ next: Phase, _ context: ChannelHandlerContext) {
+        let now = context.eventLoop.now
+        switch next {
+        case .idle: silence.begin(at: now, inRequest: false)
+        case .arriving: silence.begin(at: now, inRequest: true)
+        case .answering, .leaving: silence.end()
+        }
         phase = next
-        deadline = context.eventLoop.now + timeout
+        deadline = now + timeout
         untakenBytes = .max
     }
 

@@ -66,4 +66,7 @@ package struct ServerLimits: Sendable {
         self.bodyBytesMax = bodyBytesMax
         self.requestTimeout = requestTimeout
     }
+
+    /// Those of a connection that takes a spare place: it is to be soon over, and no body is read.
+    var spare: ServerLimits { ServerLimits(bodyBytesMax: 0, requestTimeout: min(requestTimeout, .seconds(2))) }
 }

@@ -64,13 +64,18 @@ struct Composition {
         let measurements = Measurements(mode.development)
         let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
         let limits = ServerLimits(bodyBytesMax: limits.bodyBytesMax, requestTimeout: limits.requestTimeout)
+        let openFiles = try OpenFiles.raised()
+        let edge = api(service, .everyone, mode.callers, measurements).responder()
         var listeners = [
             Listener(
                 address: .tcp(host: listen.host, port: listen.port),
                 tls: try listen.transport.context(),
                 limits: limits,
                 eventLoops: eventLoops,
-                responder: api(service, .everyone, mode.callers, measurements).responder(),
+                responder: edge,
+                connectionsMax: openFiles.connections(self.limits.connections, logger),
+                responderWhenFull: edge.whenFull,
+                observer: ListenerLog(.everyone, measurements.listeners, logger),
                 whenListening: address.set
             )
         ]
@@ -80,7 +85,9 @@ struct Composition {
                     address: adminListener.bindAddress(),
                     limits: limits,
                     eventLoops: eventLoops,
-                    responder: api(service, .operators, OperatorCallers(), measurements).responder()
+                    responder: api(service, .operators, OperatorCallers(), measurements).responder(),
+                    connectionsMax: openFiles.operatorsConnections,
+                    observer: ListenerLog(.operators, measurements.listeners, logger)
                 )
             )
         }
@@ -90,7 +97,9 @@ struct Composition {
                     address: .tcp(host: metricsAddress.host, port: metricsAddress.port),
                     limits: limits,
                     eventLoops: eventLoops,
-                    responder: MetricsResponder(measurements.exposition)
+                    responder: MetricsResponder(measurements.exposition),
+                    connectionsMax: openFiles.operatorsConnections,
+                    observer: ListenerLog(.metrics, measurements.listeners, logger)
                 )
             )
         }

@@ -12,6 +12,7 @@ struct Measurements: Sendable {
     let operations: OperationMetrics
     let postgres: PostgresMetrics
     let outbox: OutboxMetrics
+    let listeners: ListenerMetrics
 
     /// `development`: the routes that only development has, where they are served.
     init(_ development: DevelopmentRoutes?) {
@@ -20,6 +21,7 @@ struct Measurements: Sendable {
         operations = OperationMetrics(registry)
         postgres = PostgresMetrics(registry, calls: AccountStore.callNames)
         outbox = OutboxMetrics(registry)
+        listeners = ListenerMetrics(registry)
         let process = ProcessReadings(registry)
         registry.beforeReading { process.read() }
     }

@@ -21,6 +21,11 @@ enum MetricsTable {
             HTTPMetrics.routes(development),
             "method and path pattern of the route; `OPTIONS`, `unimplemented`, `unmatched`"
         )
+        let listener = MetricFamily.Label(
+            "listener",
+            ListenerMetrics.Name.allCases.map(\.rawValue),
+            "where they are accepted"
+        )
         let status = MetricFamily.Label("status", HTTPMetrics.statusClasses, "class of the answer's status")
         return [
             MetricFamily(HTTPMetrics.requests, .counter, [route, status], "Requests that were answered"),
@@ -29,6 +34,20 @@ enum MetricsTable {
                 .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]),
                 [route],
                 "From a request's last byte to its answer"
+            ),
+            MetricFamily(ListenerMetrics.open, .gauge, [listener], "Connections of clients that are open now"),
+            MetricFamily(
+                ListenerMetrics.shortages,
+                .counter,
+                [
+                    listener,
+                    MetricFamily.Label(
+                        "reason",
+                        ListenerMetrics.Reason.allCases.map(\.rawValue),
+                        "what there were too few of"
+                    ),
+                ],
+                "Times in which newcomers had to wait for a place"
             ),
         ]
     }

@@ -32,6 +32,7 @@ struct IssuerCommand: AsyncParsableCommand {
             limits: ServerLimits(bodyBytesMax: 16 << 10, requestTimeout: .seconds(10)),
             eventLoops: MultiThreadedEventLoopGroup.singleton,
             responder: issuer,
+            connectionsMax: 256,
             whenListening: { address in
                 let running = "http://127.0.0.1:\(address?.port ?? 0)"
                 issuer.url.withLock { $0 = running }

@@ -13,11 +13,14 @@ import Testing
     private struct Connection {
         let channel = EmbeddedChannel()
         let responder = HeldResponder()
+        let silence = Silence()
 
-        init() throws {
+        init(answersOnce: Bool = false) throws {
             try channel.pipeline.syncOperations.addHTTPServer(
                 limits: ServerLimits(bodyBytesMax: 100, requestTimeout: .seconds(10)),
-                responder: responder
+                responder: responder,
+                silence: silence,
+                answersOnce: answersOnce
             )
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         }
@@ -266,6 +269,48 @@ import Testing
         arriving.answer()
         #expect(try arriving.written().contains("Connection: close"))
         #expect(!arriving.isOpen)
+    }
+
+    @Test func `who is asked to make room leaves, unless a request is being answered`() throws {
+        let idle = try Connection()
+        let arriving = try Connection()
+        try arriving.send(String(whole.dropLast()))
+        let answering = try Connection()
+        try answering.send(whole)
+        for connection in [idle, arriving, answering] {
+            connection.channel.pipeline.fireUserInboundEventTriggered(MakeRoomEvent())
+            connection.channel.embeddedEventLoop.run()
+        }
+        #expect(!idle.isOpen && !arriving.isOpen && answering.isOpen)
+        answering.answer()
+        #expect(try answering.written().hasPrefix("HTTP/1.1 200") && answering.isOpen)
+    }
+
+    @Test func `the silent rank before those who are still asking, by how long they are, and who waits does not`()
+        throws
+    {
+        let connections = try (0..<4).map { _ in try Connection() }
+        func ranks(after seconds: Int64) -> [UInt64?] {
+            connections.map { $0.silence.rank(for: .seconds(1), at: .uptimeNanoseconds(0) + .seconds(seconds)) }
+        }
+        for connection in connections { connection.pass(2) }
+        try connections[0].send(String(whole.dropLast()))
+        try connections[1].send(whole)
+        connections[2].pass(1)
+        try connections[2].send(whole)
+        connections[2].answer()
+        #expect(ranks(after: 2).map { $0 != nil } == [false, false, false, true])
+        let later = ranks(after: 4)
+        let (asking, answering, answered, silent) = (later[0], later[1], later[2], later[3])
+        #expect(answering == nil)
+        #expect(try #require(silent) < #require(answered) && #require(answered) < #require(asking))
+    }
+
+    @Test func `a connection for one request ends with its answer`() throws {
+        let connection = try Connection(answersOnce: true)
+        try connection.send(whole)
+        connection.answer()
+        #expect(try connection.written().contains("\r\nConnection: close\r\n") && !connection.isOpen)
     }
 
     // MARK: Time

@@ -1,5 +1,7 @@
 /// What one request, and one process, may use at most.
 struct LimitsConfiguration: Sendable, Hashable {
+    /// Of the listener for everyone; the limit on open files may leave fewer.
+    let connections: Int
     /// From the first byte of a request to its last, and from there to its answer.
     let requestTimeout: Duration
     let bodyBytesMax: Int
@@ -16,10 +18,17 @@ struct LimitsConfiguration: Sendable, Hashable {
 
 extension LimitsConfiguration {
     static let entries: [ConfigurationEntry] = [
-        requestTimeoutKey.entry, bodyBytesMaxKey.entry, jsonDepthMaxKey.entry, drainTimeoutKey.entry,
+        connectionsKey.entry, requestTimeoutKey.entry, bodyBytesMaxKey.entry, jsonDepthMaxKey.entry,
+        drainTimeoutKey.entry,
         providerCallTimeoutKey.entry, passwordHashingThreadsKey.entry, passwordHashingQueueLengthMaxKey.entry,
     ]
 
+    private static let connectionsKey = ConfigurationKey(
+        "limits.connections",
+        .wholeNumber(1...1_000_000),
+        default: 10_000,
+        "Connections of clients that may be open; beyond it the longest silent are closed, and newcomers wait"
+    )
     private static let requestTimeoutKey = ConfigurationKey(
         "limits.request_timeout",
         .duration(milliseconds: 1000...300_000),
@@ -65,6 +74,7 @@ extension LimitsConfiguration {
 
     /// Reads the `limits` keys; leaves what is wrong with the reader.
     init(reading reader: inout ConfigurationReader) {
+        connections = reader.value(Self.connectionsKey)
         requestTimeout = reader.value(Self.requestTimeoutKey)
         bodyBytesMax = reader.value(Self.bodyBytesMaxKey)
         jsonDepthMax = reader.value(Self.jsonDepthMaxKey)

@@ -29,19 +29,29 @@ struct ServeProcess: Sendable {
     static func run<Output: Sendable>(
         database url: String,
         _ settings: [String: String] = [:],
+        openFilesMax: Int? = nil,
         endsWith status: TerminationStatus = .exited(0),
         sourceLocation: SourceLocation = #_sourceLocation,
         _ body: @Sendable (ServeProcess) async throws -> Output
     ) async throws -> Output {
-        try await launch(database: url, settings, endsWith: status, sourceLocation: sourceLocation) { starting in
+        try await launch(
+            database: url,
+            settings,
+            openFilesMax: openFilesMax,
+            endsWith: status,
+            sourceLocation: sourceLocation
+        ) { starting in
             try await body(try await starting.ready())
         }
     }
 
     /// The same, except that `body` runs at once.
+    ///
+    /// `openFilesMax`: what the system lets the process open; `nil` for what it lets the tests open.
     static func launch<Output: Sendable>(
         database url: String,
         _ settings: [String: String] = [:],
+        openFilesMax: Int? = nil,
         endsWith status: TerminationStatus = .exited(0),
         sourceLocation: SourceLocation = #_sourceLocation,
         _ body: @Sendable (StartingProcess) async throws -> Output
@@ -55,9 +65,10 @@ struct ServeProcess: Sendable {
                 .map { (Environment.Key(stringLiteral: $0.key), $0.value) }
         )
         let log = ProcessLog()
+        let program = "\(try ProgramFolder.path)/concord"
         let result = try await Subprocess.run(
-            .path(FilePath("\(try ProgramFolder.path)/concord")),
-            arguments: ["serve"],
+            .path(FilePath(openFilesMax == nil ? program : "/bin/sh")),
+            arguments: openFilesMax.map { ["-c", "ulimit -n \($0) && exec \(program) serve"] } ?? ["serve"],
             environment: .custom(environment),
             workingDirectory: FilePath(AccountTestSupport.Repository.root),
             input: .none,

@@ -1,0 +1,166 @@
+import AccountTestSupport
+import AsyncHTTPClient
+import Foundation
+import JSON
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Postgres
+import Subprocess
+import Testing
+
+/// What becomes of clients when there are more of them than places.
+@Suite(.serialized) struct ConnectionTests {
+    private static let full = "as many connections as may be: the longest silent are closed, newcomers wait"
+    private static let refused = "the system has no more connections: the longest silent are closed, newcomers wait"
+    private static let plenty = "connections are accepted at once again"
+
+    @Test func `clients that say nothing keep nobody out, and not more of them are held than may be`() async throws {
+        try await Folder.with { folder in
+            let socket = folder.path("admin.sock")
+            let metrics = try await freePort()
+            let settings = [
+                "CONCORD_LIMITS_CONNECTIONS": "8", "CONCORD_LISTEN_ADMIN_SOCKET": socket,
+                "CONCORD_LISTEN_METRICS_ADDRESS": "127.0.0.1:\(metrics)",
+            ]
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try await ServeProcess.run(database: database.url, settings) { server in
+                    let silent = try await connect(60, to: server)
+                    for _ in 0..<3 { #expect(try await server.send(.GET, "/healthz", key: nil).status == 200) }
+                    #expect(try await server.send(.GET, "/readyz", key: nil).status == 200)
+                    let shown = try await server.measured(at: metrics)
+                    #expect(try #require(shown.value("concord_http_connections", ["listener": "public"])) <= 8 + 16)
+                    let shortage = ["listener": "public", "reason": "limit"]
+                    #expect(shown.value("concord_http_connection_shortages_total", shortage) == 1)
+                    let path = try #require(socket.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+                    var request = HTTPClientRequest(url: "http+unix://\(path)/healthz")
+                    request.headers.add(name: "Host", value: "localhost")
+                    #expect(try await HTTPClient.shared.execute(request, timeout: .minutes(5)).status == .ok)
+
+                    for channel in silent { try? await channel.close() }
+                    #expect(await server.log.line(saying: Self.plenty)?["listener"]?.string == "public")
+                    #expect(try await server.post("/v1/accounts:signUp", [:]).status == 200)
+                    let said = server.log.lines(of: "warning")
+                    #expect(said.count == 2 && said[0].contains(Self.full), "\(said)")
+                }
+            }
+        }
+    }
+
+    @Test func `while every place is taken by a request that is answered, health checks work and the rest is 503`()
+        async throws
+    {
+        let metrics = try await freePort()
+        let settings = [
+            "CONCORD_LIMITS_CONNECTIONS": "4", "CONCORD_LISTEN_METRICS_ADDRESS": "127.0.0.1:\(metrics)",
+        ]
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url, settings) { server in
+                // Another program holds the table for as long as the test wants.
+                let holder = Task {
+                    try await database.execute(
+                        "BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3600); COMMIT"
+                    )
+                }
+                let isHeld: Query<Int64?> =
+                    """
+                    SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database
+                    WHERE datname = current_database() AND relation = 'sessions'::regclass
+                        AND mode = 'AccessExclusiveLock' AND granted
+                    """
+                while try await database.count(isHeld) == 0 { try await Task.sleep(for: .milliseconds(20)) }
+                async let answered = withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<4 { group.addTask { try await server.post("/v1/accounts:signUp", [:]).status } }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                _ = await server.log.line(saying: Self.full)
+
+                #expect(try await server.send(.GET, "/healthz", key: nil).status == 200)
+                let refused = try await server.post("/v1/accounts:signUp", [:])
+                #expect(refused.status == 503 && refused.headers.first(name: "Retry-After") == "1")
+                #expect(refused.headers.first(name: "Connection") == "close")
+                #expect(
+                    try await server.measured(at: metrics).value("concord_http_connections", ["listener": "metrics"])
+                        == 1
+                )
+
+                let letGo: [Bool?] = try await database.rows(
+                    """
+                    SELECT pg_cancel_backend(pid) FROM pg_locks JOIN pg_database d ON d.oid = database
+                    WHERE datname = current_database() AND relation = 'sessions'::regclass
+                        AND mode = 'AccessExclusiveLock' AND granted
+                    """
+                )
+                #expect(letGo == [true])
+                #expect(try await answered == [200, 200, 200, 200])
+                _ = await holder.result
+                _ = await server.log.line(saying: Self.plenty)
+                #expect(try await server.post("/v1/accounts:signUp", [:]).status == 200)
+            }
+        }
+    }
+
+    @Test func `where the system lets the process open few files, there are fewer connections and it is said`()
+        async throws
+    {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url, openFilesMax: 256) { server in
+                let line = await server.log.line(
+                    saying: "fewer connections than limits.connections: the process may not open as many files"
+                )
+                #expect(line?["connections"]?.string == "128" && line?["open_files_max"]?.string == "256")
+                let silent = try await connect(300, to: server)
+                #expect(try await server.send(.GET, "/healthz", key: nil).status == 200)
+                #expect(try await server.post("/v1/accounts:signUp", [:]).status == 200)
+                for channel in silent { try? await channel.close() }
+                #expect(!server.log.text.contains(Self.refused))
+            }
+            try await ServeProcess.launch(database: database.url, openFilesMax: 100, endsWith: .exited(78)) {
+                starting in
+                await #expect(throws: (any Error).self) { _ = try await starting.ready() }
+                #expect(starting.log.text.contains("this process may open 100 files and needs at least 128"))
+            }
+        }
+    }
+
+    @Test func `where descriptors run out all the same, accepting waits for some to come back`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url) { server in
+                let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(server.processID)/fd").count
+                let lowered = try await Subprocess.run(
+                    .name("prlimit"),
+                    arguments: ["--pid=\(server.processID)", "--nofile=\(open + 40)"],
+                    output: .discarded
+                )
+                #expect(lowered.terminationStatus == .exited(0))
+                let silent = try await connect(120, to: server)
+                let line = await server.log.line(saying: Self.refused)
+                #expect(line?["error"]?.string == "Too many open files")
+                for _ in 0..<3 { #expect(try await server.send(.GET, "/healthz", key: nil).status == 200) }
+                for channel in silent { try? await channel.close() }
+                #expect(await server.log.line(saying: Self.plenty) != nil)
+                #expect(try await server.send(.GET, "/healthz", key: nil).status == 200)
+                #expect(server.log.lines(of: "warning").filter { $0.contains(Self.refused) }.count == 1)
+            }
+        }
+    }
+
+    /// Connections that ask for nothing. The system takes them before the server does.
+    private func connect(_ count: Int, to server: ServeProcess) async throws -> [any Channel] {
+        let port = try #require(server.url.split(separator: ":").last.flatMap { Int($0) })
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        var channels: [any Channel] = []
+        for _ in 0..<count { channels.append(try await bootstrap.connect(host: "127.0.0.1", port: port).get()) }
+        return channels
+    }
+}
+
+extension ServeProcess {
+    fileprivate func measured(at port: Int) async throws -> Exposition {
+        try Exposition(try await at("http://127.0.0.1:\(port)").send(.GET, "/metrics", key: nil).text)
+    }
+}
