@@ -29,7 +29,7 @@ package struct Listener: Service, CustomStringConvertible {
     }
 
     private let address: Address
-    private let tls: NIOSSLContext?
+    private let tls: (@Sendable () -> NIOSSLContext)?
     private let limits: ServerLimits
     private let eventLoops: any EventLoopGroup
     private let whenListening: @Sendable (SocketAddress?) -> Void
@@ -39,14 +39,14 @@ package struct Listener: Service, CustomStringConvertible {
     private let observer: (any ListenerObserver)?
 
     ///
-    /// - `tls`: `nil` for plain HTTP.
+    /// - `tls`: asked anew for each connection; `nil` for plain HTTP.
     /// - `connectionsMax`: how many may be open; where there are more, those that are silent longest are closed, and newcomers
     ///   wait.
     /// - `responderWhenFull`: answers one request of each newcomer while all others are busy for long; `nil`: they wait.
     /// - `whenListening`: called once, with the address that connections are accepted at.
     package init(
         address: Address,
-        tls: NIOSSLContext? = nil,
+        tls: (@Sendable () -> NIOSSLContext)? = nil,
         limits: ServerLimits,
         eventLoops: any EventLoopGroup,
         responder: any Responder,
@@ -137,7 +137,7 @@ package struct Listener: Service, CustomStringConvertible {
     /// - `connection`: `nil` where it has been closed since.
     private func configure(_ channel: any Channel, _ connection: OpenConnections.Connection?) throws {
         guard let connection else { return }
-        if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
+        if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls())) }
         let spare = connection.isSpare ? responderWhenFull : nil
         try channel.pipeline.syncOperations.addHTTPServer(
             limits: spare == nil ? limits : limits.spare,

@@ -9,7 +9,6 @@ import IdentityProviders
 import Logging
 import NIOCore
 import NIOPosix
-import NIOSSL
 import Postgres
 import ServiceLifecycle
 import UnixSignals
@@ -64,12 +63,13 @@ struct Composition {
         let measurements = Measurements(mode.development)
         let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
         let limits = ServerLimits(bodyBytesMax: limits.bodyBytesMax, requestTimeout: limits.requestTimeout)
+        let certificate = try listen.transport.certificate(logger)
         let openFiles = try OpenFiles.raised()
         let edge = api(service, .everyone, mode.callers, measurements).responder()
         var listeners = [
             Listener(
                 address: .tcp(host: listen.host, port: listen.port),
-                tls: try listen.transport.context(),
+                tls: certificate?.context,
                 limits: limits,
                 eventLoops: eventLoops,
                 responder: edge,
@@ -104,12 +104,14 @@ struct Composition {
             )
         }
         let core = Core(composition: self, service: service, address: address, measurements: measurements)
+        var others: [any Service] = listeners
+        if let certificate { others.append(certificate) }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 // Stopped from the last to the first: no new requests, then the last writes, then the database.
                 services: [
                     .init(service: core, failureTerminationBehavior: .gracefullyShutdownGroup)
-                ] + listeners.map { .init(service: $0) },
+                ] + others.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger
             ).bounded(drain: self.limits.drainTimeout)
@@ -169,16 +171,9 @@ extension ListenConfiguration.Transport {
     }
 
     /// What TLS is made of; `nil` for plain HTTP.
-    fileprivate func context() throws -> NIOSSLContext? {
+    fileprivate func certificate(_ logger: Logger) throws -> ServerCertificate? {
         guard case .tls(let certificatePath, let keyPath) = self else { return nil }
-        let certificates = try NIOSSLCertificate.fromPEMFile(certificatePath)
-        let key = try NIOSSLPrivateKey(file: keyPath, format: .pem)
-        return try NIOSSLContext(
-            configuration: TLSConfiguration.makeServerConfiguration(
-                certificateChain: certificates.map { .certificate($0) },
-                privateKey: .privateKey(key)
-            )
-        )
+        return try ServerCertificate(certificatePath: certificatePath, keyPath: keyPath, logger: logger)
     }
 }
 

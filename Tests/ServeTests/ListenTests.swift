@@ -13,37 +13,52 @@ import Testing
 
 /// How `concord serve` is reached, and how it stops.
 @Suite(.serialized) struct ListenTests {
-    @Test func `over TLS with the certificate that is configured`() async throws {
-        let identity = try TLSIdentity()
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("concord-tls-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (certificate, key) = (folder.appendingPathComponent("a.pem"), folder.appendingPathComponent("a.key"))
-        try identity.pem.write(to: certificate, atomically: true, encoding: .utf8)
-        try identity.keyPEM.write(to: key, atomically: true, encoding: .utf8)
-        let settings = [
-            "CONCORD_LISTEN_TLS_CERTIFICATE": certificate.path, "CONCORD_LISTEN_TLS_KEY": key.path,
-        ]
-        try await TestDatabase.with { database in
-            try await database.makeProject()
-            try await ServeProcess.run(database: database.url, settings) { server in
-                let port = try #require(server.url.split(separator: ":").last)
-                var configuration = HTTPClient.Configuration()
-                configuration.tlsConfiguration = .makeClientConfiguration()
-                let trusted = try NIOSSLCertificate(bytes: Array(identity.pem.utf8), format: .pem)
-                configuration.tlsConfiguration?.trustRoots = .certificates([trusted])
-                let client = HTTPClient(
-                    eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-                    configuration: configuration
-                )
-                let request = HTTPClientRequest(url: "https://127.0.0.1:\(port)/healthz")
-                let answer = await Result { try await client.execute(request, timeout: .minutes(1)) }
-                try await client.shutdown()
-                #expect(try answer.get().status == .ok)
-                // A client that speaks plain HTTP to it is no client.
-                await #expect(throws: (any Error).self) { try await server.send(.GET, "/healthz", key: nil) }
+    @Test func `over TLS with the certificate that is configured, and with a new one once it can be used`() async throws
+    {
+        let (old, new) = (try TLSIdentity(), try TLSIdentity())
+        try await Folder.with { folder in
+            try folder.write("a.pem", old.pem)
+            try folder.write("a.key", old.keyPEM)
+            let settings = [
+                "CONCORD_LISTEN_TLS_CERTIFICATE": folder.path("a.pem"), "CONCORD_LISTEN_TLS_KEY": folder.path("a.key"),
+            ]
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try await ServeProcess.run(database: database.url, settings) { server in
+                    try await expectShown(old, by: server)
+                    // A client that speaks plain HTTP to it is no client.
+                    await #expect(throws: (any Error).self) { try await server.send(.GET, "/healthz", key: nil) }
+
+                    try folder.write("a.pem", new.pem)
+                    let line = await server.log.line(
+                        saying: "the new TLS certificate cannot be used, the old one stays"
+                    )
+                    #expect(line?["error"]?.string == "the key is not that of the certificate")
+                    try await expectShown(old, by: server)
+
+                    try folder.write("a.key", new.keyPEM)
+                    let expires = await server.log.line(saying: "a new TLS certificate is in use")?["expires"]?.string
+                    #expect(expires?.hasSuffix("Z") == true)
+                    try await expectShown(new, by: server)
+                    await #expect(throws: (any Error).self) { try await expectShown(old, by: server) }
+                    #expect(server.log.lines(of: "warning").count <= 2, "\(server.log.text)")
+                }
             }
         }
+    }
+
+    /// Fails where the server shows another certificate.
+    private func expectShown(_ identity: TLSIdentity, by server: ServeProcess) async throws {
+        let port = try #require(server.url.split(separator: ":").last)
+        var configuration = HTTPClient.Configuration()
+        configuration.tlsConfiguration = .makeClientConfiguration()
+        configuration.tlsConfiguration?.trustRoots = .certificates([try identity.certificate])
+        configuration.connectionPool.retryConnectionEstablishment = false
+        let client = HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)
+        let request = HTTPClientRequest(url: "https://127.0.0.1:\(port)/healthz")
+        let answer = await Result { try await client.execute(request, timeout: .minutes(1)) }
+        try await client.shutdown()
+        #expect(try answer.get().status == .ok)
     }
 
     @Test func `an address that somebody listens at is named, and ends the process as a mistake`() async throws {

@@ -314,6 +314,15 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(mistakes(privateKeyPEM, certificatePEM).contains("listen.tls_certificate"))
     }
 
+    @Test func `a key of another certificate is found before the start`() throws {
+        let files = ["/tls/cert.pem": certificatePEM, "/tls/key.pem": try TLSIdentity().keyPEM]
+        let yaml = "listen: {tls_certificate: /tls/cert.pem, tls_key: /tls/key.pem}"
+        #expect(
+            mistakes(configurationSources(yaml, required, files: files))
+                == "concord.yaml:1: listen.tls_key: the key is not that of the certificate"
+        )
+    }
+
     @Test func `only one admin listener`() {
         let yaml = "listen: {admin_socket: /run/a.sock, admin_address: '127.0.0.1:9098'}"
         #expect(mistakes(configurationSources(yaml, required)).contains("excludes listen.admin_socket"))

@@ -1,5 +1,4 @@
 import AccountAPI
-import NIOSSL
 
 /// Where the HTTP API listens, how it is protected on the way, and whom it believes about a client's address.
 struct ListenConfiguration: Sendable, Hashable {
@@ -127,14 +126,14 @@ extension ListenConfiguration {
         switch (reader.value(certificateKey), reader.value(privateKeyKey)) {
         case (nil, nil): return .plain
         case (let certificatePath?, let keyPath?):
-            if let bytes = reader.contents(of: certificatePath, named: certificateKey) {
-                let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes)
-                if certificates?.isEmpty ?? true { reader.refuse(certificateKey, "the file holds no PEM certificate") }
-            }
-            if let bytes = reader.contents(of: keyPath, named: privateKeyKey),
-                (try? NIOSSLPrivateKey(bytes: bytes, format: .pem)) == nil
-            {
-                reader.refuse(privateKeyKey, "the file holds no PEM private key")
+            let certificate = reader.contents(of: certificatePath, named: certificateKey)
+            let key = reader.contents(of: keyPath, named: privateKeyKey)
+            if let certificate, let key {
+                do throws(TLSFiles.Problem) {
+                    _ = try TLSFiles(certificate: certificate, key: key).context()
+                } catch {
+                    reader.refuse(error == .noCertificate ? certificateKey : privateKeyKey, "\(error)")
+                }
             }
             return .tls(certificatePath: certificatePath, keyPath: keyPath)
         case (_?, nil):

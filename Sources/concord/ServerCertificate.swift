@@ -1,0 +1,131 @@
+import FoundationEssentials
+import Logging
+import NIOSSL
+import ServiceLifecycle
+import Synchronization
+
+/// The certificate that the listener shows, with its key: read again whenever the files hold something else, because
+/// certificates last weeks and servers months.
+///
+/// Files that cannot be used leave what is in use as it is.
+final class ServerCertificate: Service, CustomStringConvertible {
+    /// What ServiceLifecycle logs of it.
+    let description = "certificate"
+
+    private struct State {
+        var context: NIOSSLContext
+        /// What `context` was made of.
+        var files: TLSFiles
+    }
+
+    private let certificatePath: String
+    private let keyPath: String
+    private let state: Mutex<State>
+    private let logger: Logger
+
+    /// Nobody waits for it: a new certificate comes weeks before the old one ends.
+    private static let interval = Duration.seconds(10)
+
+    /// - Throws: `StartupFailure` where the files cannot be used; the configuration has refused such files before.
+    init(certificatePath: String, keyPath: String, logger: Logger) throws {
+        self.certificatePath = certificatePath
+        self.keyPath = keyPath
+        self.logger = logger
+        do {
+            let files = try TLSFiles(certificatePath: certificatePath, keyPath: keyPath)
+            state = Mutex(State(context: try files.context(), files: files))
+        } catch {
+            throw StartupFailure("TLS: \(error)", .badConfiguration)
+        }
+    }
+
+    /// What TLS is made of when it is called.
+    var context: @Sendable () -> NIOSSLContext { { self.state.withLock { $0.context } } }
+
+    func run() async throws {
+        var outage = Outage(
+            logger,
+            failure: "the new TLS certificate cannot be used, the old one stays",
+            recovery: "the TLS certificate can be used again"
+        )
+        var hasFailed = false
+        while true {
+            do {
+                try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
+            } catch {
+                return
+            }
+            do throws(TLSFiles.Problem) {
+                try look()
+                outage.succeeded()
+                hasFailed = false
+            } catch {
+                // Two files are not replaced at once: what does not match may do so a moment later.
+                if hasFailed { outage.failed(error) }
+                hasFailed = true
+            }
+        }
+    }
+
+    private func look() throws(TLSFiles.Problem) {
+        let files = try TLSFiles(certificatePath: certificatePath, keyPath: keyPath)
+        guard files != state.withLock({ $0.files }) else { return }
+        let context = try files.context()
+        state.withLock { $0 = State(context: context, files: files) }
+        logger.notice("a new TLS certificate is in use", metadata: ["expires": "\(files.expires ?? "unknown")"])
+    }
+}
+
+/// What the files hold that TLS is made of.
+struct TLSFiles: Equatable {
+    enum Problem: String, Error, CustomStringConvertible {
+        case unreadable = "a file cannot be read"
+        case noCertificate = "the file holds no PEM certificate"
+        case noKey = "the file holds no PEM private key"
+        case noPair = "the key is not that of the certificate"
+
+        var description: String { rawValue }
+    }
+
+    private let certificate: [UInt8]
+    private let key: [UInt8]
+
+    init(certificate: [UInt8], key: [UInt8]) {
+        self.certificate = certificate
+        self.key = key
+    }
+
+    init(certificatePath: String, keyPath: String) throws(Problem) {
+        guard let certificate = FileManager.default.contents(atPath: certificatePath),
+            let key = FileManager.default.contents(atPath: keyPath)
+        else { throw .unreadable }
+        self.init(certificate: Array(certificate), key: Array(key))
+    }
+
+    /// The server's own certificate first; `nil` where there is none.
+    private var chain: [NIOSSLCertificate]? {
+        guard let chain = try? NIOSSLCertificate.fromPEMBytes(certificate), !chain.isEmpty else { return nil }
+        return chain
+    }
+
+    private var privateKey: NIOSSLPrivateKey? { try? NIOSSLPrivateKey(bytes: key, format: .pem) }
+
+    func context() throws(Problem) -> NIOSSLContext {
+        guard let chain else { throw .noCertificate }
+        guard let privateKey else { throw .noKey }
+        let configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) },
+            privateKey: .privateKey(privateKey)
+        )
+        do {
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw .noPair
+        }
+    }
+
+    /// Until when the server's own certificate is good.
+    var expires: String? {
+        chain?.first.map { Date(timeIntervalSince1970: TimeInterval($0.notValidAfter)).formatted(.iso8601) }
+    }
+}
