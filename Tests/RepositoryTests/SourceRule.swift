@@ -39,6 +39,7 @@ extension SourceRule {
     static let homesOfModules: [String: Set<String>] = [
         "CLibpq": ["Postgres"],
         "CIDN2": ["AccountLinking"],
+        "CMalloc": ["concord"],
         "CUnicodeSecurity": ["AccountLinking"],
         "CArgon2": ["AccountOperations"],
         "CCrypt": ["AccountOperations"],
