@@ -69,9 +69,11 @@ final class ConnectionGate: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let channel = unwrapInboundIn(data)
-        observer?.connectionsOpen(connections.add(channel))
+        let count = connections.add(channel)
+        observer?.connectionsOpen(count)
         channel.closeFuture.hop(to: context.eventLoop).assumeIsolated().whenComplete { [self] _ in
-            observer?.connectionsOpen(connections.remove(channel))
+            let count = connections.remove(channel)
+            observer?.connectionsOpen(count)
             if !isAccepting, hasPlace { accept(true) }
         }
         context.fireChannelRead(data)
