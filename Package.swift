@@ -329,7 +329,9 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["Postgres", .product(name: "MetricsTestKit", package: "swift-metrics")],
+            dependencies: [
+                "AccountTestSupport", "Postgres", .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,15 +1,25 @@
-import NIOCore
-import NIOPosix
+import Glibc
 
 /// A port that nobody listens at, and that the system gives to nobody who leaves the choice to it, as other tests do.
-package func freePort() async throws -> Int {
+///
+/// It is tried with a socket that no program inherits: one that was just being started would keep it for as long as it runs.
+package func freePort() throws -> Int {
     while true {
-        let port = Int.random(in: 20_000..<32_000)
-        guard
-            let channel = try? await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .bind(host: "127.0.0.1", port: port).get()
-        else { continue }
-        try await channel.close()
-        return port
+        let port = UInt16.random(in: 20_000..<32_000)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw NoSocket() }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let isFree = withUnsafeBytes(of: &address) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) {
+                bind(descriptor, $0.baseAddress, socklen_t(bytes.count)) == 0
+            }
+        }
+        if isFree { return Int(port) }
     }
 }
+
+private struct NoSocket: Error {}

@@ -98,7 +98,7 @@ struct SMTPRelayTests {
             }
             #expect(Set(try await relay.mails(atLeast: 3).map(\.peer)).count == 1)
         }
-        let port = try await freePort()
+        let port = try freePort()
         let smtp = SMTPRelay(SMTPConfiguration(host: "127.0.0.1", port: port, security: .none, timeout: .seconds(5)))
         for _ in 0..<2 {
             // The relay is another each time, and has closed what the one before it left open.

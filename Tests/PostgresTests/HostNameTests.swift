@@ -1,3 +1,4 @@
+import AccountTestSupport
 import Glibc
 import Synchronization
 import Testing
@@ -81,7 +82,7 @@ import Testing
     }
 
     @Test func `while name servers are silent, statements go on over the connections that stand`() async throws {
-        let port = try Self.freePort()
+        let port = try freePort()
         let cluster = try TestCluster(settings: ["listen_addresses=127.0.0.1", "port=\(port)"])
         defer { cluster.dispose() }
         let resolver = Resolver()
@@ -147,22 +148,6 @@ import Testing
                 }) { usleep(1000) }
                 return ["127.0.0.1"]
             }
-        }
-    }
-
-    private static func freePort() throws -> UInt16 {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                _ = bind(socket, address, length)
-                _ = getsockname(socket, address, &length)
-            }
-            return UInt16(bigEndian: pointer.pointee.sin_port)
         }
     }
 }

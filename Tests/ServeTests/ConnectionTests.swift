@@ -18,7 +18,7 @@ import Testing
     @Test func `clients that say nothing keep nobody out, and not more of them are held than may be`() async throws {
         try await Folder.with { folder in
             let socket = folder.path("admin.sock")
-            let metrics = try await freePort()
+            let metrics = try freePort()
             let settings = [
                 "CONCORD_LIMITS_CONNECTIONS": "8", "CONCORD_LISTEN_ADMIN_SOCKET": socket,
                 "CONCORD_LISTEN_METRICS_ADDRESS": "127.0.0.1:\(metrics)",
@@ -51,7 +51,7 @@ import Testing
     @Test func `while every place is taken by a request that is answered, health checks work and the rest is 503`()
         async throws
     {
-        let metrics = try await freePort()
+        let metrics = try freePort()
         let settings = [
             "CONCORD_LIMITS_CONNECTIONS": "4", "CONCORD_LISTEN_METRICS_ADDRESS": "127.0.0.1:\(metrics)",
         ]

@@ -67,7 +67,7 @@ import Testing
     @Test func `a server that starts before PostgreSQL waits for it`() async throws {
         try await OwnCluster.with { cluster in
             try await cluster.kill()
-            let port = try await freePort()
+            let port = try freePort()
             let settings = ["CONCORD_LISTEN_PORT": String(port)]
             try await ServeProcess.launch(database: cluster.url, settings) { starting in
                 #expect(await starting.log.line(saying: "waiting for the database") != nil)

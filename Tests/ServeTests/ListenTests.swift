@@ -104,7 +104,7 @@ import Testing
     @Test func `measurements are shown where the configuration says, and in public never`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
-            let port = try await freePort()
+            let port = try freePort()
             let settings = [
                 "CONCORD_LISTEN_METRICS_ADDRESS": "127.0.0.1:\(port)", "CONCORD_PURGE_INTERVAL": "1s",
             ]

@@ -76,7 +76,7 @@ import Testing
     @Test func `what a server that was killed had not sent is sent by the next, once`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
-            let port = try await freePort()
+            let port = try freePort()
             let settings = settings(port)
             try await ServeProcess.run(database: database.url, settings, endsWith: .signaled(SIGKILL)) { server in
                 // Nobody listens there: the request is answered, and the mail waits.

@@ -69,7 +69,7 @@ import Testing
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await LocalReceiver.run { receiver in
-                let port = try await freePort()
+                let port = try freePort()
                 try await ServeProcess.run(database: database.url, settings(receiver, admin: port)) { server in
                     let secret = try await register(receiver, at: server.at("http://127.0.0.1:\(port)"))
                     let account = try await server.signUp("ada@example.com", password: TwoServers.password).success()
@@ -117,7 +117,7 @@ import Testing
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await LocalReceiver.run { receiver in
-                let port = try await freePort()
+                let port = try freePort()
                 receiver.reply { request, _ in request.target.hasSuffix("/silent") ? .silence : .status(204) }
                 try await ServeProcess.run(
                     database: database.url,
@@ -147,7 +147,7 @@ import Testing
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await LocalReceiver.run { receiver in
-                let port = try await freePort()
+                let port = try freePort()
                 let settings = settings(receiver, admin: port)
                 receiver.reply { _, _ in .silence }
                 try await ServeProcess.run(
@@ -196,7 +196,7 @@ import Testing
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await LocalReceiver.run { receiver in
-                let port = try await freePort()
+                let port = try freePort()
                 let settings = settings(receiver, admin: port)
                 receiver.reply { _, _ in .silence }
                 try await ServeProcess.run(
