@@ -170,8 +170,7 @@ let package = Package(
         .executableTarget(
             name: "concord",
             dependencies: [
-                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "CMalloc", "Delivery",
-                "HTTPServer",
+                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "CMalloc", "Delivery", "HTTPServer",
                 "IdentityProviders", "JSON", "Migrations", "Postgres", "PostgresCluster", "PrometheusMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Metrics", package: "swift-metrics"),
