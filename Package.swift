@@ -43,8 +43,6 @@ let package = Package(
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        // What Swift's module of the C library leaves out.
-        .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
 
         // libphonenumber is C++: a function of C in front of it.
@@ -170,7 +168,7 @@ let package = Package(
         .executableTarget(
             name: "concord",
             dependencies: [
-                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "CMalloc", "Delivery", "HTTPServer",
+                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "Delivery", "HTTPServer",
                 "IdentityProviders", "JSON", "Migrations", "Postgres", "PostgresCluster", "PrometheusMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Metrics", package: "swift-metrics"),

@@ -58,7 +58,6 @@ struct Composition {
     /// Serves until SIGTERM or SIGINT, then drains.
     /// - Throws: `StartupFailure` when the service cannot start, or what a part of it threw while it ran.
     func run() async throws {
-        LargeAllocations.areGivenBack()
         let service = ServiceHandle()
         let address = BoundAddress()
         let measurements = Measurements(mode.development)

@@ -39,7 +39,6 @@ extension SourceRule {
     static let homesOfModules: [String: Set<String>] = [
         "CLibpq": ["Postgres"],
         "CIDN2": ["AccountLinking"],
-        "CMalloc": ["concord"],
         "CUnicodeSecurity": ["AccountLinking"],
         "CArgon2": ["AccountOperations"],
         "CCrypt": ["AccountOperations"],

@@ -149,31 +149,6 @@ import Testing
         }
     }
 
-    @Test func `memory that large bodies took is given back`() async throws {
-        try await TestDatabase.with { database in
-            try await database.makeProject()
-            try await ServeProcess.run(database: database.url) { server in
-                let before = try server.heldMegabytes()
-                let size = 1 << 20
-                let head = "POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n"
-                let request = ByteBuffer(string: head + String(repeating: "a", count: size - 1))
-                // What a first round frees decides where a second one finds its memory.
-                for _ in 0..<3 {
-                    let channels = try await connect(64, to: server)
-                    for channel in channels { try await channel.writeAndFlush(request) }
-                    for _ in 0..<3000 where try server.heldMegabytes() < before + 48 {
-                        try await Task.sleep(for: .milliseconds(20))
-                    }
-                    for channel in channels { try? await channel.close() }
-                    for _ in 0..<200 where try server.heldMegabytes() >= before + 32 {
-                        try await Task.sleep(for: .milliseconds(50))
-                    }
-                    #expect(try server.heldMegabytes() < before + 32)
-                }
-            }
-        }
-    }
-
     /// Connections that ask for nothing. The system takes them before the server does.
     private func connect(_ count: Int, to server: ServeProcess) async throws -> [any Channel] {
         let port = try #require(server.url.split(separator: ":").last.flatMap { Int($0) })
@@ -185,13 +160,6 @@ import Testing
 }
 
 extension ServeProcess {
-    /// Memory of its own, without what it has of files.
-    fileprivate func heldMegabytes() throws -> Int {
-        let status = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
-        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") })
-        return try #require(line.split(separator: " ").dropFirst().first.flatMap { Int($0) }) >> 10
-    }
-
     fileprivate func measured(at port: Int) async throws -> Exposition {
         try Exposition(try await at("http://127.0.0.1:\(port)").send(.GET, "/metrics", key: nil).text)
     }
