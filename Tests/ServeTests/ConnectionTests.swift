@@ -75,7 +75,7 @@ import Testing
                     for _ in 0..<4 { group.addTask { try await server.post("/v1/accounts:signUp", [:]).status } }
                     return try await group.reduce(into: []) { $0.append($1) }
                 }
-                _ = await server.log.line(saying: Self.full)
+                #expect(await server.log.line(saying: Self.full) != nil)
 
                 #expect(try await server.send(.GET, "/healthz", key: nil).status == 200)
                 let refused = try await server.post("/v1/accounts:signUp", [:])
@@ -96,7 +96,7 @@ import Testing
                 #expect(letGo == [true])
                 #expect(try await answered == [200, 200, 200, 200])
                 _ = await holder.result
-                _ = await server.log.line(saying: Self.plenty)
+                #expect(await server.log.line(saying: Self.plenty) != nil)
                 #expect(try await server.post("/v1/accounts:signUp", [:]).status == 200)
             }
         }

@@ -4,6 +4,7 @@ import Synchronization
 /// What a process wrote to its log, line by line, while it still writes.
 final class ProcessLog: Sendable {
     private struct Waiter {
+        let number: Int
         let message: String
         let continuation: CheckedContinuation<JSONValue?, Never>
     }
@@ -12,7 +13,11 @@ final class ProcessLog: Sendable {
         var lines: [String] = []
         var hasEnded = false
         var waiters: [Waiter] = []
+        var waitersEver = 0
     }
+
+    /// Longer than any line takes on a machine that is busy with all other tests.
+    private static let waitMax = Duration.seconds(900)
 
     private let state = Mutex(State())
 
@@ -44,19 +49,36 @@ final class ProcessLog: Sendable {
         for waiter in left { waiter.continuation.resume(returning: nil) }
     }
 
-    /// The first line with `message`, or the next; `nil` when the process ends without one.
+    /// The first line with `message`, or the next; `nil` when the process ends without one, or writes none for long.
     func line(saying message: String) async -> JSONValue? {
-        await withCheckedContinuation { continuation in
+        let number = state.withLock { state in
+            state.waitersEver += 1
+            return state.waitersEver
+        }
+        let end = Task {
+            try await Task.sleep(for: Self.waitMax)
+            giveUp(number)
+        }
+        defer { end.cancel() }
+        return await withCheckedContinuation { continuation in
             let known: JSONValue?? = state.withLock { state in
                 if let line = state.lines.lazy.map(Self.parsed).first(where: { $0["message"]?.string == message }) {
                     return .some(line)
                 }
                 if state.hasEnded { return .some(nil) }
-                state.waiters.append(Waiter(message: message, continuation: continuation))
+                state.waiters.append(Waiter(number: number, message: message, continuation: continuation))
                 return nil
             }
             if let known { continuation.resume(returning: known) }
         }
+    }
+
+    private func giveUp(_ number: Int) {
+        let waiter = state.withLock { state in
+            let place = state.waiters.firstIndex { $0.number == number }
+            return place.map { state.waiters.remove(at: $0) }
+        }
+        waiter?.continuation.resume(returning: nil)
     }
 
     private static func parsed(_ line: String) -> JSONValue {
