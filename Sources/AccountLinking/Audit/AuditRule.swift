@@ -28,10 +28,15 @@ package struct AuditRule: Sendable {
         package var key: String
         /// What the account shows of it.
         package var detail: String
+        /// The same for all traits with the same key, and for the account's traits under other rules where that is possible: these
+        /// are kept together then.
+        package var family: String
 
-        package init(key: String, detail: String) {
+        /// - `family`: the key, where nothing is said.
+        package init(key: String, detail: String, family: String? = nil) {
             self.key = key
             self.detail = detail
+            self.family = family ?? key
         }
     }
 

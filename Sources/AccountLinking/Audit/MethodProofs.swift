@@ -12,6 +12,9 @@ package struct MethodProofs: Sendable, ExpressibleByDictionaryLiteral {
 
     package mutating func reserveCapacity(_ count: Int) { entries.reserveCapacity(count) }
 
+    /// Keeps the memory.
+    package mutating func removeAll() { entries.removeAll(keepingCapacity: true) }
+
     package var count: Int { entries.count }
 
     package var methods: [SignInMethod] { entries.map(\.key) }

@@ -23,41 +23,39 @@ package struct EmailAddress: Sendable {
     /// names may have (IDNA2008, RFC 5892), in the local part too: no emoji, nothing invisible, nothing unassigned.
     /// - Returns: `nil` when `raw` is not such an address.
     package init?(_ raw: String) {
-        guard raw.utf8.count < Self.bytesEnd, let at = raw.utf8.firstIndex(of: UInt8(ascii: "@")) else { return nil }
+        let bytes = raw.utf8.span
+        guard bytes.count < Self.bytesEnd,
+            let at = bytes.indices.first(where: { bytes[$0] == UInt8(ascii: "@") }),
+            (1...64).contains(at)
+        else { return nil }
         // A second "@" fails as a character of the domain: quoted local parts are not accepted.
-        let local = raw.utf8[..<at]
-        let domain = raw.utf8[raw.utf8.index(after: at)...]
-        guard (1...64).contains(local.count) else { return nil }
-
-        var folded = FoldedBytes()
-        var isASCII = true
-        switch foldLocalPart(local, into: &folded) {
-        case .ascii: break
-        case .international:
-            guard let normalised = internationalLocalPart(folded.array) else { return nil }
-            folded = FoldedBytes(normalised)
-            isASCII = false
-        case .invalid: return nil
+        let (local, domain) = (0..<at, at + 1..<bytes.count)
+        switch (formOfLocalPart(local, of: bytes), formOfDomain(domain, of: bytes)) {
+        case (.invalid, _), (_, .invalid): return nil
+        case (.folded, .folded):
+            // Most addresses are written as they are folded: one string does for both.
+            canonical = raw
+            isASCII = true
+        case (let localForm, let domainForm):
+            var folded = loweredBytes(local, of: bytes)
+            if localForm == .international {
+                guard let normalised = internationalLocalPart(folded) else { return nil }
+                folded = normalised
+            }
+            folded.append(UInt8(ascii: "@"))
+            if domainForm == .international {
+                guard let ascii = internationalDomain(raw.dropFirstBytes(at + 1)) else { return nil }
+                let name = ascii.utf8.span
+                guard formOfDomain(name.indices, of: name).isASCII else { return nil }
+                folded += loweredBytes(name.indices, of: name)
+            } else {
+                folded += loweredBytes(domain, of: bytes)
+            }
+            guard folded.count < Self.bytesEnd else { return nil }
+            canonical = String(decoding: folded, as: UTF8.self)
+            isASCII = localForm.isASCII && domainForm.isASCII
         }
-        folded.append(UInt8(ascii: "@"))
-
-        let domainStart = folded.count
-        switch foldDomain(domain, into: &folded) {
-        case .ascii: break
-        case .international:
-            folded.cut(to: domainStart)
-            guard let ascii = internationalDomain(Substring(domain)),
-                foldDomain(ascii.utf8[...], into: &folded) == .ascii
-            else { return nil }
-            isASCII = false
-        case .invalid: return nil
-        }
-        guard folded.count < Self.bytesEnd else { return nil }
-
         self.raw = raw
-        // Most addresses are written as they are folded: one string does for both.
-        self.canonical = folded.isEqual(to: raw) ? raw : String(decoding: folded.array, as: UTF8.self)
-        self.isASCII = isASCII
     }
 
     /// So many bytes no address has.
@@ -71,36 +69,6 @@ package struct EmailAddress: Sendable {
     }
 }
 
-/// What is folded of an address, without an allocation.
-private struct FoldedBytes {
-    private var bytes = InlineArray<256, UInt8>(repeating: 0)
-    /// Of all that were appended: those that found no room, of what is no address, are lost.
-    private(set) var count = 0
-
-    init() {}
-
-    init(_ bytes: [UInt8]) {
-        for byte in bytes { append(byte) }
-    }
-
-    mutating func append(_ byte: UInt8) {
-        if count < bytes.count { bytes[count] = byte }
-        count += 1
-    }
-
-    mutating func cut(to count: Int) { self.count = count }
-
-    var array: [UInt8] { (0..<min(count, bytes.count)).map { bytes[$0] } }
-
-    /// Whether what was appended since `start` is `text`.
-    func isEqual(to text: String, from start: Int = 0) -> Bool {
-        let other = text.utf8.span
-        guard other.count == count - start, count <= bytes.count else { return false }
-        for index in other.indices where bytes[start + index] != other[index] { return false }
-        return true
-    }
-}
-
 extension EmailAddress: Hashable {
     package static func == (lhs: Self, rhs: Self) -> Bool { lhs.canonical == rhs.canonical }
 
@@ -109,31 +77,45 @@ extension EmailAddress: Hashable {
     }
 }
 
-private enum Folded {
+/// How a part of an address is written.
+private enum Form {
+    /// In ASCII, without capital letters.
+    case folded
     case ascii
     case international
     case invalid
+
+    var isASCII: Bool { self == .folded || self == .ascii }
 }
 
-/// Appends the dot-atom, its ASCII letters in lower case.
-private func foldLocalPart(_ local: Substring.UTF8View, into folded: inout FoldedBytes) -> Folded {
-    var result = Folded.ascii
+private func isCapital(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
+
+/// Some bytes, ASCII letters among them in lower case.
+private func loweredBytes(_ part: Range<Int>, of bytes: Span<UInt8>) -> [UInt8] {
+    part.map { isCapital(bytes[$0]) ? bytes[$0] | 0x20 : bytes[$0] }
+}
+
+extension String {
+    /// What follows so many bytes, which end with a character.
+    fileprivate func dropFirstBytes(_ count: Int) -> Substring { self[utf8.index(startIndex, offsetBy: count)...] }
+}
+
+/// A dot-atom.
+private func formOfLocalPart(_ local: Range<Int>, of bytes: Span<UInt8>) -> Form {
+    var form = Form.folded
     var previous = UInt8(ascii: ".")
-    for byte in local {
+    for index in local {
+        let byte = bytes[index]
         switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): folded.append(byte | 0x20)
-        case UInt8(ascii: "."):
-            if previous == byte { return .invalid }
-            folded.append(byte)
-        case 0x80...:
-            folded.append(byte)
-            result = .international
-        case _ where isAtomText(byte): folded.append(byte)
+        case UInt8(ascii: "."): if previous == byte { return .invalid }
+        case 0x80...: form = .international
+        case _ where isCapital(byte): if form == .folded { form = .ascii }
+        case _ where isAtomText(byte): break
         default: return .invalid
         }
         previous = byte
     }
-    return previous == UInt8(ascii: ".") ? .invalid : result
+    return previous == UInt8(ascii: ".") ? .invalid : form
 }
 
 /// `atext` of RFC 5322 §3.2.3.
@@ -151,15 +133,16 @@ private func isAtomText(_ byte: UInt8) -> Bool {
     }
 }
 
-/// Appends the lower-case domain name, until a byte is not ASCII.
-private func foldDomain(_ domain: Substring.UTF8View, into folded: inout FoldedBytes) -> Folded {
+/// A domain name; of one that is not in ASCII no more is said.
+private func formOfDomain(_ domain: Range<Int>, of bytes: Span<UInt8>) -> Form {
     let hyphen = UInt8(ascii: "-")
+    var form = Form.folded
     var labelCount = 1
     var labelLength = 0
     var labelIsNumber = true
     var previous = hyphen
-    let start = folded.count
-    for byte in domain {
+    for index in domain {
+        let byte = bytes[index]
         switch byte {
         case UInt8(ascii: "."):
             guard labelLength > 0, previous != hyphen else { return .invalid }
@@ -167,17 +150,15 @@ private func foldDomain(_ domain: Substring.UTF8View, into folded: inout FoldedB
             labelLength = 0
             labelIsNumber = true
             previous = hyphen
-            folded.append(byte)
             continue
-        case UInt8(ascii: "0")...UInt8(ascii: "9"):
-            folded.append(byte)
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"):
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): break
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): labelIsNumber = false
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"):
             labelIsNumber = false
-            folded.append(byte | 0x20)
+            form = .ascii
         case hyphen:
             guard labelLength > 0 else { return .invalid }
             labelIsNumber = false
-            folded.append(byte)
         case 0x80...: return .international
         default: return .invalid
         }
@@ -186,6 +167,6 @@ private func foldDomain(_ domain: Substring.UTF8View, into folded: inout FoldedB
         previous = byte
     }
     guard labelLength > 0, previous != hyphen, !labelIsNumber else { return .invalid }
-    if labelCount == 1, !folded.isEqual(to: "localhost", from: start) { return .invalid }
-    return .ascii
+    if labelCount == 1, loweredBytes(domain, of: bytes) != Array("localhost".utf8) { return .invalid }
+    return form
 }

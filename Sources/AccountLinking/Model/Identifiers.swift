@@ -20,6 +20,13 @@ package struct UserID: Sendable, Hashable {
         guard isName(rawValue, scalarsMax: 128) else { return nil }
         self.rawValue = rawValue
     }
+
+    private init(ofNobody: Void) {
+        rawValue = ""
+    }
+
+    /// What no account has.
+    package static let nobody = Self(ofNobody: ())
 }
 
 /// Whether `text` has 1 to `scalarsMax` characters, none of them a control character.

@@ -6,29 +6,44 @@ extension EmailAddress {
     /// Spellings that the host of the address is known to ignore are left out; what remains becomes its skeleton (Unicode
     /// Technical Standard #39, section 4), by ICU's data.
     package var lookAlikeKey: String {
-        let domain = String(domain)
-        let spelling = MailboxSpelling.of[domain] ?? MailboxSpelling()
-        var mailbox = lowercased.utf8.prefix { $0 != UInt8(ascii: "@") }
-        if let mark = spelling.tagMark, let tag = mailbox.firstIndex(of: mark), tag != mailbox.startIndex {
-            mailbox = mailbox[..<tag]
+        var (shown, key) = (lowercased, canonical)
+        return shown.withUTF8 { shown in key.withUTF8 { key in Self.lookAlikeKey(of: shown, key) } }
+    }
+
+    /// - `shown`: an address in lower case.
+    /// - `key`: its canonical form.
+    private static func lookAlikeKey(of shown: UnsafeBufferPointer<UInt8>, _ key: UnsafeBufferPointer<UInt8>) -> String
+    {
+        let at = UInt8(ascii: "@")
+        // INVARIANT: an address has exactly one "@".
+        let domain = UnsafeBufferPointer(rebasing: key.drop { $0 != at }.dropFirst())
+        let spelling = MailboxSpelling.of(domain)
+        let otherDomain = spelling.domain ?? shownDomain(domain)
+        let bytesMax = shown.count + 1 + (otherDomain?.utf8.count ?? domain.count)
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytesMax) { text in
+            var count = 0
+            for (place, byte) in shown.enumerated() {
+                if byte == at || byte == spelling.tagMark && place > 0 { break }
+                if byte == UInt8(ascii: "."), spelling.ignoresDots { continue }
+                text[count] = byte
+                count += 1
+            }
+            text[count] = at
+            count += 1
+            if let otherDomain {
+                count = text[count...].update(fromContentsOf: Array(otherDomain.utf8))
+            } else {
+                count = text[count...].update(fromContentsOf: domain)
+            }
+            return lowercasedSkeleton(of: UnsafeBufferPointer(rebasing: text[..<count]))
         }
-        var text: [UInt8] = []
-        text.reserveCapacity(lowercased.utf8.count)
-        if spelling.ignoresDots {
-            text += mailbox.filter { $0 != UInt8(ascii: ".") }
-        } else {
-            text += mailbox
-        }
-        text.append(UInt8(ascii: "@"))
-        text += (spelling.domain ?? shownDomain(domain)).utf8
-        return lowercasedSkeleton(of: text)
     }
 }
 
-/// A domain as people see it. Without a hyphen there is no A-label in it.
-private func shownDomain(_ domain: String) -> String {
-    guard domain.utf8.contains(UInt8(ascii: "-")) else { return domain }
-    return unicodeDomain(domain) ?? domain
+/// A domain as people see it, where that is not as it is. Without a hyphen there is no A-label in it.
+private func shownDomain(_ domain: UnsafeBufferPointer<UInt8>) -> String? {
+    guard domain.contains(UInt8(ascii: "-")) else { return nil }
+    return unicodeDomain(String(decoding: domain, as: UTF8.self))
 }
 
 /// What a mail host makes of the part before the "@", as its documents say.
@@ -39,25 +54,32 @@ private struct MailboxSpelling {
     /// What follows it is a tag of the owner's own.
     var tagMark: UInt8?
 
-    static let of: [String: MailboxSpelling] = {
+    private static let known: [(domain: StaticString, spelling: MailboxSpelling)] = {
         let gmail = MailboxSpelling(domain: "gmail.com", ignoresDots: true, tagMark: UInt8(ascii: "+"))
         let plus = MailboxSpelling(tagMark: UInt8(ascii: "+"))
+        let iCloud = MailboxSpelling(domain: "icloud.com", tagMark: UInt8(ascii: "+"))
+        let proton = MailboxSpelling(domain: "proton.me", ignoresDots: true, tagMark: UInt8(ascii: "+"))
         return [
-            "gmail.com": gmail, "googlemail.com": gmail,
-            "outlook.com": plus, "hotmail.com": plus, "live.com": plus, "msn.com": plus,
-            "icloud.com": MailboxSpelling(domain: "icloud.com", tagMark: UInt8(ascii: "+")),
-            "me.com": MailboxSpelling(domain: "icloud.com", tagMark: UInt8(ascii: "+")),
-            "mac.com": MailboxSpelling(domain: "icloud.com", tagMark: UInt8(ascii: "+")),
-            "fastmail.com": plus,
-            "proton.me": MailboxSpelling(domain: "proton.me", ignoresDots: true, tagMark: UInt8(ascii: "+")),
-            "protonmail.com": MailboxSpelling(domain: "proton.me", ignoresDots: true, tagMark: UInt8(ascii: "+")),
-            "yahoo.com": MailboxSpelling(tagMark: UInt8(ascii: "-")),
+            ("gmail.com", gmail), ("googlemail.com", gmail),
+            ("outlook.com", plus), ("hotmail.com", plus), ("live.com", plus), ("msn.com", plus),
+            ("icloud.com", iCloud), ("me.com", iCloud), ("mac.com", iCloud),
+            ("fastmail.com", plus),
+            ("proton.me", proton), ("protonmail.com", proton),
+            ("yahoo.com", MailboxSpelling(tagMark: UInt8(ascii: "-"))),
         ]
     }()
+
+    /// What the host of a domain makes of it; nothing, where that is not known.
+    static func of(_ domain: UnsafeBufferPointer<UInt8>) -> MailboxSpelling {
+        for place in known.indices where known[place].domain.utf8CodeUnitCount == domain.count {
+            if known[place].domain.withUTF8Buffer({ $0.elementsEqual(domain) }) { return known[place].spelling }
+        }
+        return MailboxSpelling()
+    }
 }
 
 /// Skeletons tell cases apart, of which an address has one: nought is taken for a capital O.
-private func lowercasedSkeleton(of text: [UInt8]) -> String {
+private func lowercasedSkeleton(of text: UnsafeBufferPointer<UInt8>) -> String {
     ASCIISkeletons.shared.lowercasedSkeleton(of: text)
         ?? skeleton(of: String(decoding: text, as: UTF8.self)).lowercased()
 }
@@ -67,34 +89,35 @@ private func lowercasedSkeleton(of text: [UInt8]) -> String {
 struct ASCIISkeletons {
     static let shared = ASCIISkeletons()
 
-    /// In lower case; 0 where it is not one ASCII character.
-    private var single = [UInt8](repeating: 0, count: 128)
-    /// In lower case; empty where it is a single character, or not ASCII.
-    private var longer = [[UInt8]](repeating: [], count: 128)
+    /// In lower case, two characters at most: the first in the lowest byte, then the second or 0. 0 is what ICU has to be asked.
+    private var skeletons = [UInt16](repeating: 0, count: 256)
 
     private init() {
         for byte in UInt8(1)..<128 {
             let skeleton = Array(skeleton(of: String(UnicodeScalar(byte))).lowercased().utf8)
-            guard skeleton.allSatisfy({ $0 < 0x80 }) else { continue }
-            if skeleton.count == 1 { single[Int(byte)] = skeleton[0] } else { longer[Int(byte)] = skeleton }
+            guard skeleton.allSatisfy({ $0 < 0x80 }), (1...2).contains(skeleton.count) else { continue }
+            skeletons[Int(byte)] = UInt16(skeleton[0]) | (skeleton.count > 1 ? UInt16(skeleton[1]) << 8 : 0)
         }
     }
 
     /// `nil` where ICU has to be asked.
-    func lowercasedSkeleton(of text: [UInt8]) -> String? {
-        var skeleton: [UInt8] = []
-        skeleton.reserveCapacity(text.count + 8)
-        for byte in text {
-            guard byte < 0x80 else { return nil }
-            if single[Int(byte)] != 0 {
-                skeleton.append(single[Int(byte)])
-            } else {
-                let several = longer[Int(byte)]
-                if several.isEmpty { return nil }
-                skeleton += several
+    func lowercasedSkeleton(of text: UnsafeBufferPointer<UInt8>) -> String? {
+        var isKnown = true
+        let skeleton = String(unsafeUninitializedCapacity: 2 * text.count) { buffer in
+            var count = 0
+            for byte in text {
+                let skeleton = skeletons[Int(byte)]
+                if skeleton == 0 { isKnown = false }
+                buffer[count] = UInt8(truncatingIfNeeded: skeleton)
+                count += 1
+                if skeleton > 0xFF {
+                    buffer[count] = UInt8(truncatingIfNeeded: skeleton >> 8)
+                    count += 1
+                }
             }
+            return count
         }
-        return String(decoding: skeleton, as: UTF8.self)
+        return isKnown ? skeleton : nil
     }
 }
 

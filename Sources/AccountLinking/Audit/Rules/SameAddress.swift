@@ -25,13 +25,18 @@ extension AuditRule {
     package static func addresses(of snapshot: AccountSnapshot) -> [Trait] {
         var traits: [Trait] = []
         if let own = snapshot.account?.email {
-            traits.append(Trait(key: own.address.canonical, detail: ownAddress))
+            traits.append(trait(of: own.address, detail: ownAddress))
         }
         for index in snapshot.linkedProviders.indices.reversed() {
-            guard let key = snapshot.linkedProviders[index].email?.canonical else { continue }
-            if traits.contains(where: { $0.key == key }) { continue }
-            traits.append(Trait(key: key, detail: snapshot.linkedProviders[index].identity.provider.rawValue))
+            guard let address = snapshot.linkedProviders[index].email else { continue }
+            if traits.contains(where: { $0.key == address.canonical }) { continue }
+            traits.append(trait(of: address, detail: snapshot.linkedProviders[index].identity.provider.rawValue))
         }
         return traits
+    }
+
+    /// Addresses that are the same look alike.
+    private static func trait(of address: EmailAddress, detail: String) -> Trait {
+        Trait(key: address.canonical, detail: detail, family: address.lookAlikeKey)
     }
 }
