@@ -1,48 +1,76 @@
 import AccountLinking
 import AccountStore
 
-/// What accounts contribute to rules about several, on its way to the file.
+/// What accounts of a tenant contribute to rules about several, on its way to the file: a record of what each contributes of one
+/// family (`AuditRule.Trait.family`).
+///
+/// In a record: the tenant and the family, by which it is found; the user, the account's version; then of each trait its rule,
+/// key and detail.
 struct TraitBatch: Sendable {
     fileprivate var records: [UInt8] = []
-    /// Where each record begins and ends, and the hash of what it is grouped by.
+    /// Where each record ends, and the hash of what it is found by.
     fileprivate var ends: [(hash: UInt64, end: Int)] = []
+    /// What the last record is of.
+    private var last: (user: UserID, family: String)?
 
+    /// What a trait is of comes account by account.
     mutating func append(_ trait: AuditRule.Trait, of snapshot: AccountSnapshot, rule: Int) {
-        let start = records.count
+        if last.map({ $0.user == snapshot.id && $0.family == trait.family }) != true {
+            begin(trait.family, snapshot)
+        }
         records.append(UInt8(rule))
-        append(snapshot.tenant.rawValue)
-        append(trait.key)
-        let hash = stableHash(records[start...])
-        append(snapshot.id.rawValue)
-        append(trait.detail)
-        withUnsafeBytes(of: (snapshot.account?.version ?? 0).littleEndian) { records += $0 }
-        ends.append((hash, records.count))
+        append(trait.key, after: trait.family)
+        append(trait.detail, after: trait.key)
+        ends[ends.count - 1].end = records.count
     }
 
-    private mutating func append(_ text: String) {
-        let count = min(text.utf8.count, Int(UInt16.max))
-        records.append(UInt8(truncatingIfNeeded: count))
-        records.append(UInt8(truncatingIfNeeded: count >> 8))
-        var text = text
-        text.withUTF8 { records.append(contentsOf: $0.prefix(count)) }
+    private mutating func begin(_ family: String, _ snapshot: AccountSnapshot) {
+        let start = records.count
+        append(snapshot.tenant.rawValue)
+        append(family)
+        ends.append((records[start...].withUnsafeBytes(stableHash), records.count))
+        append(snapshot.id.rawValue)
+        withUnsafeBytes(of: (snapshot.account?.version ?? 0).littleEndian) { records.append(contentsOf: $0) }
+        last = (snapshot.id, family)
     }
+
+    /// - `other`: what was appended before it, which is not written again.
+    private mutating func append(_ text: String, after other: String? = nil) {
+        if text == other { return records.append(TextLength.same) }
+        var text = text
+        text.withUTF8 { text in
+            let count = min(text.count, Int(UInt16.max))
+            if count < TextLength.inTwoBytes {
+                records.append(UInt8(count))
+            } else {
+                records.append(TextLength.inTwoBytes)
+                withUnsafeBytes(of: UInt16(count).littleEndian) { records.append(contentsOf: $0) }
+            }
+            records.append(contentsOf: UnsafeBufferPointer(rebasing: text.prefix(count)))
+        }
+    }
+}
+
+/// What stands before a text in place of its length.
+private enum TextLength {
+    static let inTwoBytes: UInt8 = 0xFE
+    /// The text before it again.
+    static let same: UInt8 = 0xFF
 }
 
 /// The same in every run, so that findings come in the same order: FNV-1a of words of eight bytes, then of the bytes that are
 /// left, each folded down. Whoever makes many collide only makes the records of a bucket be compared.
-private func stableHash(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+private func stableHash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     func mix(_ word: UInt64) {
         hash = (hash ^ word) &* 0x100_0000_01B3
         hash ^= hash >> 32
     }
-    bytes.withUnsafeBytes { bytes in
-        let words = bytes.count / 8 * 8
-        for offset in stride(from: 0, to: words, by: 8) {
-            mix(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
-        }
-        for byte in bytes[words...] { mix(UInt64(byte)) }
+    let words = bytes.count / 8 * 8
+    for offset in stride(from: 0, to: words, by: 8) {
+        mix(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
     }
+    for byte in bytes[words...] { mix(UInt64(byte)) }
     return hash
 }
 
@@ -122,41 +150,39 @@ struct TraitSpill: ~Copyable {
         hashes.sort()
         let repeated = Set(zip(hashes, hashes.dropFirst()).lazy.filter { $0 == $1 }.map(\.0))
         if repeated.isEmpty { return [] }
-        var records: [Record] = []
-        forEachRecord(in: bytes) { hash, start in
-            if repeated.contains(hash) { records.append(Record(bytes, at: start)) }
+        var traits: [StoredTrait] = []
+        forEachRecord(in: bytes) { hash, record in
+            if repeated.contains(hash) { traits += StoredTrait.all(in: bytes[record]) }
         }
-        return exactGroups(records)
+        return groups(traits)
     }
 
-    /// Calls `body` with the hash of each record, and where what was hashed begins.
-    private static func forEachRecord(in bytes: [UInt8], _ body: (_ hash: UInt64, _ start: Int) -> Void) {
+    /// Calls `body` with the hash of each record, and where it lies.
+    private static func forEachRecord(in bytes: [UInt8], _ body: (_ hash: UInt64, _ record: Range<Int>) -> Void) {
         bytes.withUnsafeBytes { bytes in
             var offset = 0
             while offset < bytes.count {
                 let hash = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
                 let count = Int(bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self))
-                body(hash, offset + 12)
+                body(hash, offset + 12..<offset + 12 + count)
                 offset += 12 + count
             }
         }
     }
 
-    /// Those with one hash need not have one key.
-    private static func exactGroups(_ records: [Record]) -> [TraitGroup] {
-        Dictionary(grouping: records) { [String($0.rule), $0.tenant, $0.key] }.values.compactMap { same in
+    /// Those with one hash need not have one family, and those of one family not one key.
+    private static func groups(_ traits: [StoredTrait]) -> [TraitGroup] {
+        Dictionary(grouping: traits) { [String($0.rule), $0.tenant, $0.key] }.values.compactMap { same in
             guard same.count > 1, let first = same.first else { return nil }
-            let members = same.compactMap { record in
-                UserID(record.user).map {
-                    AuditRule.Member(user: $0, version: record.version, detail: record.detail)
-                }
+            let members = same.compactMap { trait in
+                UserID(trait.user).map { AuditRule.Member(user: $0, version: trait.version, detail: trait.detail) }
             }
             .sorted { $0.user.rawValue.utf8.lexicographicallyPrecedes($1.user.rawValue.utf8) }
             return TraitGroup(rule: first.rule, tenant: TenantID(first.tenant), key: first.key, members: members)
         }
     }
 
-    private struct Record {
+    private struct StoredTrait {
         var rule: Int
         var tenant: String
         var key: String
@@ -164,21 +190,35 @@ struct TraitSpill: ~Copyable {
         var detail: String
         var version: Int64
 
-        init(_ bytes: [UInt8], at start: Int) {
-            var offset = start + 1
-            func text() -> String {
-                let count = Int(bytes[offset]) | Int(bytes[offset + 1]) << 8
-                defer { offset += 2 + count }
-                return String(decoding: bytes[(offset + 2)..<(offset + 2 + count)], as: UTF8.self)
+        /// Those of a record.
+        static func all(in record: ArraySlice<UInt8>) -> [StoredTrait] {
+            var rest = record
+            func text(after other: String = "") -> String {
+                let length = rest.removeFirst()
+                if length == TextLength.same { return other }
+                var count = Int(length)
+                if length == TextLength.inTwoBytes { count = Int(rest.removeFirst()) | Int(rest.removeFirst()) << 8 }
+                defer { rest = rest.dropFirst(count) }
+                return String(decoding: rest.prefix(count), as: UTF8.self)
             }
-            rule = Int(bytes[start])
-            tenant = text()
-            key = text()
-            user = text()
-            detail = text()
-            version = bytes.withUnsafeBytes {
-                Int64(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Int64.self))
+            let (tenant, family, user) = (text(), text(), text())
+            let version = rest.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+            rest = rest.dropFirst(8)
+            var traits: [StoredTrait] = []
+            while let rule = rest.popFirst() {
+                let key = text(after: family)
+                traits.append(
+                    StoredTrait(
+                        rule: Int(rule),
+                        tenant: tenant,
+                        key: key,
+                        user: user,
+                        detail: text(after: key),
+                        version: Int64(bitPattern: version)
+                    )
+                )
             }
+            return traits
         }
     }
 }
