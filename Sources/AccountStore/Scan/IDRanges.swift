@@ -3,14 +3,11 @@
 struct IDRanges: Sendable {
     /// What all of a sample begin with; what does not begin so lies before or behind all that does.
     private let prefix: [UInt8]
-    /// The place with which each range but the first begins, then places behind all others until there are whole blocks.
+    /// The place with which each range but the first begins, in order.
     private let starts: [UInt64]
-    /// The first of each block of `starts`.
-    private let blocks: [UInt64]
-    private static var blockSize: Int { 32 }
-    private static var behindAll: UInt64 { .max >> 1 }
+    private let cells: Cells
 
-    let count: Int
+    var count: Int { starts.count + 1 }
 
     /// - `sample`: some of the ids, in any order; the more, the more even the ranges.
     /// - `countMax`: ranges at most; there are fewer where the sample does not tell so many apart.
@@ -20,18 +17,15 @@ struct IDRanges: Sendable {
         let length = ids.reduce(first.count) { length, place in
             sample.withID(place) { id in first.withUnsafeBytes { min(length, $0.commonPrefixCount(with: id)) } }
         }
-        let prefix = Array(first.prefix(length))
-        self.prefix = prefix
-        let places = ids.map { place in sample.withID(place) { Self.place(of: $0, after: length) } }.sorted()
+        prefix = Array(first.prefix(length))
+        let places = ids.map { place in sample.withID(place) { $0.number(after: length) } }.sorted()
         var starts: [UInt64] = []
         for range in 1..<max(1, countMax) where !places.isEmpty {
             let start = places[range * places.count / countMax]
             if start > starts.last ?? places[0] { starts.append(start) }
         }
-        count = starts.count + 1
-        while starts.count % Self.blockSize > 0 { starts.append(Self.behindAll) }
         self.starts = starts
-        blocks = stride(from: 0, to: starts.count, by: Self.blockSize).map { starts[$0] }
+        cells = Cells(places, starts: starts)
     }
 
     /// The range that an id lies in.
@@ -40,27 +34,78 @@ struct IDRanges: Sendable {
             guard place < id.count, id[place] >= byte else { return 0 }
             if id[place] > byte { return count - 1 }
         }
-        let place = Self.place(of: id, after: prefix.count)
-        let block = Self.count(notAbove: place, of: blocks[...])
-        if block == 0 { return 0 }
-        let first = (block - 1) * Self.blockSize
-        return first + Self.count(notAbove: place, of: starts[first..<first + Self.blockSize])
+        // Where an id stands among all that begin with the prefix: its next eight bytes.
+        let place = id.number(after: prefix.count)
+        guard var index = cells.startsBefore(place) else { return startCount(notAbove: place) }
+        // There are fewer starts than cells: hardly one has to be passed.
+        while index < starts.count, starts[index] <= place { index += 1 }
+        return index
     }
 
-    /// How many of some places are not above one. Each is looked at, by the sign of a difference: ids are random, and what branches
-    /// guesses wrong every other time, which costs as much as looking at a block.
-    @inline(__always)
-    private static func count(notAbove place: UInt64, of some: ArraySlice<UInt64>) -> Int {
-        some.withUnsafeBufferPointer { some in
-            var above: UInt64 = 0
-            for start in some { above &+= (place &- start) >> 63 }
-            return some.count - Int(above)
+    private func startCount(notAbove place: UInt64) -> Int {
+        var (low, high) = (0, starts.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if starts[middle] <= place { low = middle + 1 } else { high = middle }
         }
+        return low
     }
 
-    /// Where an id stands among all that begin with the prefix: its next eight bytes but for the last bit.
-    private static func place(of id: UnsafeRawBufferPointer, after count: Int) -> UInt64 {
-        min(id.number(after: count) >> 1, behindAll - 1)
+    /// Tells by the first bytes of a place how many starts it is not before. Ids are random: a search that branches would guess
+    /// wrong every other time, which costs more than all else that is done with a row.
+    private struct Cells: Sendable {
+        /// Few enough for the nearest memory.
+        private static let countMax = 4096
+        private static let noDigit = UInt16.max
+
+        /// A number for each byte that is among the first ones of a place, in order.
+        private let digits: [UInt16]
+        private let radix: Int
+        /// How many bytes tell the cell.
+        private let byteCount: Int
+        /// How many starts lie in the cells before each.
+        private let startsBefore: [UInt16]
+
+        init(_ places: [UInt64], starts: [UInt64]) {
+            var alphabet = Set<UInt8>()
+            var (digits, radix, byteCount, cellCount) = ([UInt16](repeating: Self.noDigit, count: 256), 0, 0, 1)
+            for count in 1...8 {
+                for place in places { alphabet.insert(Self.byte(count - 1, of: place)) }
+                let cells = (0..<count).reduce(1) { cells, _ in min(cells * alphabet.count, Self.countMax + 1) }
+                if cells > Self.countMax { break }
+                for (digit, byte) in alphabet.sorted().enumerated() { digits[Int(byte)] = UInt16(digit) }
+                (radix, byteCount, cellCount) = (alphabet.count, count, cells)
+            }
+            var startsBefore = [UInt16](repeating: 0, count: cellCount + 1)
+            for start in starts {
+                guard let cell = Self.cell(of: start, digits, radix, byteCount) else { continue }
+                startsBefore[cell + 1] += 1
+            }
+            for cell in 1..<startsBefore.count { startsBefore[cell] += startsBefore[cell - 1] }
+            (self.digits, self.radix, self.byteCount, self.startsBefore) = (digits, radix, byteCount, startsBefore)
+        }
+
+        private static func byte(_ index: Int, of place: UInt64) -> UInt8 {
+            UInt8(truncatingIfNeeded: place >> (56 - 8 * UInt64(index)))
+        }
+
+        /// `nil` where a byte is none of those that were seen.
+        @inline(__always)
+        private static func cell(of place: UInt64, _ digits: [UInt16], _ radix: Int, _ byteCount: Int) -> Int? {
+            var cell = 0
+            for index in 0..<byteCount {
+                let digit = digits[Int(byte(index, of: place))]
+                if digit == noDigit { return nil }
+                cell = cell * radix + Int(digit)
+            }
+            return cell
+        }
+
+        /// At most as many starts as are not above the place; `nil` where it has bytes that were not seen.
+        @inline(__always)
+        func startsBefore(_ place: UInt64) -> Int? {
+            Self.cell(of: place, digits, radix, byteCount).map { Int(startsBefore[$0]) }
+        }
     }
 }
 
