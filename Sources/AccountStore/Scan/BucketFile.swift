@@ -156,7 +156,7 @@ package final class BucketFile: Sendable {
 /// What one thread puts into a `BucketFile`, gathered into chunks of whole pages.
 package struct BucketWriter: ~Copyable {
     /// Of all buckets together. The larger a chunk, the less the system does for its bytes.
-    private static let pendingBytesMax = 8 * 1_048_576
+    private static let pendingBytesMax = 16 * 1_048_576
 
     private let file: BucketFile
     private let number: Int
