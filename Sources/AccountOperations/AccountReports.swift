@@ -92,16 +92,16 @@ package struct AccountReports: Sendable {
     }
 
     private func snapshot(of id: UserID, tenant: TenantID) async throws -> AccountSnapshot {
-        let pages = PageBox()
+        let read = Mutex<[AccountSnapshot]>([])
         try await snapshots.read(
             .users([id]),
             tenant: tenant,
             withStrayClaims: false,
             at: terms.now,
-            work: { $0 },
-            take: { pages.keep($0) }
+            work: { page in if case .accounts(let accounts) = page.content { try accounts.all() } else { [] } },
+            take: { accounts in read.withLock { $0 += accounts } }
         )
-        return pages.account ?? AccountSnapshot(tenant: tenant, id: id)
+        return read.withLock(\.first) ?? AccountSnapshot(tenant: tenant, id: id)
     }
 
     /// `nil` where there is no such account.
@@ -140,16 +140,4 @@ private func sentence(of event: StoredEvent) -> String? {
         return sentence
     }
     return "\(sentence). \(id): \(rule.summary)"
-}
-
-/// The one account of a read.
-private final class PageBox: Sendable {
-    private let found = Mutex<AccountSnapshot?>(nil)
-
-    var account: AccountSnapshot? { found.withLock { $0 } }
-
-    func keep(_ page: AccountSnapshots.Page) {
-        guard case .accounts(let accounts) = page.content, let account = accounts.first else { return }
-        found.withLock { $0 = account }
-    }
 }

@@ -322,6 +322,68 @@ struct AuditTests {
         #expect(hash.hasPrefix(AuditRule.currentPasswordScheme) && !hasher.isOutdated(hash))
     }
 
+    @Test func `accounts whose claims are missing are told among the others, in order, and who has the claims`()
+        async throws
+    {
+        try await TestDatabase.with { database in
+            try await Self.fill(database, count: 900)
+            // Of each third account nobody has them, and of some of those somebody else.
+            try await database.execute(
+                """
+                DELETE FROM identifiers WHERE substr(user_id, 6)::int % 3 = 0;
+                INSERT INTO identifiers (kind, value, user_id)
+                    SELECT 'email', email, 'user-0001' FROM users WHERE substr(user_id, 6)::int % 9 = 0
+                """
+            )
+            for pageSize in [1000, 70] {
+                let found = try await database.findings(
+                    of: AuditRule.all.filter { $0.id == "identifier-without-claim" },
+                    Self.terms,
+                    pageSize: pageSize
+                )
+                let users = (1...900).filter { $0 % 3 == 0 }.map { "user-\(String(10_000 + $0).dropFirst())" }
+                #expect(found.map(\.user.rawValue) == users.flatMap { [$0, $0] })
+                for finding in found where finding.evidence.others != [] {
+                    #expect(finding.evidence.others.map(\.rawValue) == ["user-0001"])
+                }
+                #expect(found.count { $0.evidence.others != [] } == 100)
+            }
+        }
+    }
+
+    @Test func `tenants are told apart, in tables that they share and in those of one of them`() async throws {
+        try await TestDatabase.with { database in
+            try await Self.fill(database, count: 50)
+            // The same ids and addresses once more; and sessions, which only the other tenant has.
+            for (table, columns) in [
+                ("users", "user_id, session_epoch, email, email_proof, email_proven_at, valid_since, created_at"),
+                ("identifiers", "kind, value, user_id"), ("password_credentials", "user_id, hash, updated_at"),
+                ("linked_providers", "user_id, provider_id, subject, email, email_key, linked_at, updated_at"),
+                ("sign_in_methods", "user_id, method, proof, proven_at"),
+            ] {
+                try await database.execute(
+                    "INSERT INTO \(table) (tenant_id, \(columns)) SELECT 'other', \(columns) FROM \(table)"
+                )
+            }
+            try await database.execute(
+                """
+                INSERT INTO sessions (tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider)
+                    SELECT 'other', user_id, decode(repeat('00', 16), 'hex'), decode(repeat('00', 32), 'hex'), session_epoch,
+                        now(), 'password' FROM users WHERE tenant_id = '';
+                UPDATE users SET disabled = true WHERE user_id IN ('user-0003', 'user-0004')
+                """
+            )
+            let found = try await database.findings(Self.terms)
+            let disabled = found.filter { $0.rule == "disabled-with-live-sessions" }
+            #expect(
+                disabled.map { [$0.tenant.rawValue, $0.user.rawValue] } == [
+                    ["other", "user-0003"], ["other", "user-0004"],
+                ]
+            )
+            #expect(found.count == disabled.count)
+        }
+    }
+
     @Test func `rules are asked of a page of accounts at most, however wrong the database counts them`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 3000)
@@ -341,7 +403,8 @@ struct AuditTests {
                     tenant: nil,
                     at: Self.now,
                     work: { page in
-                        guard case .accounts(let accounts) = page.content else { return [] }
+                        guard case .accounts(let walk) = page.content else { return [] }
+                        let accounts = try walk.all()
                         #expect(accounts.count <= 40)
                         #expect(accounts.allSatisfy { $0.account != nil && $0.linkedProviders.count == 1 })
                         #expect(accounts.allSatisfy { $0.strayClaims.isEmpty && $0.unclaimed.isEmpty })

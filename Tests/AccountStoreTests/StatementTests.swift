@@ -19,7 +19,7 @@ private struct Statement {
 
 private let tenant = TenantID.project
 private let fixed = userID("user-7")
-private let tableScope = TableScope.blocks(128, before: 256)
+private let tableScope = TableScope.blocks(128, before: 256, holdsOthers: true)
 
 private let statements = [statementsOfDecisions, statementsOfJournal].flatMap(\.self)
 

@@ -136,17 +136,15 @@ struct TableScanTests {
     }
 
     private static func read(_ bytes: [UInt8]) throws -> [Seen] {
-        try bytes.withUnsafeBytes { bytes in
-            var rows = try KeyedRows(bytes)
-            if try (0..<rows.count).contains(where: { place in
-                try place > 0 && rows.row(at: place).id != rows.row(at: place - 1).id && rows.mayBeApart(at: place)
-            }) {
-                try rows.compareIDs()
-            }
-            return try (0..<rows.count).map { place in
-                let row = try rows.row(at: place)
-                var columns = PackedColumns(bytes, at: row.columnsOffset)
-                return Seen(tag: row.tag, id: row.id.string, text: try columns.text().string)
+        // Of what types columns are is not looked at where nothing is said of it.
+        try PackedRows<AuditedTable>(bytes, shapes: [:]).withAccounts { rows in
+            try rows.ids.indices.flatMap { account in
+                try AuditedTable.allCases.flatMap { table in
+                    try rows.places(account, table).map { place in
+                        var columns = rows[place]
+                        return Seen(tag: table.rawValue, id: rows.ids[account].string, text: try columns.text().string)
+                    }
+                }
             }
         }
     }
@@ -159,9 +157,10 @@ struct TableScanTests {
     ]
 
     @Test func `rows are sorted by the bytes of ids, then tables, and keep their order besides`() throws {
-        for ids in [Self.oddIDs, Array(Self.oddIDs[8...12]), ["only"], [], ["b", "a"]] {
+        let many = (0..<5000).map { "many-\($0)" }
+        for ids in [Self.oddIDs, Array(Self.oddIDs[8...12]), ["only"], [], ["b", "a"], many] {
             var rows: [Seen] = []
-            for number in 0..<20 * ids.count {
+            for number in 0..<min(20 * ids.count, 15_000) {
                 rows.append(
                     Seen(tag: UInt8.random(in: 0..<9), id: ids.randomElement() ?? "", text: String(number))
                 )
@@ -472,7 +471,7 @@ struct AccountAssemblyTests {
         try await PostgresConnection.withConnection(try StoreScene.shared.database.configuration) { connection in
             var rows = AuditedRows()
             for (table, sql) in tables { rows.append(try connection.rawRows(sql), of: table) }
-            return try AccountAssembly(rows, tenant: "").accounts
+            return try AccountAssembly.accounts(of: rows, tenant: .project)
         }
     }
 
@@ -520,7 +519,10 @@ struct AccountAssemblyTests {
     @Test func `a row that is not what was asked for is an error`() async throws {
         await #expect(throws: PostgresError.self) { _ = try await accounts([(.users, Self.claims)]) }
         await #expect(throws: PostgresError.self) { _ = try await accounts([(.claims, "SELECT NULL::text, 'a', 'b'")]) }
-        #expect(throws: PostgresError.self) { try AccountAssembly(AuditedRows([9, 0, 0], shapes: [:]), tenant: "") }
-        #expect(throws: PostgresError.self) { try AccountAssembly(AuditedRows([0, 0, 0], shapes: [:]), tenant: "") }
+        for bytes: [UInt8] in [[9, 0, 0], [0, 0, 0]] {
+            #expect(throws: PostgresError.self) {
+                try AccountAssembly.accounts(of: AuditedRows(bytes, shapes: [:]), tenant: .project)
+            }
+        }
     }
 }

@@ -98,9 +98,16 @@ package struct Audit: Sendable {
                 try report(now)
             },
             work: { page in
-                var judged = Judged(page, rules, checks, terms, after: start, gathers: isGrouping, plans: plans)
-                if namesUsers { judged.users = page.users }
-                return judged
+                try Judged(
+                    page,
+                    rules,
+                    checks,
+                    terms,
+                    after: start,
+                    gathers: isGrouping,
+                    plans: plans,
+                    namesUsers: namesUsers
+                )
             },
             take: { judged in
                 try spill.withLock { try $0?.append(judged.traits) }
@@ -146,6 +153,7 @@ private struct Judged: Sendable {
     var proposals: [Proposal] = []
     var traits = TraitBatch()
     var accounts = 0
+    /// The accounts that are there, where somebody wants to know.
     var users: [UserID] = []
     var end: AccountSnapshots.Place?
 
@@ -156,14 +164,16 @@ private struct Judged: Sendable {
         _ terms: AuditTerms,
         after start: AccountSnapshots.Place?,
         gathers: Bool,
-        plans: Bool
-    ) {
+        plans: Bool,
+        namesUsers: Bool
+    ) throws {
         end = page.end
         switch page.content {
         case .accounts(let snapshots):
-            for snapshot in snapshots {
+            try snapshots.forEach { snapshot in
                 judge(snapshot, rules, checks, terms, after: start, plans: plans)
                 if gathers { gather(from: snapshot, checks, terms) }
+                if namesUsers, let user = snapshot.account?.id { users.append(user) }
             }
         case .strayClaims(let snapshots):
             for snapshot in snapshots {
@@ -200,14 +210,6 @@ private struct Judged: Sendable {
     ) {
         findings += found
         proposals += plans ? snapshot.proposals(about: found, terms) : found.map(\.unplanned)
-    }
-}
-
-extension AccountSnapshots.Page {
-    /// The accounts that are there.
-    fileprivate var users: [UserID] {
-        guard case .accounts(let snapshots) = content else { return [] }
-        return snapshots.compactMap { $0.account?.id }
     }
 }
 

@@ -122,7 +122,7 @@ package struct PolicySimulation: Sendable {
                 }
                 try report(now)
             },
-            work: { page in Judged(page, comparison, after: start, gathers: joins) },
+            work: { page in try Judged(page, comparison, after: start, gathers: joins) },
             take: { judged in
                 try spill.withLock { try $0?.append(judged.traits) }
                 for prediction in judged.predictions { try tell(prediction) }
@@ -217,15 +217,15 @@ private struct Judged: Sendable {
         _ comparison: PolicyComparison,
         after start: AccountSnapshots.Place?,
         gathers: Bool
-    ) {
+    ) throws {
         end = page.end
         guard case .accounts(let snapshots) = page.content else { return }
         var memo = PolicyComparison.Memo()
-        for snapshot in snapshots {
+        try snapshots.forEach { snapshot in
             if gathers {
                 for trait in AuditRule.addresses(of: snapshot) { traits.append(trait, of: snapshot, rule: 0) }
             }
-            guard snapshot.account != nil, start.map({ $0.precedes(snapshot) }) ?? true else { continue }
+            guard snapshot.account != nil, start.map({ $0.precedes(snapshot) }) ?? true else { return }
             accounts += 1
             if !snapshot.unreadable.isEmpty { unreadable += 1 }
             predictions += comparison.predictions(for: snapshot, &memo)

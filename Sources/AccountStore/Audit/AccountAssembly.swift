@@ -1,24 +1,16 @@
 import AccountLinking
 import Postgres
 
-/// Puts accounts together from the rows of their tables.
+/// Puts accounts together from the rows of their tables, one after the other in the same place: they are dear to copy, and their lists
+/// dear to make.
 ///
 /// What cannot be read is told in the account; what names an account that is not there makes one of which nothing else is
-/// known.
+/// known. What belongs to an account comes in an order that does not depend on how it was read.
 struct AccountAssembly {
-    /// What an account shows.
-    struct Shown {
-        var place: Int
-        var identifier: Identifier
-    }
+    /// The one that was put together last.
+    private(set) var snapshot: AccountSnapshot
 
-    /// In the order of their ids; what belongs to one in an order that does not depend on how it was read.
-    private(set) var accounts: [AccountSnapshot] = []
-    /// What accounts show without having it among their claims, where those were read.
-    private(set) var unclaimed: [Shown] = []
-
-    private let tenant: TenantID
-    /// Of the account that is put together.
+    /// Its claims; they point into the rows.
     private var claims: [AuditedClaimRow] = []
     // What few texts stand for.
     private var emailProofs = RecentValues(EmailProof.init(name:))
@@ -30,99 +22,54 @@ struct AccountAssembly {
     private var codeKinds = RecentValues(EmailCodeRecord.Kind.init(rawValue:))
     private var conflictKinds = RecentValues(ConflictKind.init(rawValue:))
 
-    /// Puts together all accounts of some rows.
+    init(tenant: TenantID) {
+        snapshot = AccountSnapshot(tenant: tenant, id: .nobody)
+    }
+
+    /// All accounts of some rows, in the order of their ids.
     ///
     /// - Parameters:
     ///   - rows: everything that was read of the accounts.
     ///   - tenant: whose.
     /// - Throws: `.decoding` where a row is not what was asked for.
-    init(_ rows: AuditedRows, tenant: String) throws {
-        self.init(tenant: tenant)
-        self = try rows.withAccounts { rows in
-            var assembly = self
-            try assembly.add(rows.ids.indices, rows)
-            return assembly
-        }
-    }
-
-    private init(tenant: String) {
-        self.tenant = TenantID(tenant)
-    }
-
-    /// Puts together the accounts of some rows and calls `body` with some after the other: `countMax` at most, the rest of
-    /// what `rows` has is then still bytes.
-    ///
-    /// - Throws: `.decoding` where a row is not what was asked for; what `body` throws.
-    static func forEachPage(
-        of rows: AuditedRows,
-        tenant: String,
-        countMax: Int,
-        _ body: (inout AccountAssembly) throws -> Void
-    ) throws {
+    static func accounts(of rows: AuditedRows, tenant: TenantID) throws -> [AccountSnapshot] {
         try rows.withAccounts { rows in
             var assembly = AccountAssembly(tenant: tenant)
-            for start in stride(from: 0, to: rows.ids.count, by: countMax) {
-                assembly.accounts.removeAll(keepingCapacity: true)
-                assembly.unclaimed.removeAll()
-                try assembly.add(start..<min(start + countMax, rows.ids.count), rows)
-                try body(&assembly)
-            }
+            return try rows.ids.indices.compactMap { try assembly.assemble($0, of: rows) ? assembly.snapshot : nil }
         }
     }
 
-    private mutating func add(_ some: Range<Int>, _ rows: borrowing RowsByAccount<AuditedTable>) throws(PostgresError) {
-        // Each is put together where it stays: they are dear to copy.
-        var accounts = accounts
-        self.accounts = []
-        defer { self.accounts = accounts }
-        accounts.reserveCapacity(accounts.count + some.count)
-        let readsClaims = rows.hasRead(.claims)
-        for account in some {
-            // What stands under an id that no account can have is nobody's.
-            guard let id = UserID(rows.ids[account].string) else { continue }
-            let place = accounts.count
-            accounts.append(AccountSnapshot(tenant: tenant, id: id))
-            try read(account, of: rows, into: &accounts[place])
-            if readsClaims { try readClaims(account, of: rows, into: &accounts[place], at: place) }
-        }
-        // They point into the rows.
-        claims.removeAll(keepingCapacity: true)
-    }
-
-    private mutating func read(
-        _ account: Int,
-        of rows: borrowing RowsByAccount<AuditedTable>,
-        into snapshot: inout AccountSnapshot
-    ) throws(PostgresError) {
-        for row in rows.places(account, .users) { try readUser(rows[row], &snapshot) }
-        for row in rows.places(account, .passwords) { try readPassword(rows[row], &snapshot) }
+    /// Makes `snapshot` an account of `rows`. What it shows without having it among its claims is noted as nobody's, where those
+    /// were read.
+    ///
+    /// - Returns: whether there is one: what stands under an id that no account can have is nobody's.
+    /// - Throws: `.decoding` where a row is not what was asked for.
+    mutating func assemble(_ account: Int, of rows: RowsByAccount<AuditedTable>) throws(PostgresError) -> Bool {
+        guard let id = UserID(rows.ids[account].string) else { return false }
+        snapshot.reset(to: id)
+        for row in rows.places(account, .users) { try readUser(rows[row]) }
+        for row in rows.places(account, .passwords) { try readPassword(rows[row]) }
         let providers = rows.places(account, .providers)
         snapshot.linkedProviders.reserveCapacity(providers.count)
-        for row in providers { try readProvider(rows[row], &snapshot) }
+        for row in providers { try readProvider(rows[row]) }
         let methods = rows.places(account, .methods)
         snapshot.methodProofs.reserveCapacity(methods.count)
-        for row in methods { try readMethod(rows[row], &snapshot) }
-        for row in rows.places(account, .factors) { try readFactor(rows[row], &snapshot) }
-        for row in rows.places(account, .sessions) { try readSession(rows[row], &snapshot) }
-        for row in rows.places(account, .codes) { try readCode(rows[row], &snapshot) }
-        for row in rows.places(account, .conflicts) { try readConflict(rows[row], &snapshot) }
+        for row in methods { try readMethod(rows[row]) }
+        for row in rows.places(account, .factors) { try readFactor(rows[row]) }
+        for row in rows.places(account, .sessions) { try readSession(rows[row]) }
+        for row in rows.places(account, .codes) { try readCode(rows[row]) }
+        for row in rows.places(account, .conflicts) { try readConflict(rows[row]) }
         snapshot.linkAccount()
         snapshot.sort()
+        if rows.hasRead(.claims) {
+            claims.removeAll(keepingCapacity: true)
+            for row in rows.places(account, .claims) { claims.append(try AuditedClaimRow(rows[row])) }
+            if !snapshot.owns(exactly: claims) { compareClaims() }
+        }
+        return true
     }
 
-    /// - `place`: where it stands among `accounts`.
-    private mutating func readClaims(
-        _ account: Int,
-        of rows: borrowing RowsByAccount<AuditedTable>,
-        into snapshot: inout AccountSnapshot,
-        at place: Int
-    ) throws(PostgresError) {
-        claims.removeAll(keepingCapacity: true)
-        for row in rows.places(account, .claims) { claims.append(try AuditedClaimRow(rows[row])) }
-        if !snapshot.owns(exactly: claims) { compareClaims(&snapshot, at: place) }
-    }
-
-    private mutating func readUser(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError) {
+    private mutating func readUser(_ columns: PackedColumns) throws(PostgresError) {
         let row = try AuditedUserRow(columns)
         var account = Account(id: snapshot.id, version: row.version, sessionEpoch: row.sessionEpoch)
         account.isDisabled = row.isDisabled
@@ -143,17 +90,14 @@ struct AccountAssembly {
         snapshot.account = account
     }
 
-    private func readPassword(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError) {
+    private mutating func readPassword(_ columns: PackedColumns) throws(PostgresError) {
         let row = try AuditedPasswordRow(columns)
         snapshot.passwordUpdatedAt = row.updatedAt
         snapshot.passwordScheme = row.otherScheme?.string ?? AuditRule.currentPasswordScheme
         snapshot.account?.hasPassword = true
     }
 
-    private mutating func readProvider(
-        _ columns: PackedColumns,
-        _ snapshot: inout AccountSnapshot
-    ) throws(PostgresError) {
+    private mutating func readProvider(_ columns: PackedColumns) throws(PostgresError) {
         let row = try AuditedProviderRow(columns)
         let provider = snapshot.noting("linked_providers.provider_id", row.provider) { providers.value(of: $0) }
         guard let provider else { return }
@@ -183,8 +127,7 @@ struct AccountAssembly {
         }
     }
 
-    private mutating func readMethod(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError)
-    {
+    private mutating func readMethod(_ columns: PackedColumns) throws(PostgresError) {
         let row = try AuditedMethodRow(columns)
         let method = snapshot.noting("sign_in_methods.method", row.method) { methods.value(of: $0) }
         guard let method else { return }
@@ -194,7 +137,7 @@ struct AccountAssembly {
         if method == .emailLink { snapshot.account?.hasEmailLink = true }
     }
 
-    private func readFactor(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError) {
+    private mutating func readFactor(_ columns: PackedColumns) throws(PostgresError) {
         let row = try AuditedFactorRow(columns)
         snapshot.account?.hasSecondFactor = true
         if let number = snapshot.noting("second_factors.number", row.number, { PhoneNumber($0.string) }) {
@@ -202,8 +145,7 @@ struct AccountAssembly {
         }
     }
 
-    private mutating func readSession(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError)
-    {
+    private mutating func readSession(_ columns: PackedColumns) throws(PostgresError) {
         let row = try AuditedSessionRow(columns)
         guard let signInProvider = signInProviders.value(of: row.signInProvider) else { return }
         let alike = snapshot.sessions.firstIndex { $0.epoch == row.epoch && $0.signInProvider == signInProvider }
@@ -222,7 +164,7 @@ struct AccountAssembly {
         snapshot.sessions[alike].lastAuthTime = max(snapshot.sessions[alike].lastAuthTime, row.lastAuthTime)
     }
 
-    private mutating func readCode(_ columns: PackedColumns, _ snapshot: inout AccountSnapshot) throws(PostgresError) {
+    private mutating func readCode(_ columns: PackedColumns) throws(PostgresError) {
         let row = try AuditedCodeRow(columns)
         let kind = snapshot.noting("one_time_codes.kind", row.kind) { codeKinds.value(of: $0) }
         guard let kind else { return }
@@ -244,10 +186,7 @@ struct AccountAssembly {
         }
     }
 
-    private mutating func readConflict(
-        _ columns: PackedColumns,
-        _ snapshot: inout AccountSnapshot
-    ) throws(PostgresError) {
+    private mutating func readConflict(_ columns: PackedColumns) throws(PostgresError) {
         let row = try AuditedConflictRow(columns)
         let kind = snapshot.noting("conflicts.kind", row.kind) { conflictKinds.value(of: $0) }
         guard let kind else { return }
@@ -279,33 +218,18 @@ struct AccountAssembly {
         snapshot.conflicts[alike].firstExpiry = min(snapshot.conflicts[alike].firstExpiry, row.expiresAt)
     }
 
-    /// Notes what may be nobody's among the claims of an account, and what it shows without a claim.
-    private mutating func compareClaims(_ snapshot: inout AccountSnapshot, at place: Int) {
+    /// Notes what may be nobody's among the claims of the account, and what it shows without a claim.
+    private mutating func compareClaims() {
         var unmatched = claims.map { AccountSnapshot.StrayClaim(kind: $0.kind.string, value: $0.value.string) }
         for identifier in snapshot.account?.identifiers ?? [] {
             let (kind, value) = (identifier.kind, identifier.value)
             if let match = unmatched.firstIndex(where: { $0.value == value && $0.kind == kind }) {
                 unmatched.remove(at: match)
             } else {
-                unclaimed.append(Shown(place: place, identifier: identifier))
+                snapshot.unclaimed.append(.init(identifier: identifier, owner: nil))
             }
         }
         snapshot.strayClaims = unmatched.sorted { ($0.kind, $0.value) < ($1.kind, $1.value) }
-    }
-
-    /// Everything that accounts show.
-    func shown() -> [Shown] {
-        accounts.indices.flatMap { place in
-            (accounts[place].account?.identifiers ?? []).map { Shown(place: place, identifier: $0) }
-        }
-    }
-
-    /// Notes of what is shown who owns it, where that is not who shows it.
-    mutating func note(_ shown: Shown, ownedBy owner: String?) {
-        guard owner != accounts[shown.place].id.rawValue else { return }
-        accounts[shown.place].unclaimed.append(
-            .init(identifier: shown.identifier, owner: owner.flatMap(UserID.init))
-        )
     }
 }
 

@@ -37,9 +37,9 @@ package struct AccountSnapshots: Sendable {
     }
 
     /// Some accounts, in the order of their ids, and where they end.
-    package struct Page: Sendable {
-        package enum Content: Sendable {
-            case accounts([AccountSnapshot])
+    package struct Page {
+        package enum Content {
+            case accounts(AccountWalk)
             /// What has claims that may be nobody's: of these accounts there is what they show, and nothing else.
             case strayClaims([AccountSnapshot])
         }
@@ -129,9 +129,9 @@ package struct AccountSnapshots: Sendable {
                 while let (scan, firstRange) = try scans.scan(number, connection) {
                     try scan.read(connection, gate, progress: reading)
                     while let range = scan.nextRange() {
-                        try scan.forEachPage(ofRange: range, countMax: pageSize, connection) { accounts in
+                        try scan.forEachPage(ofRange: range, countMax: pageSize, connection) { accounts, end in
                             try gate.check()
-                            let end = accounts.last.map { Place(tenant: $0.tenant, userID: $0.id.rawValue) }
+                            let end = Place(tenant: TenantID(scan.tenant), userID: end)
                             let output = try work(Page(content: .accounts(accounts), end: end))
                             try order.deliver(firstRange + range, output, gate)
                         }
@@ -148,7 +148,7 @@ package struct AccountSnapshots: Sendable {
                     let reader = PageReader(connection, tenant: turn.tenant, at: now)
                     let content: Page.Content =
                         switch turn.part {
-                        case .accounts(let users): .accounts(try reader.accounts(users))
+                        case .accounts(let users): .accounts(AccountWalk(try reader.accounts(users)))
                         case .strayClaims(let ids): .strayClaims(try reader.strayClaims(of: ids, countMax: pageSize))
                         }
                     try order.deliver(turn.index, try work(Page(content: content, end: turn.end)), gate)

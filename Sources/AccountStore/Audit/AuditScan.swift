@@ -3,7 +3,7 @@ import Postgres
 
 /// All accounts of a tenant for an audit, read the way their tables lie.
 final class AuditScan: Sendable {
-    private let tenant: String
+    let tenant: String
     private let now: Timestamp
     private let scan: TableScan<AuditedTable>
 
@@ -54,20 +54,20 @@ final class AuditScan: Sendable {
     /// As `TableScan.nextRange`.
     func nextRange() -> Int? { scan.nextRange() }
 
-    /// Calls `body` with the accounts of a range in the order of their ids, at most `countMax` at once.
+    /// Calls `body` with the accounts of a range in the order of their ids, at most `countMax` at once, and the last id of each time.
     func forEachPage(
         ofRange range: Int,
         countMax: Int,
         _ connection: PostgresConnection,
-        _ body: ([AccountSnapshot]) throws -> Void
+        _ body: (AccountWalk, _ end: String) throws -> Void
     ) throws {
         let reader = PageReader(connection, tenant: tenant, at: now)
         try scan.forEachPart(ofRange: range) { rows in
-            try AccountAssembly.forEachPage(of: rows, tenant: tenant, countMax: countMax) { assembly in
-                if !assembly.unclaimed.isEmpty {
-                    try reader.noteOwners(of: assembly.unclaimed, in: &assembly)
+            try rows.withAccounts { rows in
+                for start in stride(from: 0, to: rows.ids.count, by: countMax) {
+                    let page = start..<min(start + countMax, rows.ids.count)
+                    try body(AccountWalk(page, of: rows, reader), rows.ids[page.upperBound - 1].string)
                 }
-                try body(assembly.accounts)
             }
         }
     }

@@ -4,7 +4,7 @@ import Postgres
 /// Reads what there is of some accounts by their ids, table by table.
 struct PageReader {
     private let connection: PostgresConnection
-    private let tenant: String
+    let tenant: String
     private let now: Timestamp
 
     init(_ connection: PostgresConnection, tenant: String, at now: Timestamp) {
@@ -22,22 +22,33 @@ struct PageReader {
         for table in AuditedTable.allCases where table != .users && table != .claims {
             rows.append(try connection.rawRows(table.rows(.ids(ids), tenant: tenant, at: now)), of: table)
         }
-        var assembly = try AccountAssembly(rows, tenant: tenant)
+        var accounts = try AccountAssembly.accounts(of: rows, tenant: TenantID(tenant))
         // Claims cannot be found by their users.
-        try noteOwners(of: assembly.shown(), in: &assembly)
-        return assembly.accounts
+        for place in accounts.indices {
+            accounts[place].unclaimed = (accounts[place].account?.identifiers ?? []).map {
+                .init(identifier: $0, owner: nil)
+            }
+        }
+        try noteOwners(in: &accounts)
+        return accounts
     }
 
-    /// Asks who owns what is shown, by one question for each kind.
-    func noteOwners(
-        of shown: [AccountAssembly.Shown],
-        in assembly: inout AccountAssembly
-    ) throws(PostgresError) {
-        for (kind, shown) in Dictionary(grouping: shown, by: \.identifier.kind).sorted(by: { $0.key < $1.key }) {
-            let values = shown.map(\.identifier.value)
+    /// Finds out who owns what is noted as nobody's, by one question for each kind. What turns out to be the account's own is no
+    /// longer noted.
+    func noteOwners(in accounts: inout [AccountSnapshot]) throws(PostgresError) {
+        var owners: [Identifier: UserID] = [:]
+        let unclaimed = accounts.flatMap { $0.unclaimed.map(\.identifier) }
+        for (kind, shown) in Dictionary(grouping: unclaimed, by: \.kind).sorted(by: { $0.key < $1.key }) {
+            let values = shown.map(\.value)
             let claims = try connection.query(OwnedClaimRow.on(values, kind: kind, tenant: tenant))
-            let owners = Dictionary(claims.map { ($0.value, $0.user) }) { first, _ in first }
-            for (value, shown) in zip(values, shown) { assembly.note(shown, ownedBy: owners[value]) }
+            let users = Dictionary(claims.map { ($0.value, $0.user) }) { first, _ in first }
+            for (identifier, value) in zip(shown, values) { owners[identifier] = users[value].flatMap(UserID.init) }
+        }
+        for place in accounts.indices {
+            accounts[place].unclaimed = accounts[place].unclaimed.compactMap { unclaimed in
+                let owner = owners[unclaimed.identifier]
+                return owner == accounts[place].id ? nil : .init(identifier: unclaimed.identifier, owner: owner)
+            }
         }
     }
 
@@ -65,6 +76,6 @@ struct PageReader {
         for table in [AuditedTable.users, .providers] {
             rows.append(try connection.rawRows(table.rows(.ids(owners), tenant: tenant, at: now)), of: table)
         }
-        return try AccountAssembly(rows, tenant: tenant).accounts
+        return try AccountAssembly.accounts(of: rows, tenant: TenantID(tenant))
     }
 }

@@ -48,7 +48,7 @@ package struct StoredAccounts {
     }
 
     private func secondFactors(
-        _ rows: borrowing RowsByAccount<StoredTable>,
+        _ rows: RowsByAccount<StoredTable>,
         _ places: Range<Int>
     ) throws(PostgresError) -> [SecondFactor] {
         var factors: [(slot: Int32, factor: SecondFactor)] = []

@@ -45,7 +45,7 @@ struct AuditedUserRow {
         """
 
     static func of(_ scope: TableScope, tenant: String) -> SQL {
-        "\(select) WHERE tenant_id = \(tenant) AND \(scope.condition)"
+        "\(select) WHERE \(scope.condition(tenant: tenant))"
     }
 
     /// The next after an id, in the order of ids, of those that something happened to since `since`: they signed in, or an
@@ -107,10 +107,12 @@ struct AuditedPasswordRow {
     }
 
     static func of(_ scope: TableScope, tenant: String) -> SQL {
+        // By what lies between texts: a comparison in "C" is half as dear as `starts_with`.
         """
-        SELECT user_id, updated_at, CASE WHEN NOT starts_with(hash, \(AuditRule.currentPasswordScheme)) THEN left(hash, 48) END
+        SELECT user_id, updated_at, CASE WHEN hash COLLATE "C" < \(AuditRule.currentPasswordScheme)
+                OR hash COLLATE "C" >= \(AuditRule.currentPasswordScheme + "\u{10FFFF}") THEN left(hash, 48) END
         FROM password_credentials
-        WHERE tenant_id = \(tenant) AND \(scope.condition)
+        WHERE \(scope.condition(tenant: tenant))
         """
     }
 }
@@ -134,7 +136,7 @@ struct AuditedProviderRow {
     static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, provider_id, subject, issuer, email, linked_at FROM linked_providers
-        WHERE tenant_id = \(tenant) AND \(scope.condition)
+        WHERE \(scope.condition(tenant: tenant))
         """
     }
 }
@@ -154,7 +156,7 @@ struct AuditedMethodRow {
     static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, method, proof, proven_at FROM sign_in_methods
-        WHERE tenant_id = \(tenant) AND \(scope.condition)
+        WHERE \(scope.condition(tenant: tenant))
         """
     }
 }
@@ -168,7 +170,7 @@ struct AuditedFactorRow {
     }
 
     static func of(_ scope: TableScope, tenant: String) -> SQL {
-        "SELECT user_id, number FROM second_factors WHERE tenant_id = \(tenant) AND \(scope.condition)"
+        "SELECT user_id, number FROM second_factors WHERE \(scope.condition(tenant: tenant))"
     }
 }
 
@@ -187,7 +189,7 @@ struct AuditedSessionRow {
     static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, session_epoch, sign_in_provider, auth_time FROM sessions
-        WHERE tenant_id = \(tenant) AND \(scope.condition)
+        WHERE \(scope.condition(tenant: tenant))
         """
     }
 }
@@ -208,7 +210,7 @@ struct AuditedCodeRow {
     static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, kind, CASE WHEN consumed_at IS NULL THEN created_at END, expires_at
-        FROM one_time_codes WHERE tenant_id = \(tenant) AND user_id IS NOT NULL AND \(scope.condition)
+        FROM one_time_codes WHERE \(scope.condition(tenant: tenant)) AND user_id IS NOT NULL
         """
     }
 }
@@ -237,7 +239,7 @@ struct AuditedConflictRow {
         """
         SELECT user_id, kind, provider_id, state IN ('open', 'proven') AND expires_at > \(now.stored),
             state = 'resolved', opened_at, expires_at
-        FROM conflicts WHERE tenant_id = \(tenant) AND \(scope.condition)
+        FROM conflicts WHERE \(scope.condition(tenant: tenant))
         """
     }
 }
@@ -255,7 +257,7 @@ struct AuditedClaimRow {
 
     /// The claims in some blocks of their table; those of some accounts cannot be found so.
     static func of(_ scope: TableScope, tenant: String) -> SQL {
-        "SELECT user_id, kind, value FROM identifiers WHERE tenant_id = \(tenant) AND \(scope.condition)"
+        "SELECT user_id, kind, value FROM identifiers WHERE \(scope.condition(tenant: tenant))"
     }
 
     /// The claims whose account is not there, or does not plainly show what they are on: addresses in another spelling

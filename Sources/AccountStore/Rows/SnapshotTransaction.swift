@@ -12,6 +12,24 @@ enum SnapshotTransaction {
         """
     }
 
+    /// The tables all of whose rows are a tenant's; by the first and the last entry of their indexes.
+    static func tablesOnly(of tenant: String) -> Query<String?> {
+        """
+        SELECT held.name FROM (
+            SELECT 'users', min(tenant_id), max(tenant_id) FROM users
+            UNION ALL SELECT 'password_credentials', min(tenant_id), max(tenant_id) FROM password_credentials
+            UNION ALL SELECT 'linked_providers', min(tenant_id), max(tenant_id) FROM linked_providers
+            UNION ALL SELECT 'sign_in_methods', min(tenant_id), max(tenant_id) FROM sign_in_methods
+            UNION ALL SELECT 'second_factors', min(tenant_id), max(tenant_id) FROM second_factors
+            UNION ALL SELECT 'sessions', min(tenant_id), max(tenant_id) FROM sessions
+            UNION ALL SELECT 'one_time_codes', min(tenant_id), max(tenant_id) FROM one_time_codes
+            UNION ALL SELECT 'conflicts', min(tenant_id), max(tenant_id) FROM conflicts
+            UNION ALL SELECT 'identifiers', min(tenant_id), max(tenant_id) FROM identifiers
+        ) AS held (name, first, last)
+        WHERE held.first = \(tenant) AND held.last = \(tenant)
+        """
+    }
+
     static let begin: SQL = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     static let end: SQL = "COMMIT"
     static let exportSnapshot: Query<String?> = "SELECT pg_export_snapshot()"

@@ -22,7 +22,7 @@ enum StoredUserRow {
             display_name, photo_url, screen_name, language, time_zone, date_of_birth,
             disabled, uses_custom_tokens, custom_attributes,
             valid_since, created_at, last_login_at, last_refresh_at
-        FROM users WHERE tenant_id = \(tenant) AND \(scope.condition)
+        FROM users WHERE \(scope.condition(tenant: tenant))
         """
     }
 }
@@ -35,7 +35,7 @@ enum StoredPasswordRow {
     static func of(_ scope: TableScope, tenant: String, withHashes: Bool) -> SQL {
         """
         SELECT user_id, updated_at, CASE WHEN \(withHashes) THEN hash END
-        FROM password_credentials WHERE tenant_id = \(tenant) AND \(scope.condition)
+        FROM password_credentials WHERE \(scope.condition(tenant: tenant))
         """
     }
 }
@@ -47,7 +47,7 @@ enum StoredProviderRow {
     static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, provider_id, subject, email, display_name, photo_url, screen_name
-        FROM linked_providers WHERE tenant_id = \(tenant) AND \(scope.condition)
+        FROM linked_providers WHERE \(scope.condition(tenant: tenant))
         """
     }
 }
@@ -60,7 +60,7 @@ enum StoredEmailLinkRow {
     static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id FROM sign_in_methods
-        WHERE tenant_id = \(tenant) AND method = \(SignInMethod.emailLink.name) AND \(scope.condition)
+        WHERE \(scope.condition(tenant: tenant)) AND method = \(SignInMethod.emailLink.name)
         """
     }
 }
@@ -76,7 +76,7 @@ enum StoredFactorRow {
     static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
         SELECT user_id, slot, enrollment_id, number, display_name, enrolled_at
-        FROM second_factors WHERE tenant_id = \(tenant) AND \(scope.condition)
+        FROM second_factors WHERE \(scope.condition(tenant: tenant))
         """
     }
 }

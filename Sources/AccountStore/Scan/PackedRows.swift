@@ -28,7 +28,7 @@ struct PackedRows<Table: ScannedTable> {
     /// Calls `body` with the rows account by account.
     ///
     /// - Throws: `.decoding` where the bytes are no such rows; what `body` throws.
-    func withAccounts<Output>(_ body: (borrowing RowsByAccount<Table>) throws -> Output) throws -> Output {
+    func withAccounts<Output>(_ body: (RowsByAccount<Table>) throws -> Output) throws -> Output {
         for (table, shape) in shapes { try shape.check(table.types) }
         return try bytes.withUnsafeBytes { bytes in
             try body(try RowsByAccount(bytes, tables: Set(shapes.keys)))
@@ -44,51 +44,58 @@ struct RowsByAccount<Table: ScannedTable> {
     private let bytes: UnsafeRawBufferPointer
     private let tableCount: Int
     private let tables: Set<Table>
-    /// Where in `bytes` the columns of each row begin, that of the user left out; those of the first account first.
+    /// Where in `bytes` the columns of each row begin, that of the user left out; those of the first account first. Of one table in the
+    /// order in which they lie.
     private let offsets: [UInt32]
     /// Where in `offsets` those of the first account in the first table begin, those in the second, and so on.
     private let starts: [UInt32]
 
     /// - `tables`: those that were read.
     fileprivate init(_ bytes: UnsafeRawBufferPointer, tables: Set<Table>) throws(PostgresError) {
+        guard bytes.count <= UInt32.max else { throw PostgresError(.decoding, "too many rows of one account") }
         self.bytes = bytes
         self.tables = tables
         let tableCount = Table.allCases.count
         self.tableCount = tableCount
-        var rows = try KeyedRows(bytes)
-        var groups = try Groups(rows, tableCount: tableCount)
-        if groups.areMixed {
-            try rows.compareIDs()
-            groups = try Groups(rows, tableCount: tableCount)
+        var numbers = IDNumbers()
+        // Of each row which account's and table's it is, as one number; then how many there are of each.
+        var rows: [(group: Int, offset: UInt32)] = []
+        rows.reserveCapacity(bytes.count / Self.bytesPerRow)
+        var counts: [UInt32] = []
+        var walk = PackedRowWalk(bytes)
+        while let row = try walk.next() {
+            guard row.tag < tableCount else { throw PostgresError(.decoding, "row of an unknown table") }
+            let group = numbers.number(of: row.id) * tableCount + Int(row.tag)
+            while counts.count <= group { counts.append(0) }
+            counts[group] += 1
+            rows.append((group, UInt32(row.columnsOffset)))
         }
-        ids = groups.ids
-        offsets = groups.offsets
-        starts = groups.starts
-    }
-
-    private struct Groups {
-        var ids: [PackedText] = []
-        var offsets: [UInt32] = []
+        while counts.count < numbers.ids.count * tableCount { counts.append(0) }
+        let order = numbers.inOrder()
         var starts: [UInt32] = []
-        /// Whether rows of an account may be apart.
-        var areMixed = false
-
-        init(_ rows: borrowing KeyedRows, tableCount: Int) throws(PostgresError) {
-            offsets.reserveCapacity(rows.count)
-            for place in 0..<rows.count {
-                let row = try rows.row(at: place)
-                guard row.tag < tableCount else { throw PostgresError(.decoding, "row of an unknown table") }
-                if ids.last != row.id {
-                    if rows.mayBeApart(at: place) { areMixed = true }
-                    ids.append(row.id)
-                }
-                let group = (ids.count - 1) * tableCount + Int(row.tag)
-                while starts.count <= group { starts.append(UInt32(offsets.count)) }
-                offsets.append(UInt32(row.columnsOffset))
+        starts.reserveCapacity(counts.count + 1)
+        var next = counts
+        var total: UInt32 = 0
+        for account in order {
+            for group in account * tableCount..<(account + 1) * tableCount {
+                starts.append(total)
+                next[group] = total
+                total += counts[group]
             }
-            while starts.count <= ids.count * tableCount { starts.append(UInt32(offsets.count)) }
         }
+        starts.append(total)
+        var offsets = [UInt32](repeating: 0, count: rows.count)
+        for row in rows {
+            offsets[Int(next[row.group])] = row.offset
+            next[row.group] += 1
+        }
+        ids = order.map { numbers.ids[$0] }
+        self.offsets = offsets
+        self.starts = starts
     }
+
+    /// About, to begin with.
+    private static var bytesPerRow: Int { 64 }
 
     /// Whether a table is one of those that were read.
     func hasRead(_ table: Table) -> Bool { tables.contains(table) }

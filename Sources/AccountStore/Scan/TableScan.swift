@@ -79,14 +79,16 @@ final class TableScan<Table: ScannedTable>: Sendable {
         partBytesMax = rangeSize * Self.bytesPerAccountMax
         self.statement = statement
         let counts = try connection.query(SnapshotTransaction.blockCounts(tables.map(\.name))).map { $0 ?? 0 }
+        let unshared = Set(try connection.query(SnapshotTransaction.tablesOnly(of: tenant)).compactMap(\.self))
         var pieces: [Piece] = []
         for (table, count) in zip(tables, counts) {
+            let holdsOthers = !unshared.contains(table.name)
             for first in stride(from: 0, through: count, by: Int(Self.blocksPerPiece)) {
                 let end = first + Self.blocksPerPiece
                 pieces.append(
                     Piece(
                         table: table,
-                        scope: .blocks(first, before: end > count ? nil : end),
+                        scope: .blocks(first, before: end > count ? nil : end, holdsOthers: holdsOthers),
                         blockCount: min(Self.blocksPerPiece, count - first)
                     )
                 )
@@ -103,7 +105,7 @@ final class TableScan<Table: ScannedTable>: Sendable {
         file = BucketFile(in: folder, buckets: ranges.count)
         // What is copied does not say of what types it is.
         shapes = try tables.reduce(into: [:]) { shapes, table in
-            shapes[table] = try connection.rawRows(statement(table, .blocks(0, before: 0))).shape
+            shapes[table] = try connection.rawRows(statement(table, .blocks(0, before: 0, holdsOthers: true))).shape
         }
         var state = State(pieces: pieces[...], readersLeft: readers)
         state.reading.blocksInAll = counts.reduce(0, +)
