@@ -1,7 +1,6 @@
 import Glibc
 
-/// The columns of a row, one after the other and where they lie: nothing is copied. Each has its length before it, in four bytes, the
-/// highest first, and -1 for NULL, as `PostgresConnection.copyRows` hands them on and `RawRows.append` writes them.
+/// The columns of a row, one after the other and where they lie, as `ColumnPacker` packs them: nothing is copied.
 ///
 /// For rows by the million, of which a `RowDecoder` would make strings. Types are not looked at: `RowShape.check` does that
 /// once for all rows of a statement.
@@ -11,12 +10,15 @@ import Glibc
 package struct PackedColumns {
     private let end: UnsafeRawPointer?
     private var place: UnsafeRawPointer?
+    private let words: WordList
 
     /// - `offset`: where the row begins.
-    package init(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+    /// - `words`: those of its packer.
+    package init(_ bytes: UnsafeRawBufferPointer, at offset: Int, _ words: WordList) {
         precondition((0...bytes.count).contains(offset), "a row outside of the bytes")
         end = bytes.baseAddress.map { $0 + bytes.count }
         place = bytes.baseAddress.map { $0 + offset }
+        self.words = words
     }
 
     /// Where in `bytes`, for which this was made, the next column begins.
@@ -29,17 +31,39 @@ package struct PackedColumns {
     ///
     /// - Throws: `.decoding`, as all below, where the row is cut short.
     @inline(__always)
-    package mutating func next() throws(PostgresError) -> UnsafeRawBufferPointer? {
-        guard let end, let start = place, end - start >= 4 else { throw cutShort() }
-        let count = Int(Int32(bigEndian: start.loadUnaligned(as: Int32.self)))
-        let value = start + 4
-        guard count >= 0 else {
-            place = value
-            return nil
+    package mutating func next() throws(PostgresError) -> UnsafeRawBufferPointer? { try column()?.bytes }
+
+    @inline(__always)
+    private mutating func column() throws(PostgresError) -> PackedText? {
+        guard let end, let start = place, start < end else { throw cutShort() }
+        let first = start.load(as: UInt8.self)
+        guard first < ColumnPacker.firstWord else { return try columnWithoutLength(first, start, end) }
+        let value = start + 1
+        guard end - value >= Int(first) else { throw cutShort() }
+        place = value + Int(first)
+        return PackedText(UnsafeRawBufferPointer(start: value, count: Int(first)))
+    }
+
+    private mutating func columnWithoutLength(
+        _ first: UInt8,
+        _ start: UnsafeRawPointer,
+        _ end: UnsafeRawPointer
+    ) throws(PostgresError) -> PackedText? {
+        place = start + 1
+        switch first {
+        case ColumnPacker.isNull: return nil
+        case ColumnPacker.isLong:
+            guard end - start >= 5 else { throw cutShort() }
+            let count = Int(UInt32(littleEndian: (start + 1).loadUnaligned(as: UInt32.self)))
+            let value = start + 5
+            guard end - value >= count else { throw cutShort() }
+            place = value + count
+            return PackedText(UnsafeRawBufferPointer(start: value, count: count))
+        default:
+            let word = first - ColumnPacker.firstWord
+            guard word < words.count else { throw PostgresError(.decoding, "no such word in a packed row") }
+            return PackedText(words[Int(word)], word: word)
         }
-        guard end - value >= count else { throw cutShort() }
-        place = value + count
-        return UnsafeRawBufferPointer(start: value, count: count)
     }
 
     private func cutShort() -> PostgresError { PostgresError(.decoding, "row is cut short") }
@@ -55,8 +79,11 @@ package struct PackedColumns {
 
     // MARK: The next column as a value.
 
-    package mutating func text() throws(PostgresError) -> PackedText { PackedText(try required()) }
-    package mutating func optionalText() throws(PostgresError) -> PackedText? { try next().map { PackedText($0) } }
+    package mutating func text() throws(PostgresError) -> PackedText {
+        guard let text = try column() else { throw PostgresError(.decoding, "column of a packed row is NULL") }
+        return text
+    }
+    package mutating func optionalText() throws(PostgresError) -> PackedText? { try column() }
     package mutating func bool() throws(PostgresError) -> Bool { try Bool(decoding: required().bytes) }
     package mutating func int32() throws(PostgresError) -> Int32 { try Int32(decoding: required().bytes) }
     package mutating func int64() throws(PostgresError) -> Int64 { try Int64(decoding: required().bytes) }
@@ -86,9 +113,12 @@ package struct RowShape: Sendable, Hashable {
 /// SAFETY: as `PackedColumns`.
 package struct PackedText: Hashable, Comparable {
     package let bytes: UnsafeRawBufferPointer
+    /// Its number in the list of words, where it was packed as one.
+    package let word: UInt8?
 
-    fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+    fileprivate init(_ bytes: UnsafeRawBufferPointer, word: UInt8? = nil) {
         self.bytes = bytes
+        self.word = word
     }
 
     package var string: String { String(decoding: bytes, as: UTF8.self) }

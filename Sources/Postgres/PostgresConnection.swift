@@ -84,7 +84,7 @@ package final class PostgresConnection {
         return RawRows(try run(statement))
     }
 
-    /// Hands on the rows of `statement`, as they come and as a whole each, to be read by `PackedColumns`: by `COPY`, which costs
+    /// Hands on the rows of `statement`, as they come and as a whole each, for a `ColumnPacker`: by `COPY`, which costs
     /// a third of what an answer with rows does here, and a tenth more in the server.
     ///
     /// - Parameters:

@@ -12,7 +12,8 @@ package struct RawRows: Sendable {
         RowShape(types: (0..<result.columnCount).map { result.typeOID(column: $0) })
     }
 
-    /// Appends the columns of a row to `bytes`, for `PackedColumns`.
+    /// Appends the columns of a row to `bytes`, for a `ColumnPacker`: each with its length before it in four bytes, the highest first,
+    /// and -1 for NULL.
     package func append(row: Int, to bytes: inout [UInt8]) {
         result.append(row: row, to: &bytes)
     }

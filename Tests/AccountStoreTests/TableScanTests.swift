@@ -123,10 +123,11 @@ struct TableScanTests {
     // MARK: Rows
 
     /// A row of one column behind the user's.
-    private static func row(of id: String, tag: UInt8, _ text: String) -> [UInt8] {
+    private static func row(of id: String, tag: UInt8, _ text: String) throws -> [UInt8] {
         var columns: [UInt8] = []
         for value in [id, text] { columns += [0, 0, 0, UInt8(value.utf8.count)] + Array(value.utf8) }
-        return [tag, UInt8(columns.count & 0xFF), UInt8(columns.count >> 8), 0, 0] + columns
+        var packer = RowPacker()
+        return try columns.withUnsafeBytes { Array(try packer.pack($0, tag: tag)) }
     }
 
     private struct Seen: Equatable {
@@ -165,7 +166,7 @@ struct TableScanTests {
                     Seen(tag: UInt8.random(in: 0..<9), id: ids.randomElement() ?? "", text: String(number))
                 )
             }
-            let bytes = rows.flatMap { Self.row(of: $0.id, tag: $0.tag, $0.text) }
+            let bytes = try rows.flatMap { try Self.row(of: $0.id, tag: $0.tag, $0.text) }
             let sorted = rows.enumerated().sorted { one, other in
                 if one.element.id.utf8.elementsEqual(other.element.id.utf8) {
                     return (one.element.tag, one.offset) < (other.element.tag, other.offset)
@@ -176,7 +177,7 @@ struct TableScanTests {
         }
         for cut in [1, 4, 5, 9] {
             #expect(throws: PostgresError.self) {
-                _ = try Self.read(Array(Self.row(of: "abcdefg", tag: 1, "").prefix(cut)))
+                _ = try Self.read(Array(try Self.row(of: "abcdefg", tag: 1, "").prefix(cut)))
             }
         }
     }
@@ -201,7 +202,7 @@ struct TableScanTests {
         // One account is not divided.
         let largest =
             Dictionary(grouping: all, by: \.id).values
-            .map { rows in rows.reduce(0) { $0 + 13 + $1.id.utf8.count + $1.text.utf8.count } }.max() ?? 0
+            .map { rows in rows.reduce(0) { $0 + 7 + $1.id.utf8.count + $1.text.utf8.count } }.max() ?? 0
         for bytesMax in [1, 5000, 100_000, 10_000_000] {
             var (seen, parts): ([Seen], Int) = ([], 0)
             try file.forEachPart(of: 1, bytesMax: bytesMax, folder: "/tmp") { bytes in
@@ -250,55 +251,75 @@ struct RawRowTests {
         }
     }
 
+    private static let words = WordList(["a word", "another word", "a", "of eight", String(repeating: "é", count: 16)])
+
     @Test func `packed rows are read in place, whatever they hold`() async throws {
         try await PostgresConnection.withConnection(try StoreScene.shared.database.configuration) { connection in
-            // Empty, short, at the border of each length, long, not in ASCII, NULL.
-            let lengths = [0, 1, 2, 125, 126, 127, 252, 253, 254, 255, 256, 257, 65_535, 65_536, 100_000]
+            // Empty, short, at the border of each length, long, not in ASCII (a word among them), NULL.
+            let lengths = [0, 1, 2, 8, 32, 125, 190, 191, 192, 193, 254, 255, 256, 65_535, 65_536, 100_000]
             let query: SQL = """
                 SELECT n, CASE WHEN n >= 0 THEN repeat('é', (n / 2)::integer) || repeat('a', (n % 2)::integer) END, 'skipped',
                     n % 2 = 1, CASE WHEN n > 9 THEN to_timestamp(n) END
-                FROM (VALUES (0::bigint), (1), (2), (125), (126), (127), (252), (253), (254), (255), (256), (257), (65535),
-                    (65536), (100000), (-1)) AS numbers (n)
+                FROM (VALUES (0::bigint), (1), (2), (8), (32), (125), (190), (191), (192), (193), (254), (255), (256),
+                    (65535), (65536), (100000), (-1)) AS numbers (n)
                 """
             let rows = try connection.rawRows(query)
             #expect(rows.text(row: 2, column: 1) == "é" && rows.texts(ofColumn: 1).last == "")
             #expect(rows.withBytes(row: 2, column: 1) { Array($0) } == Array("é".utf8))
-            var (bytes, offsets): ([UInt8], [Int]) = ([7], [])
-            for row in 0..<rows.count {
-                offsets.append(bytes.count)
-                rows.append(row: row, to: &bytes)
-            }
             // The same rows in the other way.
-            var copied: [UInt8] = [7]
-            try connection.copyRows(query) { copied.append(contentsOf: $0) }
-            #expect(copied == bytes)
+            var (columns, copied): ([[UInt8]], [[UInt8]]) = ([], [])
+            for row in 0..<rows.count {
+                columns.append([])
+                rows.append(row: row, to: &columns[row])
+            }
+            try connection.copyRows(query) { copied.append(Array($0)) }
+            #expect(copied == columns)
+            var (bytes, offsets): ([UInt8], [Int]) = ([7], [])
+            var packer = ColumnPacker(Self.words)
+            for row in columns {
+                offsets.append(bytes.count)
+                let packed = try row.withUnsafeBytes { Array(try packer.pack($0, headBytes: 3)) }
+                bytes += packed.dropFirst(3)
+            }
             try bytes.withUnsafeBytes { bytes in
                 for (offset, length) in zip(offsets, lengths + [-1]) {
-                    let row = try Texts(PackedColumns(bytes, at: offset))
+                    let row = try Texts(PackedColumns(bytes, at: offset, Self.words))
                     #expect(row.number == Int64(length) && row.isTrue == (length % 2 == 1))
                     #expect(row.text?.utf8.count == (length < 0 ? nil : length))
                     #expect(row.time?.microsecondsSinceEpoch == (length > 9 ? Int64(length) * 1_000_000 : nil))
                     // A value of another length than its type has.
                     #expect(throws: PostgresError.self) {
-                        var columns = PackedColumns(bytes, at: offset)
+                        var columns = PackedColumns(bytes, at: offset, Self.words)
                         _ = try columns.bool()
                     }
                 }
                 #expect(throws: PostgresError.self, "NULL where something has to be") {
-                    var columns = PackedColumns(bytes, at: offsets[lengths.count])
+                    var columns = PackedColumns(bytes, at: offsets[lengths.count], Self.words)
                     try columns.skip()
                     _ = try columns.text()
                 }
                 #expect(throws: PostgresError.self, "behind the last column of all") {
-                    var columns = PackedColumns(bytes, at: offsets[lengths.count])
+                    var columns = PackedColumns(bytes, at: offsets[lengths.count], Self.words)
                     for _ in 0..<6 { try columns.skip() }
                 }
             }
-            for count in [offsets[4] - 6, offsets[14] - 6, offsets[14] + 13, bytes.count - 2] {
-                let cut = Array(bytes.prefix(count))
-                let last = offsets.last { $0 < count } ?? 0
-                _ = cut.withUnsafeBytes { cut in
-                    #expect(throws: PostgresError.self) { _ = try Texts(PackedColumns(cut, at: last)) }
+            // However a row is cut short, and before it is packed as well.
+            for (row, columns) in columns.enumerated() where columns.count < 1000 {
+                let packed = Array(bytes[offsets[row]..<(offsets + [bytes.count])[row + 1]])
+                for count in 0..<packed.count {
+                    packed.prefix(count).withUnsafeBytes { cut in
+                        _ = #expect(throws: PostgresError.self) { try Texts(PackedColumns(cut, at: 0, Self.words)) }
+                    }
+                }
+                for count in 1..<4 {
+                    #expect(throws: PostgresError.self) {
+                        try columns.dropLast(columns.count - count).withUnsafeBytes {
+                            _ = try packer.pack($0, headBytes: 0)
+                        }
+                    }
+                }
+                #expect(throws: PostgresError.self) {
+                    try (columns + [0, 0, 0, 2, 9]).withUnsafeBytes { _ = try packer.pack($0, headBytes: 0) }
                 }
             }
             try rows.shape.check([Int64.self, String.self, String.self, Bool.self, PostgresTimestamp.self])
@@ -310,6 +331,37 @@ struct RawRowTests {
                 #expect(throws: PostgresError.self) { try rows.shape.check(types) }
             }
         }
+    }
+
+    @Test func `words cost a byte, and nothing else is taken for one`() throws {
+        #expect(Self.words.count == 4, "a word has four bytes at least")
+        let texts = [
+            "a word", "another word", "of eight", "a ward", "another ward", "a", "", "A word", "a word ",
+            String(repeating: "é", count: 16),
+        ]
+        let isWord = [true, true, false, false, false, false, false, false, false, true]
+        for (text, isWord) in zip(texts, isWord) {
+            var packer = ColumnPacker(Self.words)
+            let packed = try ([0, 0, 0, UInt8(text.utf8.count)] + Array(text.utf8)).withUnsafeBytes {
+                Array(try packer.pack($0, headBytes: 0))
+            }
+            #expect(packed.count == (isWord ? 1 : 1 + text.utf8.count), "\(text)")
+            try packed.withUnsafeBytes { packed in
+                var columns = PackedColumns(packed, at: 0, Self.words)
+                let read = try columns.text()
+                #expect(read.string == text && (read.word != nil) == isWord)
+            }
+        }
+        #expect(throws: PostgresError.self, "a number that no word has") {
+            try [UInt8(192 + 4)].withUnsafeBytes { bytes in
+                var columns = PackedColumns(bytes, at: 0, Self.words)
+                _ = try columns.text()
+            }
+        }
+    }
+
+    @Test func `the words of accounts are told apart, and there is room for more`() {
+        #expect((40..<WordList.countMax).contains(WordList.ofAccounts.count))
     }
 
     @Test func `values are the same as literals of a copy as they are as parameters`() async throws {
@@ -402,13 +454,16 @@ struct RawRowTests {
             ]
             let rows = try connection.rawRows("SELECT t FROM unnest(\(texts)) AS t")
             var (bytes, offsets): ([UInt8], [Int]) = ([], [])
+            var packer = ColumnPacker(Self.words)
             for row in 0..<rows.count {
                 offsets.append(bytes.count)
-                rows.append(row: row, to: &bytes)
+                var columns: [UInt8] = []
+                rows.append(row: row, to: &columns)
+                bytes += try columns.withUnsafeBytes { Array(try packer.pack($0, headBytes: 0)) }
             }
             try bytes.withUnsafeBytes { bytes in
                 let packed = try offsets.map { offset in
-                    var columns = PackedColumns(bytes, at: offset)
+                    var columns = PackedColumns(bytes, at: offset, Self.words)
                     return try columns.text()
                 }
                 for (text, first) in zip(texts, packed) {
@@ -470,7 +525,7 @@ struct AccountAssemblyTests {
     private func accounts(_ tables: [(AuditedTable, SQL)]) async throws -> [AccountSnapshot] {
         try await PostgresConnection.withConnection(try StoreScene.shared.database.configuration) { connection in
             var rows = AuditedRows()
-            for (table, sql) in tables { rows.append(try connection.rawRows(sql), of: table) }
+            for (table, sql) in tables { try rows.append(try connection.rawRows(sql), of: table) }
             return try AccountAssembly.accounts(of: rows, tenant: .project)
         }
     }

@@ -82,6 +82,7 @@ package struct AccountSnapshot: Sendable {
         }
     }
 
+    private let passing = PassedByAddress()
     package var tenant: TenantID
     package var id: UserID
     /// What decisions read; `nil` where rows name an account that is not there.

@@ -102,6 +102,7 @@ extension AuditRule {
 
 /// What an audit measures accounts by.
 package struct AuditTerms: Sendable {
+    private let passing = PassedByAddress()
     package var policy: LinkPolicy
     /// Whether somebody can be signed in by a provider now.
     package var isEnabled: @Sendable (ProviderID) -> Bool

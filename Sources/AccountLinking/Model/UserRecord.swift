@@ -81,7 +81,7 @@ package struct UserRecord: Sendable, Hashable {
     }
 
     /// What stood behind a method when it was added.
-    package enum Proof: String, Sendable, Hashable {
+    package enum Proof: String, Sendable, Hashable, CaseIterable {
         /// Chosen at sign-up; says nothing about the address.
         case signUp = "sign-up"
         /// Added within a signed-in session.

@@ -17,10 +17,10 @@ struct PageReader {
     /// - Throws: `PostgresError`; what cannot be read is told in the account.
     func accounts(_ users: RawRows) throws -> [AccountSnapshot] {
         var rows = AuditedRows()
-        rows.append(users, of: .users)
+        try rows.append(users, of: .users)
         let ids = users.texts(ofColumn: 0)
         for table in AuditedTable.allCases where table != .users && table != .claims {
-            rows.append(try connection.rawRows(table.rows(.ids(ids), tenant: tenant, at: now)), of: table)
+            try rows.append(try connection.rawRows(table.rows(.ids(ids), tenant: tenant, at: now)), of: table)
         }
         var accounts = try AccountAssembly.accounts(of: rows, tenant: TenantID(tenant))
         // Claims cannot be found by their users.
@@ -65,7 +65,7 @@ struct PageReader {
             let claims = try connection.rawRows(
                 AuditedClaimRow.stray(tenant: tenant, of: ids, after: place, limit: Int64(countMax))
             )
-            rows.append(claims, of: .claims)
+            try rows.append(claims, of: .claims)
             owners += claims.texts(ofColumn: 0)
             guard claims.count == countMax else { break }
             let last = (0..<3).map { claims.text(row: countMax - 1, column: $0) }
@@ -74,7 +74,7 @@ struct PageReader {
         try connection.execute(SnapshotTransaction.goByIndexes)
         guard !owners.isEmpty else { return [] }
         for table in [AuditedTable.users, .providers] {
-            rows.append(try connection.rawRows(table.rows(.ids(owners), tenant: tenant, at: now)), of: table)
+            try rows.append(try connection.rawRows(table.rows(.ids(owners), tenant: tenant, at: now)), of: table)
         }
         return try AccountAssembly.accounts(of: rows, tenant: TenantID(tenant))
     }

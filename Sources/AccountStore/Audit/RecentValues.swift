@@ -5,7 +5,9 @@ struct RecentValues<Value> {
     private static var countMax: Int { 12 }
 
     private let parse: (String) -> Value?
-    private var known: [(text: String, value: Value)] = []
+    /// Of each word (`WordList`) that was met.
+    private var ofWords = [Value?](repeating: nil, count: WordList.countMax)
+    private var ofOthers: [(text: String, value: Value)] = []
 
     init(_ parse: @escaping (String) -> Value?) {
         self.parse = parse
@@ -13,10 +15,15 @@ struct RecentValues<Value> {
 
     /// `nil` where the text is none.
     mutating func value(of text: PackedText) -> Value? {
-        for entry in known where text == entry.text { return entry.value }
+        if let word = text.word {
+            let place = Int(word)
+            if ofWords[place] == nil { ofWords[place] = parse(text.string) }
+            return ofWords[place]
+        }
+        for entry in ofOthers where text == entry.text { return entry.value }
         let string = text.string
         guard let value = parse(string) else { return nil }
-        if known.count < Self.countMax { known.append((string, value)) }
+        if ofOthers.count < Self.countMax { ofOthers.append((string, value)) }
         return value
     }
 }

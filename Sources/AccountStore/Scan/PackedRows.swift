@@ -14,14 +14,17 @@ struct PackedRows<Table: ScannedTable> {
         self.shapes = shapes
     }
 
-    mutating func append(_ rows: RawRows, of table: Table) {
+    /// - Throws: `.decoding`, which does not happen to what libpq answers.
+    mutating func append(_ rows: RawRows, of table: Table) throws {
         shapes[table] = rows.shape
+        var packer = RowPacker()
         var columns: [UInt8] = []
         for row in 0..<rows.count {
             columns.removeAll(keepingCapacity: true)
             rows.append(row: row, to: &columns)
-            PackedRowWalk.withHead(tag: table.rawValue, count: columns.count) { bytes.append(contentsOf: $0) }
-            bytes += columns
+            try columns.withUnsafeBytes { columns in
+                bytes.append(contentsOf: try packer.pack(columns, tag: table.rawValue))
+            }
         }
     }
 
@@ -42,6 +45,7 @@ struct PackedRows<Table: ScannedTable> {
 struct RowsByAccount<Table: ScannedTable> {
     let ids: [PackedText]
     private let bytes: UnsafeRawBufferPointer
+    private let words = WordList.ofAccounts
     private let tableCount: Int
     private let tables: Set<Table>
     /// Where in `bytes` the columns of each row begin, that of the user left out; those of the first account first. Of one table in the
@@ -107,7 +111,7 @@ struct RowsByAccount<Table: ScannedTable> {
     }
 
     /// The columns of the row at a place, that of the user left out.
-    subscript(place: Int) -> PackedColumns { PackedColumns(bytes, at: Int(offsets[place])) }
+    subscript(place: Int) -> PackedColumns { PackedColumns(bytes, at: Int(offsets[place]), words) }
 }
 
 /// Rows one after the other: of each a tag, how long its columns are in four bytes, the lowest first, and the columns
@@ -126,46 +130,52 @@ struct PackedRowWalk {
         var columnsOffset: Int
     }
 
-    private static var headBytes: Int { 5 }
+    fileprivate static let headBytes = 5
 
     private let bytes: UnsafeRawBufferPointer
+    private let words = WordList.ofAccounts
     private var offset = 0
 
     init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
     }
 
-    /// Calls `body` with what stands before the columns of a row.
-    @inline(__always)
-    static func withHead<Failure>(
-        tag: UInt8,
-        count: Int,
-        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
-    ) throws(Failure) {
-        let head = (UInt64(UInt32(count)) << 8 | UInt64(tag)).littleEndian
-        try withUnsafeBytes(of: head) { head throws(Failure) in
-            try body(UnsafeRawBufferPointer(rebasing: head[..<headBytes]))
-        }
-    }
-
     /// - Throws: `.decoding` where the bytes are no such row.
     @inline(__always)
     mutating func next() throws(PostgresError) -> Row? {
         guard offset < bytes.count else { return nil }
-        let row = try Self.row(of: bytes, at: offset)
+        let row = try row(at: offset)
         offset = row.range.upperBound
         return row
     }
 
-    /// The row that begins at an offset.
     @inline(__always)
-    static func row(of bytes: UnsafeRawBufferPointer, at offset: Int) throws(PostgresError) -> Row {
-        guard bytes.count - offset >= headBytes else { throw PostgresError(.decoding, "row is cut short") }
+    private func row(at offset: Int) throws(PostgresError) -> Row {
+        guard bytes.count - offset >= Self.headBytes else { throw PostgresError(.decoding, "row is cut short") }
         let count = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 1, as: UInt32.self)))
-        let start = offset + headBytes
+        let start = offset + Self.headBytes
         guard bytes.count - start >= count else { throw PostgresError(.decoding, "row is cut short") }
-        var columns = PackedColumns(bytes, at: start)
+        var columns = PackedColumns(bytes, at: start, words)
         let id = try columns.text()
         return Row(tag: bytes[offset], id: id, range: offset..<start + count, columnsOffset: columns.offset(in: bytes))
+    }
+}
+
+/// Makes rows of columns, as `PackedRowWalk` reads them.
+struct RowPacker: ~Copyable {
+    private var packer = ColumnPacker(.ofAccounts)
+
+    /// - `columns`: as `ColumnPacker.pack` takes them.
+    /// - Returns: what is good until the next call.
+    /// - Throws: `.decoding` where the row is cut short.
+    mutating func pack(_ columns: UnsafeRawBufferPointer, tag: UInt8) throws(PostgresError) -> UnsafeRawBufferPointer {
+        let row = try packer.pack(columns, headBytes: PackedRowWalk.headBytes)
+        row.storeBytes(of: tag, as: UInt8.self)
+        row.storeBytes(
+            of: UInt32(row.count - PackedRowWalk.headBytes).littleEndian,
+            toByteOffset: 1,
+            as: UInt32.self
+        )
+        return UnsafeRawBufferPointer(row)
     }
 }

@@ -121,9 +121,10 @@ final class TableScan<Table: ScannedTable>: Sendable {
         progress: (ScanProgress) throws -> Void
     ) throws {
         var writer = try BucketWriter(file)
+        var packer = RowPacker()
         while let piece = state.withLock({ $0.pieces.popFirst() }) {
             try connection.copyRows(statement(piece.table, piece.scope)) { columns in
-                try put(columns, of: piece.table, into: &writer)
+                try put(try packer.pack(columns, tag: piece.table.rawValue), into: &writer)
             }
             try state.withLock { state in
                 state.reading.blocks += piece.blockCount
@@ -135,13 +136,11 @@ final class TableScan<Table: ScannedTable>: Sendable {
         try gate.wait { state.withLock { $0.readersLeft == 0 } }
     }
 
-    private func put(_ row: UnsafeRawBufferPointer, of table: Table, into writer: inout BucketWriter) throws {
-        var columns = PackedColumns(row, at: 0)
-        let user = try columns.text().bytes
+    private func put(_ row: UnsafeRawBufferPointer, into writer: inout BucketWriter) throws {
+        var walk = PackedRowWalk(row)
+        guard let user = try walk.next()?.id.bytes else { return }
         if !start.isEmpty, !start.lexicographicallyPrecedes(user) { return }
-        try PackedRowWalk.withHead(tag: table.rawValue, count: row.count) { head throws(SpillFailure) in
-            try writer.append(row, after: head, to: ranges.index(of: user))
-        }
+        try writer.append(row, to: ranges.index(of: user))
     }
 
     /// The next range that nobody has taken; `nil` when none is left. They are taken in order.
