@@ -55,7 +55,7 @@ package struct ColumnPacker: ~Copyable {
             }
             guard end - source >= count else { throw Self.cutShort }
             if count == 8 {
-                // Numbers and times.
+                // Numbers and times mostly: whether it is a word is not looked at.
                 target.storeBytes(of: 8, as: UInt8.self)
                 (target + 1).storeBytes(of: source.loadUnaligned(as: UInt64.self), as: UInt64.self)
                 target += 9

@@ -170,7 +170,7 @@ private struct Judged: Sendable {
         end = page.end
         switch page.content {
         case .accounts(let snapshots):
-            try snapshots.forEach { snapshot in
+            try snapshots.visit { snapshot in
                 judge(snapshot, rules, checks, terms, after: start, plans: plans)
                 if gathers { gather(from: snapshot, checks, terms) }
                 if namesUsers, let user = snapshot.account?.id { users.append(user) }

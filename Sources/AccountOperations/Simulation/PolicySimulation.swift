@@ -221,7 +221,7 @@ private struct Judged: Sendable {
         end = page.end
         guard case .accounts(let snapshots) = page.content else { return }
         var memo = PolicyComparison.Memo()
-        try snapshots.forEach { snapshot in
+        try snapshots.visit { snapshot in
             if gathers {
                 for trait in AuditRule.addresses(of: snapshot) { traits.append(trait, of: snapshot, rule: 0) }
             }

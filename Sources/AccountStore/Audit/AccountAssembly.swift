@@ -26,11 +26,10 @@ struct AccountAssembly {
         snapshot = AccountSnapshot(tenant: tenant, id: .nobody)
     }
 
-    /// All accounts of some rows, in the order of their ids.
-    ///
     /// - Parameters:
     ///   - rows: everything that was read of the accounts.
     ///   - tenant: whose.
+    /// - Returns: all accounts of the rows, in the order of their ids.
     /// - Throws: `.decoding` where a row is not what was asked for.
     static func accounts(of rows: AuditedRows, tenant: TenantID) throws -> [AccountSnapshot] {
         try rows.withAccounts { rows in

@@ -25,7 +25,7 @@ package struct AccountWalk {
     /// Calls `body` with one account after the other.
     ///
     /// - Throws: `PostgresError`; what `body` throws.
-    package func forEach(_ body: (AccountSnapshot) throws -> Void) throws {
+    package func visit(_ body: (AccountSnapshot) throws -> Void) throws {
         switch source {
         case .accounts(let accounts):
             for account in accounts { try body(account) }
@@ -55,12 +55,11 @@ package struct AccountWalk {
         waiting.removeAll()
     }
 
-    /// All of them at once.
-    ///
-    /// - Throws: as `forEach`.
+    /// - Returns: all of them.
+    /// - Throws: as `visit`.
     package func all() throws -> [AccountSnapshot] {
         var accounts: [AccountSnapshot] = []
-        try forEach { accounts.append($0) }
+        try visit { accounts.append($0) }
         return accounts
     }
 }
