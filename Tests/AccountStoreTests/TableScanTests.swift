@@ -19,6 +19,7 @@ struct TableScanTests {
         },
         "of many lengths": (0..<300).map { String(repeating: "x", count: $0 % 13) + "\($0)" },
         "two": ["a", "b"], "one": ["only"], "none": [], "the same": ["same", "same", "same"],
+        "numbered, and one that is not": (0..<2000).map { "user-\($0)" } + ["admin"],
         "of other scripts": ["ä", "é", "ü", "日本", "\u{10FFFF}", "a\u{1}", "a"],
     ]
 

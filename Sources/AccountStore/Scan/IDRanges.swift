@@ -36,22 +36,16 @@ struct IDRanges: Sendable {
         }
         // Where an id stands among all that begin with the prefix: its next eight bytes.
         let place = id.number(after: prefix.count)
-        guard var index = cells.startsBefore(place) else { return startCount(notAbove: place) }
-        // There are fewer starts than cells: hardly one has to be passed.
-        while index < starts.count, starts[index] <= place { index += 1 }
-        return index
-    }
-
-    private func startCount(notAbove place: UInt64) -> Int {
-        var (low, high) = (0, starts.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if starts[middle] <= place { low = middle + 1 } else { high = middle }
+        // There are fewer starts than cells: hardly one is left to look at.
+        var left = cells.starts(near: place) ?? 0..<starts.count
+        while !left.isEmpty {
+            let middle = (left.lowerBound + left.upperBound) / 2
+            left = starts[middle] <= place ? middle + 1..<left.upperBound : left.lowerBound..<middle
         }
-        return low
+        return left.lowerBound
     }
 
-    /// Tells by the first bytes of a place how many starts it is not before. Ids are random: a search that branches would guess
+    /// Tells by the first bytes of a place between which starts it lies. Ids are random: a search that branches would guess
     /// wrong every other time, which costs more than all else that is done with a row.
     private struct Cells: Sendable {
         /// Few enough for the nearest memory.
@@ -101,10 +95,11 @@ struct IDRanges: Sendable {
             return cell
         }
 
-        /// At most as many starts as are not above the place; `nil` where it has bytes that were not seen.
+        /// The starts in the cell of a place: those before them are not above it, those behind them are. `nil` where it has bytes that
+        /// were not seen.
         @inline(__always)
-        func startsBefore(_ place: UInt64) -> Int? {
-            Self.cell(of: place, digits, radix, byteCount).map { Int(startsBefore[$0]) }
+        func starts(near place: UInt64) -> Range<Int>? {
+            Self.cell(of: place, digits, radix, byteCount).map { Int(startsBefore[$0])..<Int(startsBefore[$0 + 1]) }
         }
     }
 }
