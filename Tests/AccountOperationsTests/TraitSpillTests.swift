@@ -31,10 +31,15 @@ struct TraitSpillTests {
     {
         var spill = try TraitSpill(in: "/tmp")
         var given: [Given: [AuditRule.Member]] = [:]
+        var batch = TraitBatch()
         for number in 0..<600 {
-            var batch = TraitBatch()
+            // A batch has several accounts of one tenant.
+            if number % 6 == 0 {
+                try spill.append(batch)
+                batch = TraitBatch()
+            }
             var snapshot = AccountSnapshot(
-                tenant: TenantID(number % 3 == 0 ? "" : "tenant"),
+                tenant: TenantID(number / 6 % 3 == 0 ? "" : "tenant"),
                 id: try user(number)
             )
             snapshot.account = Account(id: snapshot.id, version: Int64(number) * 1_000_003, sessionEpoch: 0)
@@ -49,8 +54,8 @@ struct TraitSpillTests {
                     .init(user: snapshot.id, version: Int64(number) * 1_000_003, detail: Self.stored(detail))
                 )
             }
-            try spill.append(batch)
         }
+        try spill.append(batch)
         let found = Mutex<[Group]>([])
         try await spill.groups { group in
             found.withLock {

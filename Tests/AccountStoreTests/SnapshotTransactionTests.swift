@@ -1,5 +1,7 @@
 import AccountTestSupport
+import Glibc
 import Postgres
+import Synchronization
 import Testing
 
 @testable import AccountStore
@@ -33,6 +35,18 @@ struct SnapshotTransactionTests {
                 )
                 #expect(try connection.query(AuditedUserRow.tenants) == ["", "a", "b", "claims", "zoo"])
             }
+        }
+    }
+
+    @Test func `whoever reads whole tables gives way`() async throws {
+        try await TestDatabase.with { database in
+            let readers = SnapshotReaders(database.configuration, connections: 2, applicationName: "test")
+            let batch: Int32 = 3
+            let policies = Mutex<[Int32]>([])
+            try await readers.run { _, _ in policies.withLock { $0.append(sched_getscheduler(0)) } }
+            #expect(policies.withLock { $0 } == [batch, batch], "SCHED_BATCH of sched(7)")
+            // Of its threads alone, not of the program.
+            #expect(sched_getscheduler(getpid()) == 0)
         }
     }
 

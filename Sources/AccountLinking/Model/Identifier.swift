@@ -4,9 +4,6 @@ package enum Identifier: Sendable, Hashable {
     case phone(PhoneNumber)
     case federated(ProviderIdentity)
 
-    /// Every kind.
-    package static let kinds = ["email", "phone", "federated"]
-
     package var kind: String {
         switch self {
         case .email: "email"

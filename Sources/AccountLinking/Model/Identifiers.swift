@@ -21,12 +21,12 @@ package struct UserID: Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    private init(ofNobody: Void) {
-        rawValue = ""
+    private init(unchecked rawValue: String) {
+        self.rawValue = rawValue
     }
 
     /// What no account has.
-    package static let nobody = Self(ofNobody: ())
+    package static let nobody = Self(unchecked: "")
 }
 
 /// Whether `text` has 1 to `scalarsMax` characters, none of them a control character.

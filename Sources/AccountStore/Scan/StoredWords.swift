@@ -4,9 +4,9 @@ import Postgres
 extension WordList {
     /// Texts that many rows about accounts hold. What is not among them costs the room that it takes, and nothing else.
     static let ofAccounts = WordList(
-        Identifier.kinds + methods.map(\.name) + emailProofs.map(\.name) + UserRecord.Proof.allCases.map(\.rawValue)
+        methods.map(\.name) + emailProofs.map(\.name) + UserRecord.Proof.allCases.map(\.rawValue)
             + EmailCodeRecord.Kind.allCases.map(\.rawValue) + ConflictKind.allCases.map(\.rawValue)
-            + ["anonymous", "custom"]
+            + ["email", "federated", "anonymous", "custom"]
     )
 
     private static let providers: [ProviderID] = [
