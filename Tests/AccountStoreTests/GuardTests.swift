@@ -1,8 +1,9 @@
 import AccountLinking
-import AccountStore
 import AccountTestSupport
 import Postgres
 import Testing
+
+@testable import AccountStore
 
 /// What stops a decision that was taken on facts that are no longer so.
 @Suite(.store)
@@ -53,6 +54,30 @@ struct GuardTests {
         let row = ImportWrite(previous: user, user: imported, passwordHash: nil, event: event(.userImported))
         #expect(try await scene.store.importAccounts([row], tenant: .project) == .factsMoved)
         #expect(try await scene.stored(user.id) == current)
+    }
+
+    /// An update of an account that is gone changes no row; by the next statement another may stand under its id.
+    @Test func `an account made again and changed as often is not taken for the one that was written`() async throws {
+        let scene = try StoreScene.shared
+        var user = try await scene.create(.full())
+        #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .applied)
+        var again = UserRecord.blank(user.id.rawValue)
+        again.sessionEpoch = 2000
+        let current = try await scene.create(again)
+        #expect(try await scene.store.apply(disabling(current)) == .applied)
+        func write(_ assertion: SQL) async throws(PostgresError) {
+            var batch = WriteBatch("assertion")
+            batch.append(assertion)
+            _ = try await scene.client.write(batch)
+        }
+        for assertion in [UserRow.assertRaised(user), UserRow.assertAllRaised([user], tenant: .project)] {
+            let error = await #expect(throws: PostgresError.self) { try await write(assertion) }
+            #expect(error?.sqlState == .divisionByZero)
+        }
+        user.sessionEpoch = current.sessionEpoch
+        for assertion in [UserRow.assertRaised(user), UserRow.assertAllRaised([user], tenant: .project)] {
+            try await write(assertion)
+        }
     }
 
     @Test func `a session cannot be opened for an account that is gone`() async throws {

@@ -853,7 +853,8 @@ private let statementsOfDecisions: [Statement] = {
                 tenant: tenant
             )
         ),
-        Statement(name: "UserRow.assertVersions", sql: UserRow.assertVersions([user], tenant: tenant)),
+        Statement(name: "UserRow.assertRaised", sql: UserRow.assertRaised(user)),
+        Statement(name: "UserRow.assertAllRaised", sql: UserRow.assertAllRaised([user], tenant: tenant)),
         Statement(name: "UserRow.insertMany", sql: UserRow.insertMany([user], tenant: tenant)),
         Statement(name: "UserRow.updateMany", sql: UserRow.updateMany([user], epochs: [1000], tenant: tenant)),
         Statement(name: "UserRow.insert", sql: UserRow.insert(user)),

@@ -12,7 +12,7 @@ extension AccountStore {
     /// Applies one decision in one transaction: all of it or nothing.
     ///
     /// Safe under any concurrency: ownership is judged by the primary key of `identifiers`, staleness by the user's
-    /// version, existence by foreign keys and `assertVersion`. When the connection is lost after COMMIT was sent, the
+    /// version, existence by foreign keys and `assertRaised`. When the connection is lost after COMMIT was sent, the
     /// event made beforehand tells whether it took effect.
     /// - Throws: `PostgresError` when the database could not do it; nothing is half-done then.
     package func apply(_ write: AccountWrite) async throws(PostgresError) -> Applied {
@@ -43,7 +43,7 @@ extension AccountStore {
         var batch = WriteBatch("account-delete")
         for (user, event) in deletions {
             batch.append(UserRow.lock(user))
-            batch.append(UserRow.assertVersion(user.version + 1, of: user.id, tenant: user.tenant))
+            batch.append(UserRow.assertRaised(user))
             for identifier in user.identifiers {
                 batch.append(IdentifierRow.release(identifier, of: user.id, tenant: user.tenant))
             }

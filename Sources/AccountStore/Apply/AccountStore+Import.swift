@@ -96,7 +96,7 @@ extension AccountStore {
             let users = replaced.map(\.user)
             let epochs = replaced.compactMap { $0.previous?.sessionEpoch }
             statements.append(UserRow.updateMany(users, epochs: epochs, tenant: tenant))
-            statements.append(UserRow.assertVersions(users, tenant: tenant))
+            statements.append(UserRow.assertAllRaised(users, tenant: tenant))
             statements.append(
                 IdentifierRow.releaseMany(
                     replaced.flatMap { write in

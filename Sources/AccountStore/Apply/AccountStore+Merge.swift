@@ -91,7 +91,7 @@ extension AccountStore {
         var batch = WriteBatch("merge-commit")
         for statement in journal.opening { batch.append(statement) }
         batch.append(UserRow.lock(write.absorbed))
-        batch.append(UserRow.assertVersion(write.absorbed.version + 1, of: merge.absorbed, tenant: tenant))
+        batch.append(UserRow.assertRaised(write.absorbed))
         for identifier in write.absorbed.identifiers {
             batch.append(IdentifierRow.release(identifier, of: merge.absorbed, tenant: tenant))
         }

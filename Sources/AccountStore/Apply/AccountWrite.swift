@@ -87,7 +87,7 @@ extension AccountWrite {
         if let previous {
             if previous != user || raisesVersion {
                 statements.append(UserRow.update(user, epoch: previous.sessionEpoch))
-                statements.append(UserRow.assertVersion(user.version + 1, of: id, tenant: tenant))
+                statements.append(UserRow.assertRaised(user))
             }
         } else {
             statements.append(UserRow.insert(user))

@@ -125,7 +125,7 @@ extension AccountWrite.Companion {
     package static func discardQuarantined(_ method: SignInMethod, of user: UserRecord) -> Self {
         Self([
             UserRow.update(user, epoch: user.sessionEpoch),
-            UserRow.assertVersion(user.version + 1, of: user.id, tenant: user.tenant),
+            UserRow.assertRaised(user),
             QuarantinedMethodRow.delete([method], of: user.id, tenant: user.tenant),
         ])
     }

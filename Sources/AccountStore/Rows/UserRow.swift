@@ -319,7 +319,7 @@ extension UserRow {
     /// Replaces the row by `record` and raises the version.
     ///
     /// A row that no longer holds `record.version` sets NULL and raises 23502. A row that is gone changes nothing, which
-    /// aborts nothing: `assertVersion` must follow.
+    /// aborts nothing: `assertRaised` must follow.
     ///
     /// - `epoch`: the one that was read. Versions begin anew where an account is made again under its id; epochs begin at
     ///   random.
@@ -350,6 +350,16 @@ extension UserRow {
         """
     }
 
+    /// Raises 22012 (division by zero) unless the user exists, and is the one that `update` or `lock` made of `record`:
+    /// not another that was made under its id since.
+    static func assertRaised(_ record: UserRecord) -> SQL {
+        """
+        SELECT 1 / count(*) FROM users
+        WHERE tenant_id = \(record.tenant.rawValue) AND user_id = \(record.id.rawValue)
+            AND version = \(record.version + 1) AND session_epoch = \(record.sessionEpoch)
+        """
+    }
+
     /// Takes the rows of several users for this transaction, in the order of their ids.
     static func hold(_ ids: [String], tenant: TenantID) -> SQL {
         """
@@ -359,7 +369,7 @@ extension UserRow {
     }
 
     /// Takes the row for this transaction by raising its version; one that is not as it was read raises 23502.
-    /// `assertVersion` must follow, as after `update`.
+    /// `assertRaised` must follow, as after `update`.
     static func lock(_ user: UserRecord) -> SQL {
         """
         UPDATE users SET version = CASE WHEN version = \(user.version) AND session_epoch = \(user.sessionEpoch)
@@ -403,7 +413,7 @@ extension UserRow {
         """
     }
 
-    /// As `update`, of many, and the time of the last sign-in where it is later. `assertVersions` must follow.
+    /// As `update`, of many, and the time of the last sign-in where it is later. `assertAllRaised` must follow.
     ///
     /// - `epochs`: those that were read, in the order of `records`.
     static func updateMany(_ records: [UserRecord], epochs: [Int64], tenant: TenantID) -> SQL {
@@ -428,12 +438,14 @@ extension UserRow {
         """
     }
 
-    /// Raises 22012 (division by zero) unless each user exists and holds the version after that of its record.
-    static func assertVersions(_ records: [UserRecord], tenant: TenantID) -> SQL {
+    /// As `assertRaised`, of each of many.
+    static func assertAllRaised(_ records: [UserRecord], tenant: TenantID) -> SQL {
         """
         SELECT 1 / (count(*) = \(Int64(records.count)))::integer
-        FROM users JOIN unnest(\(records.map(\.id.rawValue)), \(records.map(\.version))) AS old (user_id, version)
+        FROM users JOIN unnest(\(records.map(\.id.rawValue)), \(records.map(\.version)), \(records.map(\.sessionEpoch)))
+            AS old (user_id, version, session_epoch)
             ON users.user_id = old.user_id AND users.version = old.version + 1
+                AND users.session_epoch = old.session_epoch
         WHERE users.tenant_id = \(tenant.rawValue)
         """
     }
