@@ -86,6 +86,10 @@ package struct PackedColumns {
     package mutating func optionalText() throws(PostgresError) -> PackedText? { try column() }
     package mutating func bool() throws(PostgresError) -> Bool { try Bool(decoding: required().bytes) }
     package mutating func int32() throws(PostgresError) -> Int32 { try Int32(decoding: required().bytes) }
+    package mutating func optionalInt32() throws(PostgresError) -> Int32? {
+        guard let bytes = try next() else { return nil }
+        return try Int32(decoding: bytes.bytes)
+    }
     package mutating func int64() throws(PostgresError) -> Int64 { try Int64(decoding: required().bytes) }
     package mutating func timestamp() throws(PostgresError) -> PostgresTimestamp {
         try PostgresTimestamp(decoding: required().bytes)

@@ -417,6 +417,65 @@ struct AuditTests {
         }
     }
 
+    @Test func `what few accounts are, and how few methods were proven, is read as it is stored`() async throws {
+        try await TestDatabase.with { database in
+            try await Self.fill(database, count: 16)
+            let proofs = UserRecord.Proof.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+            try await database.execute(
+                """
+                UPDATE users SET initial_email = CASE WHEN n & 1 > 0 THEN 'first@example.com' END, disabled = n & 2 > 0,
+                    uses_custom_tokens = n & 4 > 0
+                    FROM (SELECT user_id AS id, substr(user_id, 6)::int AS n FROM users) AS numbered WHERE id = user_id;
+                UPDATE sign_in_methods SET proof = (ARRAY[\(proofs)])[substr(user_id, 6)::int]
+                    WHERE method = 'password' AND substr(user_id, 6)::int <= \(UserRecord.Proof.allCases.count);
+                UPDATE sign_in_methods SET proof = 'hearsay' WHERE user_id = 'user-0015' AND method = 'password';
+                INSERT INTO identifiers (kind, value, user_id)
+                    VALUES ('federated', E'google.com\\x1Fof-nobody', 'user-0016'), ('phone', '+15550001111', 'user-0016')
+                """
+            )
+            let snapshots = AccountSnapshots(database.configuration, connections: 2, temporaryFolder: "/tmp")
+            let numbered = Dictionary(
+                uniqueKeysWithValues: try (1...16).map { number in
+                    (number, try #require(UserID("user-" + String(10_000 + number).dropFirst())))
+                }
+            )
+            for selection in [AccountSnapshots.Selection.all, .users(Array(numbered.values))] {
+                let read = Mutex<[AccountSnapshot]>([])
+                try await snapshots.read(
+                    selection,
+                    tenant: nil,
+                    withStrayClaims: false,
+                    at: Self.now,
+                    work: { page in
+                        guard case .accounts(let walk) = page.content else { return [] }
+                        return try walk.all()
+                    },
+                    take: { accounts in read.withLock { $0 += accounts } }
+                )
+                let accounts = Dictionary(uniqueKeysWithValues: read.withLock { $0 }.map { ($0.id, $0) })
+                #expect(accounts.count == 16)
+                for (number, id) in numbered {
+                    let snapshot = try #require(accounts[id])
+                    let account = try #require(snapshot.account)
+                    #expect(account.hasInitialEmail == (number & 1 > 0), "\(id)")
+                    #expect(account.isDisabled == (number & 2 > 0), "\(id)")
+                    #expect(account.usesCustomTokens == (number & 4 > 0), "\(id)")
+                    let proof = UserRecord.Proof.allCases.dropFirst(number - 1).first ?? .session
+                    #expect(snapshot.methodProofs[.password]?.proof == (number == 15 ? nil : proof), "\(id)")
+                    #expect(snapshot.unreadable == (number == 15 ? ["sign_in_methods.proof"] : []), "\(id)")
+                }
+                // Claims are read with the accounts only where all are.
+                guard case .all = selection else { continue }
+                #expect(
+                    accounts.values.flatMap(\.strayClaims) == [
+                        .init(kind: "federated", value: "google.com\u{1F}of-nobody"),
+                        .init(kind: "phone", value: "+15550001111"),
+                    ]
+                )
+            }
+        }
+    }
+
     @Test func `many more accounts than a page has are put together by what they share`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 4000)

@@ -491,7 +491,7 @@ struct RawRowTests {
 struct AccountAssemblyTests {
     /// Rows of accounts of which nothing has to fit, with what tables would not take.
     private static let users: SQL = """
-        SELECT user_id, 3::bigint, 7::bigint, email, proof, NULL::timestamptz, false, phone, NULL::text, false, false,
+        SELECT user_id, 3::bigint, 7::bigint, email, proof, NULL::timestamptz, phone, NULL::text, NULL::int,
             to_timestamp(0), to_timestamp(0), NULL::timestamptz
         FROM (VALUES
             ('b', 'Ann@example.com', 'mailed-code', '+15550001111'), ('a', NULL, NULL, NULL),
@@ -511,7 +511,7 @@ struct AccountAssemblyTests {
         """
     private static let claims: SQL = """
         SELECT * FROM (VALUES
-            ('b', 'email', 'ann@example.com'), ('b', 'federated', 'google.com' || E'\\x1F' || 'g'),
+            ('b', 'email', 'ann@example.com'), ('b', NULL, 'google.com' || E'\\x1F' || 'g'),
             ('b', 'phone', '+15550001111'), ('b', 'federated', 'facebook.com' || E'\\x1F' || 'other'),
             ('a', 'email', 'old@example.com'), ('c', 'email', 'c@example.com')
         ) AS i (user_id, kind, value)

@@ -71,9 +71,9 @@ struct AccountAssembly {
     private mutating func readUser(_ columns: PackedColumns) throws(PostgresError) {
         let row = try AuditedUserRow(columns)
         var account = Account(id: snapshot.id, version: row.version, sessionEpoch: row.sessionEpoch)
-        account.isDisabled = row.isDisabled
-        account.hasInitialEmail = row.hasInitialEmail
-        account.usesCustomTokens = row.usesCustomTokens
+        account.isDisabled = row.flags.contains(.isDisabled)
+        account.hasInitialEmail = row.flags.contains(.hasInitialEmail)
+        account.usesCustomTokens = row.flags.contains(.usesCustomTokens)
         if let address = snapshot.noting("users.email", row.email, { EmailAddress($0.string) }) {
             let proof = snapshot.noting("users.email_proof", row.emailProof) { emailProofs.value(of: $0) }
             account.email = AccountEmail(address: address, proof: proof)
@@ -130,8 +130,11 @@ struct AccountAssembly {
         let row = try AuditedMethodRow(columns)
         let method = snapshot.noting("sign_in_methods.method", row.method) { methods.value(of: $0) }
         guard let method else { return }
-        let proof = snapshot.noting("sign_in_methods.proof", row.proof) { proofs.value(of: $0) }
-        guard let proof else { return }
+        var proof = UserRecord.Proof.providerCredential
+        if let text = row.proof {
+            guard let other = snapshot.noting("sign_in_methods.proof", text, { proofs.value(of: $0) }) else { return }
+            proof = other
+        }
         snapshot.methodProofs[method] = UserRecord.MethodProof(proof: proof, provenAt: row.provenAt)
         if method == .emailLink { snapshot.account?.hasEmailLink = true }
     }
@@ -219,7 +222,7 @@ struct AccountAssembly {
 
     /// Notes what may be nobody's among the claims of the account, and what it shows without a claim.
     private mutating func compareClaims() {
-        var unmatched = claims.map { AccountSnapshot.StrayClaim(kind: $0.kind.string, value: $0.value.string) }
+        var unmatched = claims.map { AccountSnapshot.StrayClaim(kind: $0.kind, value: $0.value.string) }
         for identifier in snapshot.account?.identifiers ?? [] {
             let (kind, value) = (identifier.kind, identifier.value)
             if let match = unmatched.firstIndex(where: { $0.value == value && $0.kind == kind }) {
@@ -253,10 +256,10 @@ extension AccountSnapshot {
         guard linkedProviders.count == account?.linkedProviders.count,
             claims.count == linkedProviders.count + (address == nil ? 0 : 1) + (number == nil ? 0 : 1)
         else { return false }
-        if let address, !claims.contains(where: { $0.value == address && $0.kind == "email" }) { return false }
-        if let number, !claims.contains(where: { $0.value == number && $0.kind == "phone" }) { return false }
+        if let address, !claims.contains(where: { $0.value == address && $0.isOf(kind: "email") }) { return false }
+        if let number, !claims.contains(where: { $0.value == number && $0.isOf(kind: "phone") }) { return false }
         return linkedProviders.indices.allSatisfy { place in
-            claims.contains { $0.isOn(linkedProviders[place].identity) && $0.kind == "federated" }
+            claims.contains { $0.isOn(linkedProviders[place].identity) && $0.isOf(kind: "federated") }
         }
     }
 

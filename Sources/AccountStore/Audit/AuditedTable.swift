@@ -34,8 +34,8 @@ enum AuditedTable: UInt8, ScannedTable {
             switch self {
             case .users:
                 [
-                    Int64.self, Int64.self, String.self, String.self, Time.self, Bool.self, String.self, String.self,
-                    Bool.self, Bool.self, Time.self, Time.self, Time.self,
+                    Int64.self, Int64.self, String.self, String.self, Time.self, String.self, String.self, Int32.self,
+                    Time.self, Time.self, Time.self,
                 ]
             case .passwords: [Time.self, String.self]
             case .providers: [String.self, String.self, String.self, String.self, Time.self]

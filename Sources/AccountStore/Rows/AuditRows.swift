@@ -3,7 +3,8 @@ import Postgres
 
 // What an audit reads: the same columns of many accounts at once, table by table, of which `AuditedTable.types` has the types.
 // The first is the user's id, which is read before a row is. Values come as they are stored, because one that cannot be read
-// is a finding and not an error, and texts stay where they came.
+// is a finding and not an error, and texts stay where they came. What nearly all rows hold is NULL instead where its column
+// holds something always: for PostgreSQL it is dearer to send a value than to compare it.
 
 /// One row of `users`, as far as audits look at it.
 struct AuditedUserRow {
@@ -12,14 +13,21 @@ struct AuditedUserRow {
     let email: PackedText?
     let emailProof: PackedText?
     let emailProvenAt: Timestamp?
-    let hasInitialEmail: Bool
     let phoneNumber: PackedText?
     let unprovenPhoneNumber: PackedText?
-    let isDisabled: Bool
-    let usesCustomTokens: Bool
+    let flags: Flags
     let validSince: Timestamp
     let createdAt: Timestamp
     let lastLoginAt: Timestamp?
+
+    /// What few accounts are: none of them is NULL.
+    struct Flags: OptionSet {
+        static let hasInitialEmail = Flags(rawValue: 1)
+        static let isDisabled = Flags(rawValue: 2)
+        static let usesCustomTokens = Flags(rawValue: 4)
+
+        let rawValue: Int32
+    }
 
     init(_ columns: PackedColumns) throws(PostgresError) {
         var row = columns
@@ -28,19 +36,19 @@ struct AuditedUserRow {
         email = try row.optionalText()
         emailProof = try row.optionalText()
         emailProvenAt = try row.optionalTimestamp().map { Timestamp($0) }
-        hasInitialEmail = try row.bool()
         phoneNumber = try row.optionalText()
         unprovenPhoneNumber = try row.optionalText()
-        isDisabled = try row.bool()
-        usesCustomTokens = try row.bool()
+        flags = Flags(rawValue: try row.optionalInt32() ?? 0)
         validSince = Timestamp(try row.timestamp())
         createdAt = Timestamp(try row.timestamp())
         lastLoginAt = try row.optionalTimestamp().map { Timestamp($0) }
     }
 
     private static let select: SQL = """
-        SELECT user_id, version, session_epoch, email, email_proof, email_proven_at, initial_email IS NOT NULL,
-            phone_number, unproven_phone_number, disabled, uses_custom_tokens, valid_since, created_at, last_login_at
+        SELECT user_id, version, session_epoch, email, email_proof, email_proven_at, phone_number, unproven_phone_number,
+            CASE WHEN initial_email IS NOT NULL OR disabled OR uses_custom_tokens
+                THEN (initial_email IS NOT NULL)::int + 2 * disabled::int + 4 * uses_custom_tokens::int END,
+            valid_since, created_at, last_login_at
         FROM users
         """
 
@@ -143,19 +151,21 @@ struct AuditedProviderRow {
 
 struct AuditedMethodRow {
     let method: PackedText
-    let proof: PackedText
+    /// `nil` for a provider's credential.
+    let proof: PackedText?
     let provenAt: Timestamp
 
     init(_ columns: PackedColumns) throws(PostgresError) {
         var row = columns
         method = try row.text()
-        proof = try row.text()
+        proof = try row.optionalText()
         provenAt = Timestamp(try row.timestamp())
     }
 
     static func of(_ scope: TableScope, tenant: String) -> SQL {
         """
-        SELECT user_id, method, proof, proven_at FROM sign_in_methods
+        SELECT user_id, method, nullif(proof, \(UserRecord.Proof.providerCredential.rawValue)), proven_at
+        FROM sign_in_methods
         WHERE \(scope.condition(tenant: tenant))
         """
     }
@@ -246,18 +256,26 @@ struct AuditedConflictRow {
 
 /// A row of `identifiers`, as those of accounts are read.
 struct AuditedClaimRow {
-    let kind: PackedText
+    /// `nil` for a provider's identity, unless it is a stray one.
+    private let otherKind: PackedText?
     let value: PackedText
 
     init(_ columns: PackedColumns) throws(PostgresError) {
         var row = columns
-        kind = try row.text()
+        otherKind = try row.optionalText()
         value = try row.text()
     }
 
+    /// As `Identifier.kind`.
+    var kind: String { otherKind?.string ?? Self.identityKind }
+
+    func isOf(kind: String) -> Bool { otherKind.map { $0 == kind } ?? (kind == Self.identityKind) }
+
+    private static let identityKind = "federated"
+
     /// The claims in some blocks of their table; those of some accounts cannot be found so.
     static func of(_ scope: TableScope, tenant: String) -> SQL {
-        "SELECT user_id, kind, value FROM identifiers WHERE \(scope.condition(tenant: tenant))"
+        "SELECT user_id, nullif(kind, \(identityKind)), value FROM identifiers WHERE \(scope.condition(tenant: tenant))"
     }
 
     /// The claims whose account is not there, or does not plainly show what they are on: addresses in another spelling
