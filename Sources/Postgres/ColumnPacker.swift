@@ -10,44 +10,50 @@ import Glibc
 /// | 192 to 251 | the value is a word (`WordList`): 0, 1 and so on |
 /// | 254 | four bytes with the value's length follow, the lowest first, and the value |
 /// | 255 | NULL |
-package struct ColumnPacker: ~Copyable {
+package struct ColumnPacker: Sendable {
     static let firstWord: UInt8 = 192
     static let isLong: UInt8 = 254
     static let isNull: UInt8 = 255
+    /// What stands before a column that is not packed yet.
+    private static let lengthBytes = 4
 
     private let words: WordList
-    private var packed = UnsafeMutableRawBufferPointer.allocate(byteCount: 1024, alignment: 8)
 
     package init(_ words: WordList) {
         self.words = words
     }
 
-    deinit {
-        packed.deallocate()
+    /// So many bytes a row has at most once it is packed: a column grows by one byte, where it is long.
+    package static func bytesMax(_ row: UnsafeRawBufferPointer) -> Int { row.count + row.count / Int(firstWord) }
+
+    /// The first column of a row that is not packed yet, which must not be NULL.
+    ///
+    /// - Throws: `.decoding` where it is, or the row is cut short.
+    package static func firstColumn(of row: UnsafeRawBufferPointer) throws(PostgresError) -> UnsafeRawBufferPointer {
+        guard row.count >= lengthBytes else { throw cutShort }
+        let count = Int(Int32(bigEndian: row.loadUnaligned(as: Int32.self)))
+        guard count >= 0 else { throw PostgresError(.decoding, "first column of a row is NULL") }
+        guard row.count - lengthBytes >= count else { throw cutShort }
+        return UnsafeRawBufferPointer(rebasing: row[lengthBytes..<lengthBytes + count])
     }
 
-    /// The columns of a row as `PostgresConnection.copyRows` hands them on and `RawRows.append` writes them.
+    /// Packs the columns of a row as `PostgresConnection.copyRows` hands them on and `RawRows.append` writes them.
     ///
-    /// - `headBytes`: so many bytes are left before them, for the caller to fill in.
-    /// - Returns: what is good until the next call.
+    /// - `packed`: where to, with room for `bytesMax`.
+    /// - Returns: how many bytes of it they take.
     /// - Throws: `.decoding` where the row is cut short.
-    package mutating func pack(
+    package func pack(
         _ row: UnsafeRawBufferPointer,
-        headBytes: Int
-    ) throws(PostgresError) -> UnsafeMutableRawBufferPointer {
-        // A column grows by one byte at most, and has four before it.
-        let bytesMax = headBytes + row.count + row.count / 4
-        if bytesMax > packed.count {
-            packed.deallocate()
-            packed = .allocate(byteCount: bytesMax * 2, alignment: 8)
-        }
-        guard var source = row.baseAddress, let start = packed.baseAddress else { return packed }
+        into packed: UnsafeMutableRawBufferPointer
+    ) throws(PostgresError) -> Int {
+        precondition(packed.count >= Self.bytesMax(row), "no room for a packed row")
+        guard var source = row.baseAddress, let start = packed.baseAddress else { return 0 }
         let end = source + row.count
-        var target = start + headBytes
+        var target = start
         while source < end {
-            guard end - source >= 4 else { throw Self.cutShort }
+            guard end - source >= Self.lengthBytes else { throw Self.cutShort }
             let count = Int(Int32(bigEndian: source.loadUnaligned(as: Int32.self)))
-            source += 4
+            source += Self.lengthBytes
             if count < 0 {
                 target.storeBytes(of: Self.isNull, as: UInt8.self)
                 target += 1
@@ -76,7 +82,7 @@ package struct ColumnPacker: ~Copyable {
             }
             source += count
         }
-        return UnsafeMutableRawBufferPointer(start: start, count: target - start)
+        return target - start
     }
 
     private static var cutShort: PostgresError { PostgresError(.decoding, "row is cut short") }

@@ -127,8 +127,13 @@ struct TableScanTests {
     private static func row(of id: String, tag: UInt8, _ text: String) throws -> [UInt8] {
         var columns: [UInt8] = []
         for value in [id, text] { columns += [0, 0, 0, UInt8(value.utf8.count)] + Array(value.utf8) }
-        var packer = RowPacker()
-        return try columns.withUnsafeBytes { Array(try packer.pack($0, tag: tag)) }
+        return try columns.withUnsafeBytes { columns in
+            let row = UnpackedRow(columns, tag: tag)
+            #expect(try row.id.elementsEqual(id.utf8))
+            return try [UInt8](unsafeUninitializedCapacity: row.bytesMax) { packed, count in
+                count = try row.pack(into: UnsafeMutableRawBufferPointer(packed))
+            }
+        }
     }
 
     private struct Seen: Equatable {
@@ -278,11 +283,10 @@ struct RawRowTests {
             try connection.copyRows(query) { copied.append(Array($0)) }
             #expect(copied == columns)
             var (bytes, offsets): ([UInt8], [Int]) = ([7], [])
-            var packer = ColumnPacker(Self.words)
+            let packer = ColumnPacker(Self.words)
             for row in columns {
                 offsets.append(bytes.count)
-                let packed = try row.withUnsafeBytes { Array(try packer.pack($0, headBytes: 3)) }
-                bytes += packed.dropFirst(3)
+                bytes += try packer.packed(row)
             }
             try bytes.withUnsafeBytes { bytes in
                 for (offset, length) in zip(offsets, lengths + [-1]) {
@@ -315,15 +319,9 @@ struct RawRowTests {
                     }
                 }
                 for count in 1..<4 {
-                    #expect(throws: PostgresError.self) {
-                        try columns.dropLast(columns.count - count).withUnsafeBytes {
-                            _ = try packer.pack($0, headBytes: 0)
-                        }
-                    }
+                    #expect(throws: PostgresError.self) { try packer.packed(Array(columns.prefix(count))) }
                 }
-                #expect(throws: PostgresError.self) {
-                    try (columns + [0, 0, 0, 2, 9]).withUnsafeBytes { _ = try packer.pack($0, headBytes: 0) }
-                }
+                #expect(throws: PostgresError.self) { try packer.packed(columns + [0, 0, 0, 2, 9]) }
             }
             try rows.shape.check([Int64.self, String.self, String.self, Bool.self, PostgresTimestamp.self])
             for types: [any PostgresValue.Type] in [
@@ -343,10 +341,8 @@ struct RawRowTests {
         let others = ["of eight", "a ward", "another ward", "a", "", "A word", "a word ", "provixer-credential"]
         for text in words + others {
             let isWord = words.contains(text)
-            var packer = ColumnPacker(Self.words)
-            let packed = try ([0, 0, 0, UInt8(text.utf8.count)] + Array(text.utf8)).withUnsafeBytes {
-                Array(try packer.pack($0, headBytes: 0))
-            }
+            let packer = ColumnPacker(Self.words)
+            let packed = try packer.packed([0, 0, 0, UInt8(text.utf8.count)] + Array(text.utf8))
             #expect(packed.count == (isWord ? 1 : 1 + text.utf8.count), "\(text)")
             try packed.withUnsafeBytes { packed in
                 var columns = PackedColumns(packed, at: 0, Self.words)
@@ -358,6 +354,28 @@ struct RawRowTests {
             try [UInt8(192 + 5)].withUnsafeBytes { bytes in
                 var columns = PackedColumns(bytes, at: 0, Self.words)
                 _ = try columns.text()
+            }
+        }
+    }
+
+    @Test func `whose a row is, is read before it is packed`() throws {
+        let rows: [([UInt8], id: [UInt8]?)] = [
+            ([0, 0, 0, 2, 65, 66, 0, 0, 0, 1, 67], [65, 66]), ([0, 0, 0, 0], []), ([0, 0, 0, 3, 65, 66], nil),
+            ([0, 0, 0], nil), ([], nil), ([255, 255, 255, 255, 0, 0, 0, 1, 67], nil),
+        ]
+        for (row, id) in rows {
+            let read = { try row.withUnsafeBytes { Array(try ColumnPacker.firstColumn(of: $0)) } }
+            if let id { #expect(try read() == id) } else { #expect(throws: PostgresError.self) { try read() } }
+        }
+    }
+
+    @Test func `a row of long columns alone has the room that it needs`() throws {
+        for length in [0, 8, 100, 191, 192, 193, 255, 256, 300] {
+            let column = [0, 0, UInt8(length >> 8), UInt8(length & 0xFF)] + [UInt8](repeating: 65, count: length)
+            for count in [1, 2, 47, 48, 49, 1000] {
+                let row = (0..<count).flatMap { _ in column }
+                let packed = try ColumnPacker(Self.words).packed(row)
+                #expect(packed.count == count * (length + (length < 192 ? 1 : 5)))
             }
         }
     }
@@ -456,12 +474,12 @@ struct RawRowTests {
             ]
             let rows = try connection.rawRows("SELECT t FROM unnest(\(texts)) AS t")
             var (bytes, offsets): ([UInt8], [Int]) = ([], [])
-            var packer = ColumnPacker(Self.words)
+            let packer = ColumnPacker(Self.words)
             for row in 0..<rows.count {
                 offsets.append(bytes.count)
                 var columns: [UInt8] = []
                 rows.append(row: row, to: &columns)
-                bytes += try columns.withUnsafeBytes { Array(try packer.pack($0, headBytes: 0)) }
+                bytes += try packer.packed(columns)
             }
             try bytes.withUnsafeBytes { bytes in
                 let packed = try offsets.map { offset in
@@ -481,6 +499,17 @@ struct RawRowTests {
                     }
                 }
                 #expect(Set(packed).count == texts.count)
+            }
+        }
+    }
+}
+
+extension ColumnPacker {
+    /// A row packed, in as much room as it needs at most.
+    fileprivate func packed(_ row: [UInt8]) throws -> [UInt8] {
+        try row.withUnsafeBytes { row in
+            try [UInt8](unsafeUninitializedCapacity: Self.bytesMax(row)) { packed, count in
+                count = try pack(row, into: UnsafeMutableRawBufferPointer(packed))
             }
         }
     }

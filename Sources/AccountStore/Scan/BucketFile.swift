@@ -185,30 +185,40 @@ package struct BucketWriter: ~Copyable {
     }
 
     /// Appends a record to a bucket: `head`, then `bytes`.
+    ///
+    /// - Throws: `SpillFailure`.
     package mutating func append(
         _ bytes: UnsafeRawBufferPointer,
         after head: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
         to bucket: Int
-    ) throws(SpillFailure) {
-        let count = head.count + bytes.count
-        if filled[bucket] + count > chunkBytes {
+    ) throws {
+        try append(to: bucket, bytesMax: head.count + bytes.count) { target in
+            target.copyMemory(from: head)
+            UnsafeMutableRawBufferPointer(rebasing: target[head.count...]).copyMemory(from: bytes)
+            return head.count + bytes.count
+        }
+    }
+
+    /// Appends a record to a bucket.
+    ///
+    /// - Parameters:
+    ///   - bucket: which one.
+    ///   - bytesMax: so many bytes the record has at most.
+    ///   - fill: writes it where it belongs, and returns how many bytes it has.
+    /// - Throws: `SpillFailure`; what `fill` throws.
+    mutating func append(
+        to bucket: Int,
+        bytesMax: Int,
+        _ fill: (UnsafeMutableRawBufferPointer) throws -> Int
+    ) throws {
+        if filled[bucket] + bytesMax > chunkBytes {
             try write(bucket)
-            guard BucketFile.headBytes + count <= chunkBytes else {
-                return try writeAlone(head, bytes, to: bucket)
+            guard BucketFile.headBytes + bytesMax <= chunkBytes else {
+                return try writeAlone(bytesMax, fill, to: bucket)
             }
         }
         let place = bucket * chunkBytes + filled[bucket]
-        Self.copy(head, bytes, to: UnsafeMutableRawBufferPointer(rebasing: pending[place...]))
-        filled[bucket] += count
-    }
-
-    private static func copy(
-        _ head: UnsafeRawBufferPointer,
-        _ bytes: UnsafeRawBufferPointer,
-        to target: UnsafeMutableRawBufferPointer
-    ) {
-        target.copyMemory(from: head)
-        UnsafeMutableRawBufferPointer(rebasing: target[head.count...]).copyMemory(from: bytes)
+        filled[bucket] += try fill(UnsafeMutableRawBufferPointer(rebasing: pending[place..<place + bytesMax]))
     }
 
     /// Writes the chunk of a bucket that is being filled, and begins another.
@@ -222,17 +232,16 @@ package struct BucketWriter: ~Copyable {
 
     /// A chunk of its own for what is longer than others.
     private mutating func writeAlone(
-        _ head: UnsafeRawBufferPointer,
-        _ bytes: UnsafeRawBufferPointer,
+        _ bytesMax: Int,
+        _ fill: (UnsafeMutableRawBufferPointer) throws -> Int,
         to bucket: Int
-    ) throws(SpillFailure) {
-        let count = head.count + bytes.count
+    ) throws {
         let chunk = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: BucketFile.wholePages(BucketFile.headBytes + count),
+            byteCount: BucketFile.wholePages(BucketFile.headBytes + bytesMax),
             alignment: BucketFile.pageBytes
         )
         defer { chunk.deallocate() }
-        Self.copy(head, bytes, to: UnsafeMutableRawBufferPointer(rebasing: chunk[BucketFile.headBytes...]))
+        let count = try fill(UnsafeMutableRawBufferPointer(rebasing: chunk[BucketFile.headBytes...]))
         try write(chunk, count, to: bucket)
     }
 

@@ -17,13 +17,15 @@ struct PackedRows<Table: ScannedTable> {
     /// - Throws: `.decoding`, which does not happen to what libpq answers.
     mutating func append(_ rows: RawRows, of table: Table) throws {
         shapes[table] = rows.shape
-        var packer = RowPacker()
         var columns: [UInt8] = []
         for row in 0..<rows.count {
             columns.removeAll(keepingCapacity: true)
             rows.append(row: row, to: &columns)
             try columns.withUnsafeBytes { columns in
-                bytes.append(contentsOf: try packer.pack(columns, tag: table.rawValue))
+                let row = UnpackedRow(columns, tag: table.rawValue)
+                bytes += try [UInt8](unsafeUninitializedCapacity: row.bytesMax) { packed, count in
+                    count = try row.pack(into: UnsafeMutableRawBufferPointer(packed))
+                }
             }
         }
     }
@@ -161,21 +163,41 @@ struct PackedRowWalk {
     }
 }
 
-/// Makes rows of columns, as `PackedRowWalk` reads them.
-struct RowPacker: ~Copyable {
-    private var packer = ColumnPacker(.ofAccounts)
+/// A row on its way to be packed, for a `PackedRowWalk` to read.
+///
+/// SAFETY: as `PackedColumns`.
+struct UnpackedRow {
+    private static let packer = ColumnPacker(.ofAccounts)
+
+    private let columns: UnsafeRawBufferPointer
+    private let tag: UInt8
 
     /// - `columns`: as `ColumnPacker.pack` takes them.
-    /// - Returns: what is good until the next call.
+    init(_ columns: UnsafeRawBufferPointer, tag: UInt8) {
+        self.columns = columns
+        self.tag = tag
+    }
+
+    /// Whose it is.
+    ///
+    /// - Throws: `.decoding` where nobody's, or the row is cut short.
+    var id: UnsafeRawBufferPointer {
+        get throws(PostgresError) { try ColumnPacker.firstColumn(of: columns) }
+    }
+
+    /// So many bytes it has at most once it is packed.
+    var bytesMax: Int { PackedRowWalk.headBytes + ColumnPacker.bytesMax(columns) }
+
+    /// - `packed`: where to, with room for `bytesMax`.
+    /// - Returns: how many bytes of it the row takes.
     /// - Throws: `.decoding` where the row is cut short.
-    mutating func pack(_ columns: UnsafeRawBufferPointer, tag: UInt8) throws(PostgresError) -> UnsafeRawBufferPointer {
-        let row = try packer.pack(columns, headBytes: PackedRowWalk.headBytes)
-        row.storeBytes(of: tag, as: UInt8.self)
-        row.storeBytes(
-            of: UInt32(row.count - PackedRowWalk.headBytes).littleEndian,
-            toByteOffset: 1,
-            as: UInt32.self
+    func pack(into packed: UnsafeMutableRawBufferPointer) throws(PostgresError) -> Int {
+        let count = try Self.packer.pack(
+            columns,
+            into: UnsafeMutableRawBufferPointer(rebasing: packed[PackedRowWalk.headBytes...])
         )
-        return UnsafeRawBufferPointer(row)
+        packed.storeBytes(of: tag, as: UInt8.self)
+        packed.storeBytes(of: UInt32(count).littleEndian, toByteOffset: 1, as: UInt32.self)
+        return PackedRowWalk.headBytes + count
     }
 }

@@ -121,10 +121,12 @@ final class TableScan<Table: ScannedTable>: Sendable {
         progress: (ScanProgress) throws -> Void
     ) throws {
         var writer = try BucketWriter(file)
-        var packer = RowPacker()
         while let piece = state.withLock({ $0.pieces.popFirst() }) {
             try connection.copyRows(statement(piece.table, piece.scope)) { columns in
-                try put(try packer.pack(columns, tag: piece.table.rawValue), into: &writer)
+                let row = UnpackedRow(columns, tag: piece.table.rawValue)
+                let user = try row.id
+                if !start.isEmpty, !start.lexicographicallyPrecedes(user) { return }
+                try writer.append(to: ranges.index(of: user), bytesMax: row.bytesMax, row.pack)
             }
             try state.withLock { state in
                 state.reading.blocks += piece.blockCount
@@ -134,13 +136,6 @@ final class TableScan<Table: ScannedTable>: Sendable {
         try writer.finish()
         state.withLock { $0.readersLeft -= 1 }
         try gate.wait { state.withLock { $0.readersLeft == 0 } }
-    }
-
-    private func put(_ row: UnsafeRawBufferPointer, into writer: inout BucketWriter) throws {
-        var walk = PackedRowWalk(row)
-        guard let user = try walk.next()?.id.bytes else { return }
-        if !start.isEmpty, !start.lexicographicallyPrecedes(user) { return }
-        try writer.append(row, to: ranges.index(of: user))
     }
 
     /// The next range that nobody has taken; `nil` when none is left. They are taken in order.
