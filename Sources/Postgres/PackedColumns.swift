@@ -41,7 +41,7 @@ package struct PackedColumns {
         let value = start + 1
         guard end - value >= Int(first) else { throw cutShort() }
         place = value + Int(first)
-        return PackedText(UnsafeRawBufferPointer(start: value, count: Int(first)))
+        return PackedText(value, count: UInt32(first))
     }
 
     private mutating func columnWithoutLength(
@@ -54,15 +54,16 @@ package struct PackedColumns {
         case ColumnPacker.isNull: return nil
         case ColumnPacker.isLong:
             guard end - start >= 5 else { throw cutShort() }
-            let count = Int(UInt32(littleEndian: (start + 1).loadUnaligned(as: UInt32.self)))
+            let count = UInt32(littleEndian: (start + 1).loadUnaligned(as: UInt32.self))
             let value = start + 5
-            guard end - value >= count else { throw cutShort() }
-            place = value + count
-            return PackedText(UnsafeRawBufferPointer(start: value, count: count))
+            guard end - value >= Int(count) else { throw cutShort() }
+            place = value + Int(count)
+            return PackedText(value, count: count)
         default:
             let word = first - ColumnPacker.firstWord
             guard word < words.count else { throw PostgresError(.decoding, "no such word in a packed row") }
-            return PackedText(words[Int(word)], word: word)
+            let text = words[Int(word)]
+            return text.baseAddress.map { PackedText($0, count: UInt32(text.count), word: word) }
         }
     }
 
@@ -116,14 +117,19 @@ package struct RowShape: Sendable, Hashable {
 ///
 /// SAFETY: as `PackedColumns`.
 package struct PackedText: Hashable, Comparable {
-    package let bytes: UnsafeRawBufferPointer
+    // Two words of the processor together, so that it is handed on in registers.
+    private let start: UnsafeRawPointer
+    private let count: UInt32
     /// Its number in the list of words, where it was packed as one.
     package let word: UInt8?
 
-    fileprivate init(_ bytes: UnsafeRawBufferPointer, word: UInt8? = nil) {
-        self.bytes = bytes
+    fileprivate init(_ start: UnsafeRawPointer, count: UInt32, word: UInt8? = nil) {
+        self.start = start
+        self.count = count
         self.word = word
     }
+
+    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: Int(count)) }
 
     package var string: String { String(decoding: bytes, as: UTF8.self) }
 
@@ -131,12 +137,13 @@ package struct PackedText: Hashable, Comparable {
 
     /// Its first bytes.
     package func prefix(_ count: Int) -> PackedText {
-        PackedText(UnsafeRawBufferPointer(rebasing: bytes.prefix(count)))
+        PackedText(start, count: min(self.count, UInt32(count)))
     }
 
     /// All but its first bytes.
     package func dropFirst(_ count: Int) -> PackedText {
-        PackedText(UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count)))
+        let dropped = min(self.count, UInt32(count))
+        return PackedText(start + Int(dropped), count: self.count - dropped)
     }
 
     package static func == (lhs: Self, rhs: Self) -> Bool { lhs.isEqual(to: rhs.bytes) }

@@ -12,26 +12,32 @@ package struct WordList: @unchecked Sendable {
     private static let bytes = 4...32
     private static let slotCount = 1024
 
-    private let words: UnsafeMutablePointer<UnsafeRawBufferPointer>
-    package let count: Int
-    /// One more than the number of the word that may be meant; 0 is none.
-    private let slots: UnsafeMutablePointer<UInt8>
-    /// Such that no two words have one slot.
-    private let factor: UInt32
+    private struct Content {
+        let words: UnsafeMutablePointer<UnsafeRawBufferPointer>
+        let count: Int
+        /// One more than the number of the word that may be meant; 0 is none.
+        let slots: UnsafeMutablePointer<UInt8>
+        /// Such that no two words have one slot.
+        let factor: UInt32
+    }
+
+    /// Elsewhere, because the columns of every row have a list.
+    private let content: UnsafeMutablePointer<Content>
+
+    package var count: Int { content.pointee.count }
 
     /// Texts that are shorter or longer than a word can be, or are there already, are left out.
     package init(_ texts: [String]) {
         var seen = Set<String>()
         let texts = texts.filter { Self.bytes.contains($0.utf8.count) && seen.insert($0).inserted }
         precondition(texts.count <= Self.countMax, "more words than there are numbers")
-        count = texts.count
-        words = .allocate(capacity: texts.count)
+        let words = UnsafeMutablePointer<UnsafeRawBufferPointer>.allocate(capacity: texts.count)
         for (number, text) in texts.enumerated() {
             let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
             bytes.copyBytes(from: text.utf8)
             (words + number).initialize(to: UnsafeRawBufferPointer(bytes))
         }
-        slots = .allocate(capacity: Self.slotCount)
+        let slots = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.slotCount)
         slots.initialize(repeating: 0, count: Self.slotCount)
         var factor: UInt32 = 0x9E37_79B1
         let list = UnsafeBufferPointer(start: words, count: texts.count)
@@ -40,8 +46,9 @@ package struct WordList: @unchecked Sendable {
             factor &+= 2
             precondition(factor < 0x9E38_79B1, "words that cannot be told apart")
         }
-        self.factor = factor
         for (number, word) in list.enumerated() { slots[Self.slot(of: word, factor)] = UInt8(number + 1) }
+        content = .allocate(capacity: 1)
+        content.initialize(to: Content(words: words, count: texts.count, slots: slots, factor: factor))
     }
 
     @inline(__always)
@@ -57,9 +64,9 @@ package struct WordList: @unchecked Sendable {
     @inline(__always)
     func number(of text: UnsafeRawBufferPointer) -> UInt8? {
         guard Self.bytes.contains(text.count) else { return nil }
-        let number = slots[Self.slot(of: text, factor)]
+        let number = content.pointee.slots[Self.slot(of: text, content.pointee.factor)]
         guard number > 0 else { return nil }
-        let word = words[Int(number) - 1]
+        let word = self[Int(number) - 1]
         guard let known = word.baseAddress, let base = text.baseAddress, word.count == text.count,
             memcmp(known, base, text.count) == 0
         else { return nil }
@@ -68,5 +75,5 @@ package struct WordList: @unchecked Sendable {
 
     /// - `number`: less than `count`.
     @inline(__always)
-    subscript(number: Int) -> UnsafeRawBufferPointer { words[number] }
+    subscript(number: Int) -> UnsafeRawBufferPointer { content.pointee.words[number] }
 }
