@@ -172,6 +172,9 @@ package struct AccountSnapshot: Sendable {
         if !unreadable.isEmpty { unreadable = [] }
     }
 
+    /// Whether there is an account. To compare it with `nil` would copy it.
+    package var hasAccount: Bool { if case .some = account { true } else { false } }
+
     /// Tells the account, where there is one, of the linked providers.
     package mutating func linkAccount() {
         if linkedProviders.isEmpty { return }

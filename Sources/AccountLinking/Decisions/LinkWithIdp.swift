@@ -50,7 +50,7 @@ extension AccountChange {
         change.linkedIdentity = credential.identity
         if target.needsProof(of: claim) {
             change.email = .prove(.provider(provider))
-        } else if policy.isOneAccountPerEmail, target.email == nil, claim.isVerified || !target.hasHadEmail,
+        } else if policy.isOneAccountPerEmail, !target.hasEmail, claim.isVerified || !target.hasHadEmail,
             let address = claim.address
         {
             change.email = .set(address, proof: claim.isVerified ? .provider(provider) : nil)

@@ -39,7 +39,7 @@ package func decideRestorePassword(
     if let refusal = refusalOfQuarantined(.password, of: account, isQuarantined: isQuarantined) {
         return Verdict(refusal.rule, .refuse(refusal.decision))
     }
-    guard policy.allowsPasswordSignIn, account.email != nil else {
+    guard policy.allowsPasswordSignIn, account.hasEmail else {
         return Verdict(.b3, .refuse(.operationNotAllowed))
     }
     guard isSessionRecent else { return Verdict(.b4, .refuse(.credentialTooOld)) }

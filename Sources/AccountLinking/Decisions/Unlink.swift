@@ -61,7 +61,7 @@ package func decideUnlink(
     let unlinksPassword = removal.providers.contains(.password)
     if account.hasPassword, unlinksPassword || removal.password { change.password = .remove }
     if account.hasEmailLink, unlinksPassword || removal.email || removal.emailLink { change.emailLink = false }
-    if account.email != nil, removal.email { change.email = .remove }
+    if account.hasEmail, removal.email { change.email = .remove }
     if account.phoneNumber != nil, removal.providers.contains(.phone) { change.phone = .remove }
     change.unlinkedProviders = removal.providers.intersection(account.linkedProviders.keys)
 

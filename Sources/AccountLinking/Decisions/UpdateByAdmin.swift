@@ -57,7 +57,7 @@ package func decideUpdateByAdmin(
     if let email = update.email, email != account.email?.address {
         change.email = .set(email, proof: update.isEmailVerified ?? false ? .administrator : nil)
         change.endsSessions = true
-    } else if let isEmailVerified = update.isEmailVerified, account.email != nil,
+    } else if let isEmailVerified = update.isEmailVerified, account.hasEmail,
         isEmailVerified != account.isEmailVerified
     {
         change.email = isEmailVerified ? .prove(.administrator) : .unprove

@@ -135,21 +135,24 @@ package struct Account: Sendable, Hashable {
         self.usesCustomTokens = usesCustomTokens
     }
 
+    /// Whether it has an address. To compare that with `nil` would copy it.
+    package var hasEmail: Bool { if case .some = email { true } else { false } }
+
     package var isEmailVerified: Bool { email?.isVerified ?? false }
 
     /// Has an address, or had one that is remembered.
-    package var hasHadEmail: Bool { email != nil || hasInitialEmail }
+    package var hasHadEmail: Bool { hasEmail || hasInitialEmail }
 
     /// Nothing but the account itself: no number, provider or custom token identifies it, and no address ever did.
     package var isAnonymous: Bool {
-        !hasHadEmail && phoneNumber == nil && linkedProviders.isEmpty && !hasPassword && !usesCustomTokens
+        !hasPassword && linkedProviders.isEmpty && !hasHadEmail && phoneNumber == nil && !usesCustomTokens
     }
 
     /// The methods that would let somebody in now, in the order `createAuthUri` lists them.
     package var signInMethods: [SignInMethod] {
         var methods: [SignInMethod] = []
-        if email != nil, hasPassword { methods.append(.password) }
-        if email != nil, hasEmailLink { methods.append(.emailLink) }
+        if hasEmail, hasPassword { methods.append(.password) }
+        if hasEmail, hasEmailLink { methods.append(.emailLink) }
         if phoneNumber != nil { methods.append(.phone) }
         methods += linkedProviders.map { .provider($0.key) }
         return methods

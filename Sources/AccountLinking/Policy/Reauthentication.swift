@@ -101,7 +101,7 @@ package func reauthenticationMethods(
         .map(ReauthenticationMethod.signIn)
     // The owner of a proven address is let in by a mailed link although none was ever followed (row M2). Where nobody has
     // shown to own it, the link would take every other method away (row M3), so it is offered only to who has none.
-    if account.email != nil, !account.hasEmailLink, policy.allowsEmailLinkSignIn,
+    if account.hasEmail, !account.hasEmailLink, policy.allowsEmailLinkSignIn,
         account.isEmailVerified || account.signInMethods.isEmpty
     {
         methods.append(.signIn(.emailLink))

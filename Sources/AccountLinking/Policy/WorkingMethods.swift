@@ -29,7 +29,7 @@ package func methodStandings(
     policy: LinkPolicy,
     enabledProviders: Set<ProviderID>
 ) -> [MethodStanding] {
-    let leftOver: [SignInMethod] = account.hasPassword && account.email == nil ? [.password] : []
+    let leftOver: [SignInMethod] = account.hasPassword && !account.hasEmail ? [.password] : []
     return (leftOver + account.signInMethods).map { method in
         MethodStanding(
             method: method,
@@ -47,7 +47,7 @@ private func obstacle(
 ) -> MethodObstacle? {
     if account.isDisabled { return .accountDisabled }
     return switch method {
-    case .password where account.email == nil: .noAddress
+    case .password where !account.hasEmail: .noAddress
     case .password: policy.allowsPasswordSignIn ? nil : .notEnabled
     case .emailLink: policy.allowsEmailLinkSignIn ? nil : .notEnabled
     case .phone where account.hasSecondFactor: .notAvailable
@@ -68,7 +68,7 @@ package func hasWorkingMethod(
         obstacle(to: method, of: account, policy: policy, isEnabled: isEnabled) == nil
     }
     return (account.hasPassword && works(.password))
-        || (account.hasEmailLink && account.email != nil && works(.emailLink))
+        || (account.hasEmailLink && account.hasEmail && works(.emailLink))
         || (account.phoneNumber != nil && works(.phone))
         || account.linkedProviders.contains { works(.provider($0.key)) }
 }

@@ -192,7 +192,7 @@ private struct Judged: Sendable {
     ) {
         if let start, !start.precedes(snapshot) { return }
         // What hangs off nobody is judged, and is no account.
-        if snapshot.account != nil { accounts += 1 }
+        if snapshot.hasAccount { accounts += 1 }
         var found = checks.findings(in: snapshot, terms)
         if !snapshot.strayClaims.isEmpty { found += rules.flatMap { $0.findings(inClaimsOf: snapshot) } }
         if !found.isEmpty { tell(found, of: snapshot, terms, plans) }

@@ -225,7 +225,7 @@ private struct Judged: Sendable {
             if gathers {
                 for trait in AuditRule.addresses(of: snapshot) { traits.append(trait, of: snapshot, rule: 0) }
             }
-            guard snapshot.account != nil, start.map({ $0.precedes(snapshot) }) ?? true else { return }
+            guard snapshot.hasAccount, start.map({ $0.precedes(snapshot) }) ?? true else { return }
             accounts += 1
             if !snapshot.unreadable.isEmpty { unreadable += 1 }
             predictions += comparison.predictions(for: snapshot, &memo)

@@ -250,7 +250,7 @@ extension AccountSnapshot {
 
     /// Whether the account's claims are on exactly what it shows. Looked at as bytes, because nearly every account's are.
     fileprivate func owns(exactly claims: [AuditedClaimRow]) -> Bool {
-        guard account != nil else { return claims.isEmpty }
+        guard hasAccount else { return claims.isEmpty }
         let address = account?.email?.address.canonical
         let number = account?.phoneNumber?.rawValue
         guard linkedProviders.count == account?.linkedProviders.count,

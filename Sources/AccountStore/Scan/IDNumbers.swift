@@ -40,13 +40,16 @@ struct IDNumbers {
         slots = larger
     }
 
-    /// Words of eight bytes multiplied and folded, the last of them what is left.
+    /// Words of eight bytes multiplied and folded. The last of them ends where the id does, and reaches into the one before it.
     @inline(__always)
     private func hash(of id: UnsafeRawBufferPointer) -> UInt64 {
         var hash = seed ^ UInt64(id.count)
-        for offset in stride(from: 0, to: id.count, by: 8) {
-            let product = (hash ^ id.number(after: offset)).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+        var offset = 0
+        while offset < id.count {
+            let word = id.number(after: id.count < 8 ? 0 : min(offset, id.count - 8))
+            let product = (hash ^ word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
             hash = product.high ^ product.low
+            offset += 8
         }
         return hash
     }

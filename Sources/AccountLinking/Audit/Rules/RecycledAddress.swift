@@ -10,7 +10,7 @@ extension AuditRule {
         repair: "Ask the account's owner for another address; do not link the new identity on the address alone.",
         remedy: .person("ask the owner for another address; only they know which mailbox is still theirs"),
         check: .account { snapshot, _ in
-            guard !snapshot.conflicts.isEmpty, snapshot.account?.email != nil else { return [] }
+            guard !snapshot.conflicts.isEmpty, snapshot.account?.hasEmail == true else { return [] }
             let linked = Set(snapshot.linkedProviders.map(\.identity.provider))
             return snapshot.conflicts.compactMap { conflict in
                 // One that was settled was about the identity that is linked.
