@@ -412,10 +412,16 @@ struct AuditRuleTests {
 
     // MARK: Several accounts
 
+    private static func traits(of snapshot: AccountSnapshot, for rule: AuditRule) -> [AuditRule.Trait] {
+        var traits = TraitList()
+        AuditChecks([rule]).gather(from: snapshot, terms, into: &traits)
+        return traits.entries.map(\.trait)
+    }
+
     /// What a rule finds among accounts with these addresses and numbers.
     private func groups(_ id: String, _ snapshots: [AccountSnapshot]) -> [Finding] {
-        guard let rule = AuditRule.named(id), case .group(let traits, _) = rule.check else { return [] }
-        let keys = Set(snapshots.flatMap { traits($0, Self.terms) }.map(\.key)).sorted()
+        guard let rule = AuditRule.named(id) else { return [] }
+        let keys = Set(snapshots.flatMap { Self.traits(of: $0, for: rule) }.map(\.key)).sorted()
         return keys.compactMap { key in
             rule.finding(about: members(id, snapshots, key: key), key: key, tenant: .project)
         }
@@ -423,9 +429,9 @@ struct AuditRuleTests {
 
     /// What the accounts contribute to a rule, all of it or under one key.
     private func members(_ id: String, _ snapshots: [AccountSnapshot], key: String? = nil) -> [AuditRule.Member] {
-        guard let rule = AuditRule.named(id), case .group(let traits, _) = rule.check else { return [] }
+        guard let rule = AuditRule.named(id) else { return [] }
         return snapshots.flatMap { snapshot in
-            traits(snapshot, Self.terms).filter { key == nil || $0.key == key }.map {
+            Self.traits(of: snapshot, for: rule).filter { key == nil || $0.key == key }.map {
                 AuditRule.Member(user: snapshot.id, version: snapshot.account?.version ?? 0, detail: $0.detail)
             }
         }

@@ -43,17 +43,19 @@ struct TraitSpillTests {
                 id: try user(number)
             )
             snapshot.account = Account(id: snapshot.id, version: Int64(number) * 1_000_003, sessionEpoch: 0)
+            var traits: [TraitList.Entry] = []
             for _ in 0..<Int.random(in: 0...5) {
                 let text = Self.texts.randomElement() ?? ""
                 let (rule, key) = (
                     Int.random(in: 0..<3), text + (["", "1", "2", String(number)].randomElement() ?? "")
                 )
                 let detail = [key, text, "other"].randomElement() ?? ""
-                batch.append(.init(key: key, detail: detail, family: text), of: snapshot, rule: rule)
+                traits.append(.init(rule: rule, trait: .init(key: key, detail: detail, family: text)))
                 given[Given(rule: rule, tenant: snapshot.tenant.rawValue, key: Self.stored(key)), default: []].append(
                     .init(user: snapshot.id, version: Int64(number) * 1_000_003, detail: Self.stored(detail))
                 )
             }
+            batch.append(TraitList(traits), of: snapshot)
         }
         try spill.append(batch)
         let found = Mutex<[Group]>([])

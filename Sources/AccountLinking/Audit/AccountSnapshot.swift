@@ -172,6 +172,21 @@ package struct AccountSnapshot: Sendable {
         if !unreadable.isEmpty { unreadable = [] }
     }
 
+    /// Adds a linked provider where it belongs: they are in the order of providers. To make one elsewhere copies it some times.
+    package mutating func addLinkedProvider(
+        _ identity: consuming ProviderIdentity,
+        issuer: consuming String?,
+        email: consuming EmailAddress?,
+        linkedAt: Timestamp
+    ) {
+        let provider = identity.provider
+        var place = linkedProviders.count
+        while place > 0, provider < linkedProviders[place - 1].identity.provider { place -= 1 }
+        let isLast = place == linkedProviders.count
+        let added = LinkedProvider(identity: identity, issuer: issuer, email: email, linkedAt: linkedAt)
+        if isLast { linkedProviders.append(added) } else { linkedProviders.insert(added, at: place) }
+    }
+
     /// Whether there is an account. To compare it with `nil` would copy it.
     package var hasAccount: Bool { if case .some = account { true } else { false } }
 

@@ -9,7 +9,7 @@ package struct AuditChecks: Sendable {
 
     private struct GroupCheck {
         var rule: Int
-        var traits: @Sendable (AccountSnapshot, AuditTerms) -> [AuditRule.Trait]
+        var traits: @Sendable (AccountSnapshot, AuditTerms, inout TraitList) -> Void
     }
 
     private let rules: [AuditRule]
@@ -42,14 +42,12 @@ package struct AuditChecks: Sendable {
         return found
     }
 
-    /// Calls `body` with all that an account contributes to rules about several, and the place of each rule.
-    package func forEachTrait(
-        of snapshot: AccountSnapshot,
-        _ terms: AuditTerms,
-        _ body: (_ rule: Int, AuditRule.Trait) -> Void
-    ) {
+    /// Makes `traits` what an account contributes to rules about several.
+    package func gather(from snapshot: AccountSnapshot, _ terms: AuditTerms, into traits: inout TraitList) {
+        traits.removeAll()
         for check in groupChecks {
-            for trait in check.traits(snapshot, terms) { body(check.rule, trait) }
+            traits.rule = check.rule
+            check.traits(snapshot, terms, &traits)
         }
     }
 }

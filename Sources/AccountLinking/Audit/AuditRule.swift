@@ -59,10 +59,10 @@ package struct AuditRule: Sendable {
         case account(@Sendable (AccountSnapshot, AuditTerms) -> [Evidence])
         /// About claims that may be nobody's; of the account there is what it shows, and nothing else.
         case claims(@Sendable (AccountSnapshot) -> [Evidence])
-        /// About several: what each contributes, and whether those with the same key are a finding. The members come in
-        /// the order of their ids, each as often as it contributed, two accounts at least.
+        /// About several: appends what each contributes, and says whether those with the same key are a finding. The members
+        /// come in the order of their ids, each as often as it contributed, two accounts at least.
         case group(
-            traits: @Sendable (AccountSnapshot, AuditTerms) -> [Trait],
+            traits: @Sendable (AccountSnapshot, AuditTerms, inout TraitList) -> Void,
             evidence: @Sendable (_ key: String, _ members: [Member]) -> Evidence?
         )
     }

@@ -170,9 +170,13 @@ private struct Judged: Sendable {
         end = page.end
         switch page.content {
         case .accounts(let snapshots):
+            var contributed = TraitList()
             try snapshots.visit { snapshot in
                 judge(snapshot, rules, checks, terms, after: start, plans: plans)
-                if gathers { gather(from: snapshot, checks, terms) }
+                if gathers {
+                    checks.gather(from: snapshot, terms, into: &contributed)
+                    traits.append(contributed, of: snapshot)
+                }
                 if namesUsers, let user = snapshot.account?.id { users.append(user) }
             }
         case .strayClaims(let snapshots):
@@ -196,10 +200,6 @@ private struct Judged: Sendable {
         var found = checks.findings(in: snapshot, terms)
         if !snapshot.strayClaims.isEmpty { found += rules.flatMap { $0.findings(inClaimsOf: snapshot) } }
         if !found.isEmpty { tell(found, of: snapshot, terms, plans) }
-    }
-
-    private mutating func gather(from snapshot: AccountSnapshot, _ checks: AuditChecks, _ terms: AuditTerms) {
-        checks.forEachTrait(of: snapshot, terms) { rule, trait in traits.append(trait, of: snapshot, rule: rule) }
     }
 
     private mutating func tell(

@@ -10,18 +10,17 @@ struct TraitBatch: Sendable {
     fileprivate var records: [UInt8] = []
     /// Where each record ends, and the hash of what it is found by.
     fileprivate var ends: [(hash: UInt64, end: Int)] = []
-    /// What the last record is of.
-    private var last: (user: UserID, family: String)?
 
-    /// What a trait is of comes account by account.
-    mutating func append(_ trait: AuditRule.Trait, of snapshot: AccountSnapshot, rule: Int) {
-        if last.map({ $0.user == snapshot.id && $0.family == trait.family }) != true {
-            begin(trait.family, snapshot)
+    /// - `traits`: all of an account. Those of one family that come one after the other are one record.
+    mutating func append(_ traits: TraitList, of snapshot: AccountSnapshot) {
+        for place in traits.entries.indices {
+            let (family, key) = (traits.entries[place].trait.family, traits.entries[place].trait.key)
+            if place == 0 || traits.entries[place - 1].trait.family != family { begin(family, snapshot) }
+            records.append(UInt8(traits.entries[place].rule))
+            append(key, after: family)
+            append(traits.entries[place].trait.detail, after: key)
+            ends[ends.count - 1].end = records.count
         }
-        records.append(UInt8(rule))
-        append(trait.key, after: trait.family)
-        append(trait.detail, after: trait.key)
-        ends[ends.count - 1].end = records.count
     }
 
     private mutating func begin(_ family: String, _ snapshot: AccountSnapshot) {
@@ -31,12 +30,11 @@ struct TraitBatch: Sendable {
         ends.append((records[start...].withUnsafeBytes(stableHash), records.count))
         append(snapshot.id.rawValue)
         withUnsafeBytes(of: (snapshot.account?.version ?? 0).littleEndian) { records.append(contentsOf: $0) }
-        last = (snapshot.id, family)
     }
 
     /// - `other`: what was appended before it, which is not written again.
     private mutating func append(_ text: String, after other: String? = nil) {
-        if text == other { return records.append(TextLength.same) }
+        if let other, text == other { return records.append(TextLength.same) }
         var text = text
         text.withUTF8 { text in
             let count = min(text.count, Int(UInt16.max))

@@ -221,9 +221,12 @@ private struct Judged: Sendable {
         end = page.end
         guard case .accounts(let snapshots) = page.content else { return }
         var memo = PolicyComparison.Memo()
+        var addresses = TraitList()
         try snapshots.visit { snapshot in
             if gathers {
-                for trait in AuditRule.addresses(of: snapshot) { traits.append(trait, of: snapshot, rule: 0) }
+                addresses.removeAll()
+                addresses.appendAddresses(of: snapshot)
+                traits.append(addresses, of: snapshot)
             }
             guard snapshot.hasAccount, start.map({ $0.precedes(snapshot) }) ?? true else { return }
             accounts += 1

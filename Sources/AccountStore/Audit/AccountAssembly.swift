@@ -70,15 +70,22 @@ struct AccountAssembly {
 
     private mutating func readUser(_ columns: PackedColumns) throws(PostgresError) {
         let row = try AuditedUserRow(columns)
-        var account = Account(id: snapshot.id, version: row.version, sessionEpoch: row.sessionEpoch)
-        account.isDisabled = row.flags.contains(.isDisabled)
-        account.hasInitialEmail = row.flags.contains(.hasInitialEmail)
-        account.usesCustomTokens = row.flags.contains(.usesCustomTokens)
+        var email: AccountEmail?
         if let address = snapshot.noting("users.email", row.email, { EmailAddress($0.string) }) {
             let proof = snapshot.noting("users.email_proof", row.emailProof) { emailProofs.value(of: $0) }
-            account.email = AccountEmail(address: address, proof: proof)
+            email = AccountEmail(address: address, proof: proof)
         }
-        account.phoneNumber = snapshot.noting("users.phone_number", row.phoneNumber) { PhoneNumber($0.string) }
+        let phoneNumber = snapshot.noting("users.phone_number", row.phoneNumber) { PhoneNumber($0.string) }
+        snapshot.account = Account(
+            id: snapshot.id,
+            version: row.version,
+            sessionEpoch: row.sessionEpoch,
+            isDisabled: row.flags.contains(.isDisabled),
+            email: email,
+            hasInitialEmail: row.flags.contains(.hasInitialEmail),
+            phoneNumber: phoneNumber,
+            usesCustomTokens: row.flags.contains(.usesCustomTokens)
+        )
         snapshot.unprovenPhoneNumber = snapshot.noting("users.unproven_phone_number", row.unprovenPhoneNumber) {
             PhoneNumber($0.string)
         }
@@ -86,7 +93,6 @@ struct AccountAssembly {
         snapshot.validSince = row.validSince
         snapshot.createdAt = row.createdAt
         snapshot.lastLoginAt = row.lastLoginAt
-        snapshot.account = account
     }
 
     private mutating func readPassword(_ columns: PackedColumns) throws(PostgresError) {
@@ -110,20 +116,12 @@ struct AccountAssembly {
             // Providers mostly name the account's own. What they say may be anything.
             email = own.map { text == $0.raw } == true ? own : EmailAddress(text.string)
         }
-        snapshot.linkedProviders.append(
-            AccountSnapshot.LinkedProvider(
-                identity: identity,
-                issuer: row.issuer.flatMap { issuers.value(of: $0) },
-                email: email,
-                linkedAt: row.linkedAt
-            )
+        snapshot.addLinkedProvider(
+            identity,
+            issuer: row.issuer.flatMap { issuers.value(of: $0) },
+            email: email,
+            linkedAt: row.linkedAt
         )
-        // Put where it belongs at once: to sort them afterwards copies each some times.
-        var place = snapshot.linkedProviders.count - 1
-        while place > 0, provider < snapshot.linkedProviders[place - 1].identity.provider {
-            snapshot.linkedProviders.swapAt(place, place - 1)
-            place -= 1
-        }
     }
 
     private mutating func readMethod(_ columns: PackedColumns) throws(PostgresError) {
@@ -256,10 +254,12 @@ extension AccountSnapshot {
         guard linkedProviders.count == account?.linkedProviders.count,
             claims.count == linkedProviders.count + (address == nil ? 0 : 1) + (number == nil ? 0 : 1)
         else { return false }
-        if let address, !claims.contains(where: { $0.value == address && $0.isOf(kind: "email") }) { return false }
-        if let number, !claims.contains(where: { $0.value == number && $0.isOf(kind: "phone") }) { return false }
+        if let address, !claims.contains(where: { $0.isOf(kind: "email") && $0.value == address }) { return false }
+        if let number, !claims.contains(where: { $0.isOf(kind: "phone") && $0.value == number }) { return false }
         return linkedProviders.indices.allSatisfy { place in
-            claims.contains { $0.isOn(linkedProviders[place].identity) && $0.isOf(kind: "federated") }
+            let provider = linkedProviders[place].identity.provider.rawValue
+            let subject = linkedProviders[place].identity.subject
+            return claims.contains { $0.isOn(provider, subject) && $0.isOf(kind: "federated") }
         }
     }
 
@@ -278,11 +278,9 @@ extension AccountSnapshot {
 
 extension AuditedClaimRow {
     /// Whether it is on a provider's identity, as `Identifier.value` writes one.
-    fileprivate func isOn(_ identity: ProviderIdentity) -> Bool {
-        let count = identity.provider.rawValue.utf8.count
-        guard value.bytes.count == count + 1 + identity.subject.utf8.count, value.bytes[count] == 0x1F else {
-            return false
-        }
-        return value.prefix(count) == identity.provider.rawValue && value.dropFirst(count + 1) == identity.subject
+    fileprivate func isOn(_ provider: String, _ subject: String) -> Bool {
+        let count = provider.utf8.count
+        guard value.bytes.count == count + 1 + subject.utf8.count, value.bytes[count] == 0x1F else { return false }
+        return value.dropFirst(count + 1) == subject && value.prefix(count) == provider
     }
 }

@@ -269,7 +269,10 @@ struct AuditedClaimRow {
     /// As `Identifier.kind`.
     var kind: String { otherKind?.string ?? Self.identityKind }
 
-    func isOf(kind: String) -> Bool { otherKind.map { $0 == kind } ?? (kind == Self.identityKind) }
+    func isOf(kind: String) -> Bool {
+        guard let otherKind else { return kind == Self.identityKind }
+        return otherKind == kind
+    }
 
     private static let identityKind = "federated"
 

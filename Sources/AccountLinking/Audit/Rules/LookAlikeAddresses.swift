@@ -10,9 +10,9 @@ extension AuditRule {
         repair: "Look at both. Where they are one person's, merge them; where one imitates the other, disable it.",
         remedy: .person("look at both: concord account merge where both are one person, disable the one that imitates"),
         check: .group(
-            traits: { snapshot, _ in
-                guard let address = snapshot.account?.email?.address else { return [] }
-                return [Trait(key: address.lookAlikeKey, detail: address.canonical)]
+            traits: { snapshot, _, traits in
+                guard let address = snapshot.account?.email?.address else { return }
+                traits.append(key: traits.lookAlikeKey(of: address), detail: address.canonical)
             },
             evidence: { _, members in
                 let addresses = Set(members.map(\.detail)).sorted()

@@ -16,16 +16,16 @@ extension AuditRule {
             return .repairs(leftOver.map { ($0, .forgetNumber) })
         },
         check: .group(
-            traits: { snapshot, _ in
+            traits: { snapshot, _, traits in
                 guard
                     snapshot.unprovenPhoneNumber != nil || !snapshot.secondFactorNumbers.isEmpty
                         || snapshot.account?.phoneNumber != nil
-                else { return [] }
+                else { return }
                 var uses: [PhoneNumber: String] = [:]
                 if let number = snapshot.unprovenPhoneNumber { uses[number] = leftOverUse }
                 for number in snapshot.secondFactorNumbers { uses[number] = "second factor" }
                 if let number = snapshot.account?.phoneNumber { uses[number] = "sign-in" }
-                return uses.map { Trait(key: $0.key.rawValue, detail: $0.value) }
+                for (number, use) in uses { traits.append(key: number.rawValue, detail: use) }
             },
             evidence: { key, members in
                 Evidence([
