@@ -32,9 +32,9 @@ struct Lab: Sendable {
             dataDirectory: "\(directory)/postgres",
             settings: ClusterSettings(
                 endsWithOwner: true,
-                // Room for the accounts, and no checkpoint in the middle of a measurement.
+                // Room for the tables of a million accounts, and no checkpoint in the middle of a measurement.
                 additional: [
-                    "shared_buffers": "512MB", "max_wal_size": "8GB", "checkpoint_timeout": "30min",
+                    "shared_buffers": "2GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min",
                     "autovacuum_naptime": "10min",
                 ]
             )

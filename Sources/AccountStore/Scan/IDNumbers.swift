@@ -44,14 +44,14 @@ struct IDNumbers {
     @inline(__always)
     private func hash(of id: UnsafeRawBufferPointer) -> UInt64 {
         var hash = seed ^ UInt64(id.count)
+        let last = max(0, id.count - 8)
         var offset = 0
-        while offset < id.count {
-            let word = id.number(after: id.count < 8 ? 0 : min(offset, id.count - 8))
-            let product = (hash ^ word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+        while true {
+            let product = (hash ^ id.number(after: offset)).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
             hash = product.high ^ product.low
-            offset += 8
+            if offset == last { return hash }
+            offset = min(offset &+ 8, last)
         }
-        return hash
     }
 
     /// The numbers of all ids, in the order of the ids' bytes.
