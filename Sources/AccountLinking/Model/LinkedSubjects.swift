@@ -13,7 +13,14 @@ package struct LinkedSubjects: Sendable, Hashable {
     /// Of several identities with one provider the last counts.
     package init(_ identities: some Sequence<ProviderIdentity>) {
         entries.reserveCapacity(identities.underestimatedCount)
-        for identity in identities { self[identity.provider] = identity.subject }
+        for identity in identities {
+            // They mostly come in order.
+            if let last = entries.last?.key, identity.provider <= last {
+                self[identity.provider] = identity.subject
+            } else {
+                entries.append(Entry(key: identity.provider, value: identity.subject))
+            }
+        }
     }
 
     package subscript(provider: ProviderID) -> String? {

@@ -49,7 +49,8 @@ struct RowsByAccount<Table: ScannedTable> {
     private let bytes: UnsafeRawBufferPointer
     private let words = WordList.ofAccounts
     private let tableCount: Int
-    private let tables: Set<Table>
+    /// Of each table whether it was read.
+    private let wasRead: [Bool]
     /// Where in `bytes` the columns of each row begin, that of the user left out; those of the first account first. Of one table in the
     /// order in which they lie.
     private let offsets: [UInt32]
@@ -60,7 +61,7 @@ struct RowsByAccount<Table: ScannedTable> {
     fileprivate init(_ bytes: UnsafeRawBufferPointer, tables: Set<Table>) throws(PostgresError) {
         guard bytes.count <= UInt32.max else { throw PostgresError(.decoding, "too many rows of one account") }
         self.bytes = bytes
-        self.tables = tables
+        wasRead = Table.allCases.map { tables.contains($0) }
         let tableCount = Table.allCases.count
         self.tableCount = tableCount
         var numbers = IDNumbers()
@@ -104,7 +105,7 @@ struct RowsByAccount<Table: ScannedTable> {
     private static var bytesPerRow: Int { 64 }
 
     /// Whether a table is one of those that were read.
-    func hasRead(_ table: Table) -> Bool { tables.contains(table) }
+    func hasRead(_ table: Table) -> Bool { wasRead[Int(table.rawValue)] }
 
     /// The rows of an account in a table, by their places.
     func places(_ account: Int, _ table: Table) -> Range<Int> {
