@@ -13,20 +13,15 @@ package struct LinkedSubjects: Sendable, Hashable {
     /// Of several identities with one provider the last counts.
     package init(_ identities: some Sequence<ProviderIdentity>) {
         entries.reserveCapacity(identities.underestimatedCount)
-        for identity in identities {
-            // They mostly come in order.
-            if let last = entries.last?.key, identity.provider <= last {
-                self[identity.provider] = identity.subject
-            } else {
-                entries.append(Entry(key: identity.provider, value: identity.subject))
-            }
-        }
+        for identity in identities { self[identity.provider] = identity.subject }
     }
 
     package subscript(provider: ProviderID) -> String? {
         get { entries.first { $0.key == provider }?.value }
         set {
-            let place = entries.firstIndex { provider <= $0.key } ?? entries.endIndex
+            // They mostly come in order.
+            let isBehind = entries.last.map { $0.key < provider } ?? true
+            let place = (isBehind ? nil : entries.firstIndex { provider <= $0.key }) ?? entries.endIndex
             if place < entries.endIndex, entries[place].key == provider { entries.remove(at: place) }
             if let newValue { entries.insert(Entry(key: provider, value: newValue), at: place) }
         }
