@@ -976,10 +976,20 @@ enum OpenAPI {
               },
               "Policy": {
                 "type": "object",
-                "required": ["version", "emailTrust", "emailTrustByDefault", "conflictProofs"],
+                "required": ["version", "linkPolicy", "emailTrust", "emailTrustByDefault", "conflictProofs"],
                 "additionalProperties": false,
                 "properties": {
                   "version": {"type": "integer", "minimum": 1},
+                  "linkPolicy": {
+                    "type": "object",
+                    "description": "The preset and the value of each rule that it governs (docs/policy.md).",
+                    "required": ["preset"],
+                    "properties": {
+                      "preset": {"type": "string", "enum": ["strict", "firebase"]},
+                      "emailTrust": {"type": "string", "enum": ["strict", "firebase"]},
+                      "subjectChange": {"type": "string", "enum": ["conflict", "replace", "takeover", "move"]}
+                    }
+                  },
                   "emailTrust": {
                     "type": "array",
                     "description": "The operator's own rules.",
@@ -1046,7 +1056,7 @@ enum OpenAPI {
                   "provider": {"type": "string", "description": "A provider's id, oidc.*, saml.* or *."},
                   "issuer": {"type": "string", "description": "An issuer, or none: what has no issuer. Any unless given."},
                   "domain": {"type": "string", "description": "A domain, or hosted: the account's at Google. Any unless given."},
-                  "trust": {"type": "string", "enum": ["untrusted", "asserting", "verifying", "authoritative"]}
+                  "trust": {"type": "string", "enum": ["untrusted", "asserting", "verifying-new", "verifying", "authoritative"]}
                 }
               },
               "ConflictProofRule": {

@@ -19,7 +19,7 @@ package struct SignedIn: Sendable {
 struct SignInAttempt: Sendable {
     let tenant: TenantID
     let now: Timestamp
-    let session: NewSession
+    var session: NewSession
     var context: ChangeContext
     /// The hash of the password the decision sets.
     var passwordHash: String?

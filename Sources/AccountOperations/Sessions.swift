@@ -17,8 +17,8 @@ struct NewSession: Sendable {
     private let secret: [UInt8]
     private let signInProvider: String
     private let secondFactor: SessionRecord.SecondFactor?
-    /// When somebody signed in, where that was not now: a session that goes on after a link is as old as the one that
-    /// linked, or an old one would make itself recent and take the second factor off that it has shown.
+    /// Time of the sign-in, where that was not now. A session that goes on after a link is as old as the one that linked:
+    /// otherwise a stolen old session would make itself recent by linking a provider of its own.
     var authTime: Timestamp?
     private let claims: JSONValue?
     private let signInAttributes: JSONValue?
@@ -51,7 +51,7 @@ struct NewSession: Sendable {
             secondFactor: caller?.token.secondFactor,
             signInAttributes: signInAttributes
         )
-        if let caller, caller.token.secondFactor != nil { authTime = caller.token.authTime }
+        authTime = caller?.token.authTime
     }
 
     /// The session's row for `user`, under the epoch the record has.
@@ -115,6 +115,12 @@ package struct AuthenticatedSession: Sendable {
             isSessionAnonymous: token.isAnonymous
         )
         .isMet(authTime: token.authTime, now: now)
+    }
+
+    /// Whether the session signed in a moment ago, whatever the policy asks for: a fact for rules that ask by policy.
+    /// Sessions of anonymous accounts have nothing to sign in again with.
+    func isRecent(onAccount account: Account, policy: LinkPolicy, now: Timestamp) -> Bool {
+        isRecent(for: .mergeAccounts, onAccount: account, policy: policy, now: now)
     }
 }
 

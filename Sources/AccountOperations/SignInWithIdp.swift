@@ -129,18 +129,24 @@ extension AccountOperations {
                 attempt.companions.append(.resolve(usable.conflict, at: attempt.now))
             }
             let question: SignInQuestion
+            var isSessionRecent = false
             if let caller {
                 let target: UserRecord
                 switch account(of: caller, asItIs: found.target) {
                 case .denied(let denial): return .denied(denial)
                 case .success(let user): target = user
                 }
+                isSessionRecent = caller.isRecent(onAccount: target.account, policy: policy, now: attempt.now)
                 question = .linkIdp(
                     target: target.account,
                     accounts: found.accounts,
                     credential: incoming,
                     isProviderEnabled: isAccepted(incoming),
-                    secondFactorProvenBy: provenBy
+                    secondFactorProvenBy: provenBy,
+                    request: LinkRequest(
+                        isSessionRecent: isSessionRecent,
+                        settlesConflict: pending?.conflict.isOpenedBySignIn(to: target.id) ?? false
+                    )
                 )
             } else {
                 question = .idp(
@@ -161,6 +167,8 @@ extension AccountOperations {
             let kept = (pending?.conflict).map { FirstFactor.KeptConflict(id: $0.id, user: $0.user) }
             var firstFactor = FirstFactor(.idp(credential, conflict: kept))
             firstFactor.links = caller != nil
+            firstFactor.isSessionRecent = isSessionRecent
+            firstFactor.authTime = caller?.token.authTime
             firstFactor.createsUsers = request.createsUsers
             let ended = try await end(
                 verdict,

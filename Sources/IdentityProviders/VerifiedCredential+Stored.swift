@@ -17,9 +17,9 @@ extension VerifiedCredential {
             if let text { members[name] = .string(text) }
         }
         set("issuer", incoming.issuer)
-        if case .present(let address, let flaggedVerified, let hostedDomain) = incoming.email {
+        if case .present(let address, let flag, let hostedDomain) = incoming.email {
             set("email", address.raw)
-            members["emailVerified"] = .bool(flaggedVerified)
+            members["emailVerified"] = flag.value.map(JSONValue.bool)
             set("hostedDomain", hostedDomain)
         }
         set("displayName", incoming.profile.displayName)
@@ -50,12 +50,10 @@ extension VerifiedCredential {
         else { return nil }
         var email = EmailAssertion.absent
         if let text = stored["email"]?.string {
-            guard let address = EmailAddress(text), let flaggedVerified = stored["emailVerified"]?.bool else {
-                return nil
-            }
+            guard let address = EmailAddress(text) else { return nil }
             email = .present(
                 address,
-                flaggedVerified: flaggedVerified,
+                flag: VerifiedFlag(stored["emailVerified"]?.bool),
                 hostedDomain: stored["hostedDomain"]?.string
             )
         }

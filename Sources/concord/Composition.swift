@@ -22,7 +22,7 @@ struct Composition {
         var callers: any CallerAuthentication
         /// Judges custom tokens, given what judges those of registered service accounts.
         var customTokens: @Sendable (ServiceAccountTokens) -> any CustomTokenVerifier
-        var trust: EmailTrust
+        var trust: EmailTrustBase
         var providers: ProviderRegistry
         var webhooks: any WebhookSending
         var apps: AppVerifiers

@@ -37,7 +37,7 @@ import Testing
             #expect(before.status == 200 && before.headers[.eTag] == #""1""#)
             #expect(before.json["emailTrust"] == [] && before.json["conflictProofs"] == [])
             #expect(
-                before.json["emailTrustByDefault"]?.array?.contains(["provider": "apple.com", "trust": "authoritative"])
+                before.json["emailTrustByDefault"]?.array?.contains(["provider": "apple.com", "trust": "verifying-new"])
                     == true
             )
 

@@ -186,7 +186,8 @@ struct Attacks {
                 accounts: MatchingAccounts(identityOwner: nil, emailOwner: nil),
                 credential: thief,
                 isProviderEnabled: true,
-                secondFactorProvenBy: nil
+                secondFactorProvenBy: nil,
+                request: LinkRequest(isSessionRecent: true)
             )
             guard case .signIn(_, let link, _) = linked.decision else {
                 Issue.record("the session was refused: \(linked.rule)")

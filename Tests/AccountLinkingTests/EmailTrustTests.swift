@@ -6,9 +6,10 @@ struct EmailTrustTests {
     private func isVerified(
         _ provider: ProviderID,
         _ raw: String,
-        flagged: Bool = true,
+        flagged: Bool? = true,
         hostedDomain: String? = nil,
         issuer: String? = nil,
+        isTaken: Bool = true,
         trust: EmailTrust = .declared
     ) -> Bool {
         let policy = LinkPolicy.policy { $0.emailTrust = trust }
@@ -21,7 +22,7 @@ struct EmailTrustTests {
             hostedDomain: hostedDomain,
             issuer: issuer
         )
-        let claim = policy.emailClaim(of: credential)
+        let claim = policy.emailClaim(of: credential, isAddressTaken: isTaken)
         #expect(claim == .verified(email) || claim == .unverified(email))
         return claim == .verified(email)
     }
@@ -29,14 +30,14 @@ struct EmailTrustTests {
     @Test func `a credential without an address claims none`() {
         for trust in [EmailTrust.declared, .asserted] {
             let policy = LinkPolicy.policy { $0.emailTrust = trust }
-            #expect(policy.emailClaim(of: .withoutEmail) == .absent)
+            #expect(policy.emailClaim(of: .withoutEmail, isAddressTaken: false) == .absent)
         }
     }
 
     @Test func `google.com is trusted for gmail.com when it says so itself`() {
         #expect(isVerified(.google, "ann@gmail.com"))
         #expect(isVerified(.google, "Ann@GMail.com"))
-        #expect(!isVerified(.google, "ann@gmail.com", flagged: false))
+        #expect(!isVerified(.google, "ann@gmail.com", flagged: nil))
         #expect(!isVerified(.google, "ann@googlemail.com"))
         #expect(!isVerified(.google, "ann@gmail.com.example.org"))
         #expect(!isVerified(.google, "ann@notgmail.com"))
@@ -56,13 +57,52 @@ struct EmailTrustTests {
         #expect(!isVerified(.google, "ann@example.com"))
     }
 
-    @Test func `apple.com is always trusted`() {
-        #expect(isVerified(.apple, "ann@example.com"))
-        #expect(isVerified(.apple, "x7@privaterelay.appleid.com", flagged: false))
+    @Test func `apple.com is trusted for the mailboxes that Apple gives out`() {
+        for domain in ["icloud.com", "me.com", "mac.com", "privaterelay.appleid.com"] {
+            for trust in [EmailTrust.declared, .compatible] {
+                #expect(isVerified(.apple, "ann@" + domain, trust: trust))
+                #expect(isVerified(.apple, "ann@" + domain, flagged: nil, trust: trust))
+            }
+            #expect(!isVerified(.apple, "ann@sub." + domain))
+        }
+    }
+
+    @Test func `apple.com verifies an address elsewhere for a new account only`() {
+        #expect(!isVerified(.apple, "ann@example.com", isTaken: true))
+        #expect(isVerified(.apple, "ann@example.com", isTaken: false))
+        #expect(!isVerified(.apple, "ann@example.com", flagged: nil, isTaken: false))
+        #expect(isVerified(.apple, "ann@example.com", isTaken: true, trust: .compatible))
+    }
+
+    @Test func `a flag that says not verified is never proof, whatever the provider`() {
+        let providers: [ProviderID] = [
+            .google, .apple, .yahoo, .microsoft, .facebook, .gitHub, provider("oidc.work"), provider("saml.work"),
+        ]
+        let domains = ["gmail.com", "icloud.com", "yahoo.com", "outlook.com", "example.com"]
+        for provider in providers {
+            for domain in domains {
+                for trust in [
+                    EmailTrust.declared, .compatible, .asserted, EmailTrust([.init(.init(.any), .authoritative)]),
+                ] {
+                    for isTaken in [true, false] {
+                        #expect(
+                            !isVerified(
+                                provider,
+                                "ann@" + domain,
+                                flagged: false,
+                                hostedDomain: domain,
+                                isTaken: isTaken,
+                                trust: trust
+                            )
+                        )
+                    }
+                }
+            }
+        }
     }
 
     @Test func `yahoo.com is trusted for yahoo.com`() {
-        #expect(isVerified(.yahoo, "ann@yahoo.com", flagged: false))
+        #expect(isVerified(.yahoo, "ann@yahoo.com", flagged: nil))
         #expect(!isVerified(.yahoo, "ann@yahoo.co.uk"))
         #expect(!isVerified(.yahoo, "ann@example.com"))
     }
@@ -71,7 +111,7 @@ struct EmailTrustTests {
         let consumers = "https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0"
         let work = "https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0"
         for domain in ["outlook.com", "hotmail.com"] {
-            #expect(isVerified(.microsoft, "ann@" + domain, flagged: false))
+            #expect(isVerified(.microsoft, "ann@" + domain, flagged: nil))
             #expect(isVerified(.microsoft, "ann@" + domain, issuer: consumers))
             #expect(!isVerified(.microsoft, "ann@" + domain, issuer: work))
         }
@@ -84,20 +124,44 @@ struct EmailTrustTests {
         #expect(!isVerified(provider, "ann@gmail.com", hostedDomain: "gmail.com"))
     }
 
-    @Test func `an OpenID Connect provider is trusted when it says verified`() {
-        #expect(isVerified(provider("oidc.work"), "ann@example.com"))
-        #expect(!isVerified(provider("oidc.work"), "ann@example.com", flagged: false))
+    @Test func `an OpenID Connect provider asserts addresses unless a rule names a domain that it speaks for`() {
+        let work = provider("oidc.work")
+        #expect(!isVerified(work, "ann@example.com"))
+        #expect(!isVerified(work, "ann@example.com", isTaken: false))
+        #expect(isVerified(work, "ann@example.com", trust: .compatible))
+        let named = EmailTrust.declared.adding([.init(.init(.only(work), .any, .only("example.com")), .authoritative)])
+        #expect(isVerified(work, "ann@example.com", flagged: nil, trust: named))
+        #expect(!isVerified(work, "ann@sub.example.com", trust: named))
     }
 
-    @Test func `a SAML provider is always trusted`() {
-        #expect(isVerified(provider("saml.work"), "ann@example.com", flagged: false))
+    @Test func `a known issuer that is registered as oidc follows its own row`() {
+        let work = provider("oidc.work")
+        let issuers = [
+            "https://accounts.google.com", "https://appleid.apple.com", "https://www.linkedin.com/oauth",
+            "https://www.facebook.com", "https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0",
+        ]
+        for issuer in issuers {
+            #expect(!isVerified(work, "victim@corp.example", issuer: issuer), "\(issuer)")
+        }
+        #expect(isVerified(work, "ann@gmail.com", issuer: "https://accounts.google.com"))
+        #expect(isVerified(work, "ann@icloud.com", issuer: "https://appleid.apple.com"))
+        #expect(!isVerified(work, "ann@gmail.com", issuer: "https://accounts.google.com.evil.example"))
+        // The preset `firebase` takes the flag of every `oidc.*`, as production does.
+        #expect(isVerified(work, "victim@corp.example", issuer: issuers[2], trust: .compatible))
+        // A rule of the operator's own goes before the row of the issuer.
+        let own = EmailTrust.declared.adding([.init(.init(.only(work)), .verifying)])
+        #expect(isVerified(work, "victim@corp.example", issuer: issuers[0], trust: own))
+    }
+
+    @Test func `a SAML provider is trusted`() {
+        #expect(isVerified(provider("saml.work"), "ann@example.com", flagged: nil))
     }
 
     @Test(arguments: [EmailTrust.declared, .asserted])
     func `game services have no addresses`(trust: EmailTrust) {
         let policy = LinkPolicy.policy { $0.emailTrust = trust }
-        #expect(policy.emailClaim(of: incoming(.playGames, "s", ann, flagged: true)) == .absent)
-        #expect(policy.emailClaim(of: incoming(.gameCenter, "s", ann, flagged: true)) == .absent)
+        #expect(policy.emailClaim(of: incoming(.playGames, "s", ann, flagged: true), isAddressTaken: false) == .absent)
+        #expect(policy.emailClaim(of: incoming(.gameCenter, "s", ann, flagged: true), isAddressTaken: false) == .absent)
     }
 
     @Test(arguments: [ProviderID.google, .apple, .facebook, .gitHub, .microsoft, .yahoo, provider("oidc.work")])
@@ -116,10 +180,10 @@ struct EmailTrustTableTests {
     }
 
     @Test func `a rule for the same scope takes the place of the one that holds anyway`() {
-        #expect(trust([], work) == .verifying)
-        #expect(trust([.init(.init(.openIDConnect), .asserting)], work) == .asserting)
+        #expect(trust([], work) == .asserting)
+        #expect(trust([.init(.init(.openIDConnect), .verifying)], work) == .verifying)
         #expect(
-            EmailTrust.declared.adding([.init(.init(.openIDConnect), .asserting)]).rules.count
+            EmailTrust.declared.adding([.init(.init(.openIDConnect), .verifying)]).rules.count
                 == EmailTrust.declared.rules.count
         )
     }
@@ -174,7 +238,7 @@ struct EmailTrustTableTests {
         let policy = LinkPolicy.policy {
             $0.emailTrust = .declared.adding([.init(.init(.only(.facebook)), .untrusted)])
         }
-        #expect(policy.emailClaim(of: incoming(.facebook, "s", ann, flagged: true)) == .absent)
+        #expect(policy.emailClaim(of: incoming(.facebook, "s", ann, flagged: true), isAddressTaken: false) == .absent)
     }
 }
 

@@ -71,14 +71,14 @@ func incoming(
     _ provider: ProviderID,
     _ subject: String,
     _ email: EmailAddress?,
-    flagged: Bool = false,
+    flagged: Bool? = false,
     hostedDomain: String? = nil,
     issuer: String? = nil
 ) -> IncomingCredential {
     IncomingCredential(
         identity: identity(provider, subject),
         issuer: issuer,
-        email: email.map { .present($0, flaggedVerified: flagged, hostedDomain: hostedDomain) } ?? .absent,
+        email: email.map { .present($0, flag: VerifiedFlag(flagged), hostedDomain: hostedDomain) } ?? .absent,
         profile: annsProfile
     )
 }
@@ -101,6 +101,15 @@ extension LinkPolicy {
     static let duplicates = policy { $0.isOneAccountPerEmail = false }
     static let secondFactors = policy { $0.requiresEnrolledSecondFactors = true }
     static let enumerable = policy { $0.protectsEmailEnumeration = false }
+
+    /// The values of the preset `firebase`.
+    static let firebase = policy {
+        $0.preset = .firebase
+        $0.emailTrust = .compatible
+        $0.subjectChange = .replace
+        $0.linkingNeedsRecentSignIn = false
+        $0.secondFactorsNeedProvenAddress = false
+    }
 }
 
 extension AccountChange {

@@ -149,7 +149,7 @@ struct SignInWithIdpLaws {
         forAll { point, trusted in
             guard point.claim.isVerified else { return nil }
             var doubted = point
-            doubted.credential.email = .present(ann, flaggedVerified: false, hostedDomain: nil)
+            doubted.credential.email = .present(ann, flag: .isFalse, hostedDomain: nil)
             guard case .signIn(let id, _, _) = doubted.verdict.decision else { return nil }
             guard case .signIn(id, _, _) = trusted else { return false }
             return true
@@ -203,7 +203,10 @@ struct SignInWithIdpLaws {
             (.i10, { $0.m?.isDisabled == true }),
             (.i13, { $0.m?.hasSecondFactor == true && $0.asksSecondFactor }),
             (.i9, { $0.m?.email?.isVerified == false }),
-            (.i8, { $0.m?.linkedProviders.keys.contains($0.credential.identity.provider) == true }),
+            (.subjectDiffers, { $0.hasAnotherSubject && $0.policy.subjectChange == .conflict }),
+            (.takeoverBySubject, { $0.hasAnotherSubject && $0.policy.subjectChange == .takeover }),
+            (.subjectMoved, { $0.hasAnotherSubject && $0.policy.subjectChange == .move }),
+            (.i8, { $0.hasAnotherSubject }),
             (.i7, { $0.m != nil }),
             (.i14, { !$0.policy.allowsClientSignUp }),
             (.i4, { $0.claim == .absent }),
@@ -219,6 +222,9 @@ struct SignInWithIdpLaws {
 extension SignInWithIdpCase {
     fileprivate var f: Account? { accounts.identityOwner }
     fileprivate var m: Account? { policy.isOneAccountPerEmail ? accounts.emailOwner : nil }
+    fileprivate var hasAnotherSubject: Bool {
+        m?.linkedProviders.keys.contains(credential.identity.provider) == true
+    }
     fileprivate var asksSecondFactor: Bool { policy.requiresEnrolledSecondFactors && proven == nil }
 }
 
@@ -294,7 +300,10 @@ struct LinkWithIdpLaws {
             guard case .signIn(_, let change, _) = decision, !point.target.isEmailVerified else { return nil }
             let after = point.target.applying(change)
             guard let email = after.email, email.isVerified else { return nil }
-            return point.policy.emailClaim(of: point.credential) == .verified(email.address)
+            return point.policy.emailClaim(
+                of: point.credential,
+                isAddressTaken: point.accounts.emailOwner != nil
+            ) == .verified(email.address)
         }
     }
 

@@ -9,7 +9,9 @@ struct LinkWithIdpRows {
         identityOwner: Account? = nil,
         emailOwner: Account? = nil,
         enabled: Bool = true,
-        proven: UserID? = nil
+        proven: UserID? = nil,
+        isSessionRecent: Bool = true,
+        settlesConflict: Bool = false
     ) -> Verdict<SignInDecision> {
         decideLinkWithIdp(
             policy: policy,
@@ -17,7 +19,8 @@ struct LinkWithIdpRows {
             accounts: MatchingAccounts(identityOwner: identityOwner, emailOwner: emailOwner),
             credential: credential,
             isProviderEnabled: enabled,
-            secondFactorProvenBy: proven
+            secondFactorProvenBy: proven,
+            request: LinkRequest(isSessionRecent: isSessionRecent, settlesConflict: settlesConflict)
         )
     }
 
@@ -31,6 +34,33 @@ struct LinkWithIdpRows {
             $0.email = email
         }
         return Verdict(rule, .signIn(user("t"), change, emailWasRecycled: false))
+    }
+
+    @Test func `L10: an old session links nothing, and does not learn whose the identity is`() {
+        let target = Account.fixture("t", email: ann, password: true)
+        for owner in [nil, Account.fixture("f")] {
+            #expect(
+                decide(.trusted, to: target, identityOwner: owner, isSessionRecent: false)
+                    == Verdict(.linkNeedsRecentSignIn, .refuse(.credentialTooOld))
+            )
+        }
+        #expect(
+            decide(.trusted, to: target, policy: .firebase, emailOwner: target, isSessionRecent: false).rule == .l4
+        )
+    }
+
+    @Test func `L11: the owner replaces a subject by settling the conflict that a sign-in opened`() {
+        let target = Account.fixture("t", email: ann, proof: .emailCode, password: true, providers: [.google: "old"])
+        let change = AccountChange.only {
+            $0.linkedIdentity = IncomingCredential.trusted.identity
+            $0.unlinkedProviders = [.google]
+        }
+        #expect(
+            decide(.trusted, to: target, emailOwner: target, settlesConflict: true)
+                == Verdict(.subjectReplacedByOwner, .signIn(user("t"), change, emailWasRecycled: false))
+        )
+        #expect(decide(.trusted, to: target, emailOwner: target).rule == .l8)
+        #expect(decide(.trusted, to: target, policy: .firebase, emailOwner: target, settlesConflict: true).rule == .l8)
     }
 
     @Test func `L0: a disabled account links nothing`() {

@@ -7,7 +7,8 @@ struct PhoneRows {
         target: Account? = nil,
         operation: PhoneOperation = .unspecified,
         shownBy proof: PhoneProof = .code,
-        policy: LinkPolicy = LinkPolicy()
+        policy: LinkPolicy = LinkPolicy(),
+        isSessionRecent: Bool = true
     ) -> Verdict<SignInDecision> {
         decideSignInWithPhone(
             policy: policy,
@@ -15,7 +16,8 @@ struct PhoneRows {
             owner: owner,
             target: target,
             operation: operation,
-            shownBy: proof
+            shownBy: proof,
+            isSessionRecent: isSessionRecent
         )
     }
 
@@ -29,6 +31,15 @@ struct PhoneRows {
         #expect(
             decideSendPhoneCode(policy: off, owner: nil, isRegionAllowed: false) == Verdict(.n0, .operationNotAllowed)
         )
+    }
+
+    @Test func `N16: an old session attaches no number, and does not learn whose it is`() {
+        let target = Account.fixture("t", email: ann, password: true)
+        let refused = Verdict<SignInDecision>(.numberNeedsRecentSignIn, .refuse(.credentialTooOld))
+        #expect(decide(target: target, isSessionRecent: false) == refused)
+        #expect(decide(owner: owner, target: target, isSessionRecent: false) == refused)
+        #expect(decide(owner: owner, target: owner, isSessionRecent: false).rule == .n7)
+        #expect(decide(target: target, policy: .firebase, isSessionRecent: false).rule == .n6)
     }
 
     @Test func `N1: a number nobody has makes an account with that number`() {

@@ -168,7 +168,7 @@ struct PolicyComparisonTests {
         _ account: Account,
         _ address: EmailAddress,
         _ provider: ProviderID,
-        flagged: Bool,
+        flagged: VerifiedFlag,
         hosted: Bool
     ) -> String {
         let verdict = decideSignInWithIdp(
@@ -178,7 +178,7 @@ struct PolicyComparisonTests {
                 provider,
                 "new",
                 address,
-                flagged: flagged,
+                flagged: flagged.value,
                 hostedDomain: hosted ? String(address.domain) : nil,
                 issuer: provider == oidc ? issuer : nil
             ),
@@ -210,7 +210,7 @@ struct PolicyComparisonTests {
                             [.none, .registered].contains(signIn.issuer)
                         else { continue }
                         found.insert(
-                            "\(signIn.provider.rawValue) \(signIn.isFlaggedVerified) \(signIn.isHosted): \(transition.before.text) → \(transition.after.text)"
+                            "\(signIn.provider.rawValue) \(signIn.flag) \(signIn.isHosted): \(transition.before.text) → \(transition.after.text)"
                         )
                     }
                 }
@@ -219,7 +219,8 @@ struct PolicyComparisonTests {
                     guard let address = account.email?.address, account.linkedProviders[provider] == nil else {
                         continue
                     }
-                    for (flagged, hosted) in [(true, true), (true, false), (false, true), (false, false)] {
+                    let cases = VerifiedFlag.allCases.flatMap { flag in [true, false].map { (flag, $0) } }
+                    for (flagged, hosted) in cases {
                         if hosted, provider != .google { continue }
                         func ending(_ terms: PolicyTerms) -> String {
                             Self.outcome(terms, account, address, provider, flagged: flagged, hosted: hosted)

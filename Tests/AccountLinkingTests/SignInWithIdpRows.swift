@@ -189,7 +189,7 @@ struct SignInWithIdpRows {
         )
     }
 
-    @Test func `I8: an address that the provider gave to another of its users is recycled`() {
+    @Test func `I8: under replace, an address that the provider gave to another of its users is recycled`() {
         let owner = Account.fixture(
             "m",
             email: ann,
@@ -198,7 +198,7 @@ struct SignInWithIdpRows {
             providers: [.google: "google-of-before", .gitHub: "github-ann"]
         )
         #expect(
-            decide(.trusted, emailOwner: owner)
+            decide(.trusted, policy: .firebase, emailOwner: owner)
                 == Verdict(
                     .i8,
                     .signIn(

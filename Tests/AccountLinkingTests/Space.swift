@@ -105,6 +105,9 @@ struct SignInWithIdpCase {
         if point.policy.requiresEnrolledSecondFactors {
             point.proven = choices.choose(from: [nil, (accounts.identityOwner ?? accounts.emailOwner)?.id])
         }
+        if accounts.emailOwner?.linkedProviders[provider] != nil {
+            point.policy.subjectChange = choices.choose(from: SubjectChange.allCases)
+        }
         return point
     }
 
@@ -119,7 +122,7 @@ struct SignInWithIdpCase {
         )
     }
 
-    var claim: EmailClaim { policy.emailClaim(of: credential) }
+    var claim: EmailClaim { policy.emailClaim(of: credential, isAddressTaken: accounts.emailOwner != nil) }
 }
 
 /// One point of the space of `decideLinkWithIdp`.
@@ -130,6 +133,7 @@ struct LinkWithIdpCase {
     var accounts: MatchingAccounts
     var isProviderEnabled = true
     var proven: UserID?
+    var request = LinkRequest(isSessionRecent: true)
 
     static let all = everyPoint(choose)
     static let verdicts = all.map(\.verdict)
@@ -166,6 +170,12 @@ struct LinkWithIdpCase {
         point.policy.isOneAccountPerEmail = choices.chooseBool()
         point.policy.requiresEnrolledSecondFactors = choices.chooseBool()
         if point.policy.requiresEnrolledSecondFactors { point.proven = choices.choose(from: [nil, target.id]) }
+        point.request.isSessionRecent = choices.chooseBool()
+        point.policy.linkingNeedsRecentSignIn = choices.chooseBool()
+        if !isOwnIdentity, target.linkedProviders[provider] != nil {
+            point.request.settlesConflict = choices.chooseBool()
+            point.policy.subjectChange = choices.choose(from: [.conflict, .replace])
+        }
         return point
     }
 
@@ -176,7 +186,8 @@ struct LinkWithIdpCase {
             accounts: accounts,
             credential: credential,
             isProviderEnabled: isProviderEnabled,
-            secondFactorProvenBy: proven
+            secondFactorProvenBy: proven,
+            request: request
         )
     }
 }
@@ -237,6 +248,7 @@ struct PhoneCase {
     var target: Account?
     var operation = PhoneOperation.unspecified
     var proof = PhoneProof.code
+    var isSessionRecent = true
 
     static let all = everyPoint(choose)
     static let verdicts = all.map(\.verdict)
@@ -266,6 +278,10 @@ struct PhoneCase {
         point.policy.allowsClientSignUp = choices.chooseBool()
         point.operation = choices.choose(from: PhoneOperation.allCases)
         point.proof = choices.choose(from: PhoneProof.allCases)
+        if point.target != nil {
+            point.isSessionRecent = choices.chooseBool()
+            point.policy.linkingNeedsRecentSignIn = choices.chooseBool()
+        }
         return point
     }
 
@@ -276,7 +292,8 @@ struct PhoneCase {
             owner: owner,
             target: target,
             operation: operation,
-            shownBy: proof
+            shownBy: proof,
+            isSessionRecent: isSessionRecent
         )
     }
 }
@@ -311,7 +328,9 @@ struct SignUpCase {
                 hasSecondFactor: false
             )
             target.hasInitialEmail = choices.chooseBool()
+            target.hasSecondFactor = choices.chooseBool()
             point = SignUpCase(request: .linkPassword(ann, to: target, isSessionRecent: choices.chooseBool()))
+            point.policy.secondFactorsNeedProvenAddress = choices.chooseBool()
             if choices.chooseBool() { point.owner = .fixture("O", email: ann) }
         }
         point.policy.isOneAccountPerEmail = choices.chooseBool()
@@ -399,6 +418,8 @@ struct UpdateCase {
             policy.protectsEmailEnumeration = choices.chooseBool()
             policy.isOneAccountPerEmail = choices.chooseBool()
             account.hasInitialEmail = choices.chooseBool()
+            account.hasSecondFactor = choices.chooseBool()
+            policy.secondFactorsNeedProvenAddress = choices.chooseBool()
             verdict = decideChangeEmail(
                 policy: policy,
                 account: account,
@@ -422,6 +443,7 @@ struct UpdateCase {
             verdict = decideChangePassword(policy: policy, account: account, isSessionRecent: choices.chooseBool())
         case .unlink:
             policy.keepsLastSignInMethod = choices.chooseBool()
+            policy.linkingNeedsRecentSignIn = choices.chooseBool()
             verdict = decideUnlink(
                 policy: policy,
                 enabledProviders: choices.choose(from: [[], [.facebook]]),

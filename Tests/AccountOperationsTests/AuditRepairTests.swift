@@ -140,7 +140,7 @@ struct AuditRepairTests {
             projectNumber: 1,
             stored: ProjectSettings.developmentDefaults,
             version: 1,
-            trust: .declared
+            trust: .preset
         )
         return AuditRepairs(
             store: store,

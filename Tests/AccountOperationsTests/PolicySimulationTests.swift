@@ -322,7 +322,7 @@ struct PolicySimulationTests {
             for case .signIns(_, let transitions) in predicted[users[index], default: []].map(\.cause) {
                 for transition in transitions
                 where transition.signIn.provider == attempt.provider
-                    && transition.signIn.isFlaggedVerified == attempt.flagged
+                    && transition.signIn.flag == VerifiedFlag(attempt.flagged)
                     && transition.signIn.isHosted == attempt.hosted
                 {
                     found.insert("\(transition.before.text) → \(transition.after.text)")

@@ -149,7 +149,7 @@ extension IncomingCredential {
         IncomingCredential(
             identity: identity,
             issuer: nil,
-            email: email.map { .present($0, flaggedVerified: true, hostedDomain: nil) } ?? .absent,
+            email: email.map { .present($0, flag: .isTrue, hostedDomain: nil) } ?? .absent,
             profile: Profile(displayName: "Ann Example")
         )
     }
@@ -221,7 +221,7 @@ private struct Chance {
         if case .present(let address, _, _) = credential.email {
             credential.email = .present(
                 address,
-                flaggedVerified: isLucky(),
+                flag: isLucky() ? .isTrue : isLucky() ? .isFalse : .absent,
                 hostedDomain: pick([nil, "example.com"])
             )
         }
@@ -273,7 +273,8 @@ private struct Chance {
                     accounts: accounts(),
                     credential: credential(),
                     isProviderEnabled: !isLucky(oneIn: 8),
-                    secondFactorProvenBy: prover()
+                    secondFactorProvenBy: prover(),
+                    request: LinkRequest(isSessionRecent: isLucky(), settlesConflict: isLucky(oneIn: 3))
                 )
             )
         case 3:
@@ -294,7 +295,8 @@ private struct Chance {
                         owner: perhaps { $0.account($0.pick(["M", "T"])) },
                         target: perhaps { $0.account("T") },
                         operation: pick(PhoneOperation.allCases),
-                        shownBy: pick(PhoneProof.allCases)
+                        shownBy: pick(PhoneProof.allCases),
+                        isSessionRecent: isLucky()
                     )
                 )
             }

@@ -117,7 +117,7 @@ package struct TestService: Sendable {
         let sealer = Sealer(sealingKey: key)
         let project = ProjectRecord(projectID: projectID, projectNumber: 424_242, settings: settings)
         _ = try await store.createProject(project, apiKey: apiKey)
-        guard let cache = try await ProjectCache.load(store: store, trust: .declared) else {
+        guard let cache = try await ProjectCache.load(store: store, trust: .preset) else {
             throw PostgresError(.misuse, "no project")
         }
         let keys = SigningKeys(

@@ -37,7 +37,7 @@ struct FacebookTests {
             #expect(verified.incoming.identity == ProviderIdentity(provider: .facebook, subject: person.id))
             #expect(verified.incoming.issuer == "https://www.facebook.com" && verified.federatedID == person.id)
             let address = try #require(EmailAddress("ada@example.com"))
-            #expect(verified.incoming.email == .present(address, flaggedVerified: false, hostedDomain: nil))
+            #expect(verified.incoming.email == .present(address, flag: .absent, hostedDomain: nil))
             #expect(verified.incoming.profile == Profile(displayName: person.name, photoURL: person.picture))
             #expect(verified.firstName == "Ada" && verified.lastName == "Lovelace")
             let raw = try JSONValue(parsing: Array(verified.rawUserInfo.utf8))

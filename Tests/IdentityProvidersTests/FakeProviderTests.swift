@@ -32,12 +32,12 @@ struct FakeProviderTests {
             #expect(verified.incoming.identity == ProviderIdentity(provider: provider, subject: "fake-1"))
             #expect(verified.incoming.profile.displayName == "Ada")
             #expect(verified.tokens.idToken == token)
-            guard case .present(let address, let isVerified, let domain) = verified.incoming.email else {
+            guard case .present(let address, let flag, let domain) = verified.incoming.email else {
                 Issue.record("no address")
                 return
             }
             #expect(address.lowercased == "ada@gmail.com")
-            #expect(isVerified)
+            #expect(flag == .isTrue)
             #expect(domain == (provider == .google ? "x.test" : nil))
         }
     }
@@ -69,7 +69,7 @@ struct FakeProviderTests {
         #expect(
             verified?.incoming.email
                 == EmailAddress("a@gmail.com").map {
-                    .present($0, flaggedVerified: false, hostedDomain: nil)
+                    .present($0, flag: .absent, hostedDomain: nil)
                 }
         )
     }

@@ -40,7 +40,7 @@ struct GitHubTests {
             #expect(verified.incoming.identity == ProviderIdentity(provider: .gitHub, subject: person.id))
             #expect(verified.incoming.issuer == nil && verified.federatedID == person.id)
             let address = try #require(EmailAddress("ada@example.com"))
-            #expect(verified.incoming.email == .present(address, flaggedVerified: true, hostedDomain: nil))
+            #expect(verified.incoming.email == .present(address, flag: .isTrue, hostedDomain: nil))
             #expect(
                 verified.incoming.profile
                     == Profile(displayName: person.name, photoURL: person.picture, screenName: person.screenName)
@@ -69,9 +69,9 @@ struct GitHubTests {
             let shown = try #require(EmailAddress("public@example.com"))
             var person = SimulatedPerson()
             person.emailIsVerified = false
-            #expect(try await email(person) == .present(ada, flaggedVerified: false, hostedDomain: nil))
+            #expect(try await email(person) == .present(ada, flag: .isFalse, hostedDomain: nil))
             // What the profile shows is anybody's word, whoever may not read the rest.
-            let unverified = EmailAssertion.present(shown, flaggedVerified: false, hostedDomain: nil)
+            let unverified = EmailAssertion.present(shown, flag: .absent, hostedDomain: nil)
             #expect(try await email(person, scopes: []) == unverified)
             person.email = nil
             #expect(try await email(person) == unverified)

@@ -94,11 +94,11 @@ struct OpenIDConnectFlowTests {
         } _: { scene async throws in
             let verified = try #require(try await scene.signIn().verified)
             #expect(verified.incoming.profile.displayName == "Ada")
-            guard case .present(let address, let flaggedVerified, _) = verified.incoming.email else {
+            guard case .present(let address, let flag, _) = verified.incoming.email else {
                 Issue.record("no address")
                 return
             }
-            #expect(address.lowercased == "ada@example.com" && flaggedVerified)
+            #expect(address.lowercased == "ada@example.com" && flag == .isTrue)
             scene.simulator.change { $0.user["email"] = "in-the-token@example.com" }
             _ = try await scene.signIn()
             #expect(scene.simulator.requests(.profile) == 1)

@@ -22,9 +22,9 @@ struct ProviderTests {
         let scene = try Scene(.google)
         let address = try #require(EmailAddress("Ada@example.com"))
         let hosted = try #require(try await scene.verify(claims: ["hd": "example.com"]).verified)
-        #expect(hosted.incoming.email == .present(address, flaggedVerified: true, hostedDomain: "example.com"))
+        #expect(hosted.incoming.email == .present(address, flag: .isTrue, hostedDomain: "example.com"))
         let consumer = try #require(try await scene.verify(claims: [:]).verified)
-        #expect(consumer.incoming.email == .present(address, flaggedVerified: true, hostedDomain: nil))
+        #expect(consumer.incoming.email == .present(address, flag: .isTrue, hostedDomain: nil))
     }
 
     @Test
@@ -68,11 +68,11 @@ struct ProviderTests {
         for provider in Scene.verified {
             let scene = try Scene(provider)
             let verified = try #require(try await scene.verify(claims: ["email_verified": flag]).verified)
-            guard case .present(_, let flaggedVerified, _) = verified.incoming.email else {
+            guard case .present(_, let flag, _) = verified.incoming.email else {
                 Issue.record("no address")
                 return
             }
-            #expect(flaggedVerified == expected)
+            #expect((flag == .isTrue) == expected)
         }
     }
 

@@ -40,7 +40,7 @@ struct TwitterTests {
             #expect(verified.incoming.identity == ProviderIdentity(provider: .twitter, subject: person.id))
             #expect(verified.incoming.issuer == nil && verified.federatedID == person.id)
             let address = try #require(EmailAddress("ada@example.com"))
-            #expect(verified.incoming.email == .present(address, flaggedVerified: false, hostedDomain: nil))
+            #expect(verified.incoming.email == .present(address, flag: .absent, hostedDomain: nil))
             #expect(
                 verified.incoming.profile
                     == Profile(displayName: person.name, photoURL: person.picture, screenName: person.screenName)

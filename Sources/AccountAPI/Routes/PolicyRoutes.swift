@@ -51,8 +51,9 @@ extension APIResponse {
     fileprivate static func policy(_ policy: StoredPolicy) -> APIResponse {
         var response = APIResponse.object { writer in
             writer.field("version", policy.version)
+            writer.field("linkPolicy", policy.linkPolicy)
             writer.field("emailTrust", JSONValue.array(policy.emailTrust.map(\.json)))
-            writer.field("emailTrustByDefault", JSONValue.array(EmailTrust.declared.rules.map(\.json)))
+            writer.field("emailTrustByDefault", JSONValue.array(policy.emailTrustByDefault.map(\.json)))
             writer.field("conflictProofs", JSONValue.array(policy.conflictProofs.map(\.json)))
         }
         response.version = policy.version

@@ -114,12 +114,12 @@ extension JSONWriter {
 
     /// The provider's address and its own view of it; the account's flag where both have the same address.
     fileprivate mutating func emails(of credential: VerifiedCredential, account: AccountEmail?) {
-        guard case .present(let address, let flaggedVerified, _) = credential.incoming.email else {
+        guard case .present(let address, let flag, _) = credential.incoming.email else {
             field("originalEmail", account?.address.lowercased)
             return
         }
         field("email", address.lowercased)
-        field("emailVerified", account?.address == address ? account?.isVerified : flaggedVerified)
+        field("emailVerified", account?.address == address ? account?.isVerified : flag == .isTrue)
         if let account, account.address != address { field("originalEmail", account.address.lowercased) }
     }
 }

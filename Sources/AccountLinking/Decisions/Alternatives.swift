@@ -61,7 +61,7 @@ extension Question {
         case .emailTrusted:
             guard let credential, let trust = policy.emailTrust(of: credential) else { return nil }
             var other = policy
-            let opposite: EmailTrustClass = trust >= .verifying ? .asserting : .authoritative
+            let opposite: EmailTrustClass = trust >= .verifyingNew ? .asserting : .authoritative
             other.emailTrust = EmailTrust([.init(.init(.any), opposite)])
             return (self, other)
         case .providerEnabled, .emailProven, .emailTaken, .numberTaken, .identityLinked, .accountDisabled,
@@ -80,7 +80,7 @@ extension Question {
     /// The provider's credential that the question is about; `nil` where it is about none.
     package var credential: IncomingCredential? {
         switch self {
-        case .signIn(.idp(_, let credential, _, _, _)), .signIn(.linkIdp(_, _, let credential, _, _)): credential
+        case .signIn(.idp(_, let credential, _, _, _)), .signIn(.linkIdp(_, _, let credential, _, _, _)): credential
         case .resolution(let question): question.credential
         case .signIn, .update: nil
         }
@@ -109,8 +109,9 @@ extension SignInQuestion {
                 createsUsers: createsUsers,
                 secondFactorProvenBy: prover
             )
-        case .linkIdp(var target, var accounts, let credential, var isEnabled, let prover):
+        case .linkIdp(var target, var accounts, let credential, var isEnabled, let prover, var request):
             switch fact {
+            case .sessionRecent: request.isSessionRecent.toggle()
             case .providerEnabled: isEnabled.toggle()
             case .identityLinked: accounts.identityOwner = accounts.identityOwner == nil ? target : nil
             case .emailTaken where accounts.emailOwner != nil: accounts.emailOwner = nil
@@ -122,7 +123,8 @@ extension SignInQuestion {
                 accounts: accounts,
                 credential: credential,
                 isProviderEnabled: isEnabled,
-                secondFactorProvenBy: prover
+                secondFactorProvenBy: prover,
+                request: request
             )
         case .emailLink(let email, var owner, var target, var isSessionRecent, let prover):
             switch fact {
@@ -140,15 +142,23 @@ extension SignInQuestion {
                 isSessionRecent: isSessionRecent,
                 secondFactorProvenBy: prover
             )
-        case .phone(let number, var owner, var target, let operation, let proof):
+        case .phone(let number, var owner, var target, let operation, let proof, var isSessionRecent):
             switch fact {
+            case .sessionRecent where target != nil: isSessionRecent.toggle()
             case .numberTaken where owner != nil: owner = nil
             case .accountDisabled:
                 owner = owner?.with(fact, nil)
                 target = target?.with(fact, nil)
             default: return nil
             }
-            return .phone(number: number, owner: owner, target: target, operation: operation, shownBy: proof)
+            return .phone(
+                number: number,
+                owner: owner,
+                target: target,
+                operation: operation,
+                shownBy: proof,
+                isSessionRecent: isSessionRecent
+            )
         case .password(var owner, var isLocked, var matches, let prover):
             switch fact {
             case .emailTaken where owner != nil: owner = nil

@@ -17,6 +17,10 @@ package func decideChangeEmail(
     if account.email?.address == newAddress { return Verdict(.u2, .unchanged(account.id)) }
     // Before the owner is looked at: a stolen old session must not find out who has an account.
     guard isSessionRecent else { return Verdict(.u6, .refuse(.credentialTooOld)) }
+    // The owner of the address could not get past the second factor: the account would keep the address for good.
+    if policy.secondFactorsNeedProvenAddress, account.hasSecondFactor {
+        return Verdict(.secondFactorNeedsProvenAddress, .refuse(.unverifiedEmail))
+    }
     if let owner, owner.id != account.id {
         return Verdict(policy.isOneAccountPerEmail ? .u3 : .u7, .refuse(.emailExists))
     }

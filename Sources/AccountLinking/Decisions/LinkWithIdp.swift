@@ -1,3 +1,16 @@
+/// Facts about the session that links a provider, and about what it links.
+package struct LinkRequest: Sendable, Hashable {
+    /// Whether the session signed in a moment ago (`SensitiveOperation.linkProvider`).
+    package var isSessionRecent: Bool
+    /// Whether the credential waits in a conflict about the account of the session that a sign-in opened.
+    package var settlesConflict: Bool
+
+    package init(isSessionRecent: Bool, settlesConflict: Bool = false) {
+        self.isSessionRecent = isSessionRecent
+        self.settlesConflict = settlesConflict
+    }
+}
+
 /// Decides what happens when a signed-in user presents a provider's credential: rows L (`spec/03` §3).
 ///
 /// Total and pure; the first matching rule wins. Linking never removes anything.
@@ -5,18 +18,25 @@
 /// - `target`: the account of the session.
 /// - `accounts`: the owners of the credential's identity and of its address.
 /// - `secondFactorProvenBy`: the target when the session carries its second factor.
+/// - `request`: a recent session that settles a conflict replaces another subject of the provider
+///   (`SubjectChange.conflict`).
 package func decideLinkWithIdp(
     policy: LinkPolicy,
     target: Account,
     accounts: MatchingAccounts,
     credential: IncomingCredential,
     isProviderEnabled: Bool,
-    secondFactorProvenBy: UserID?
+    secondFactorProvenBy: UserID?,
+    request: LinkRequest
 ) -> Verdict<SignInDecision> {
     guard isProviderEnabled else { return Verdict(.l9, .refuse(.operationNotAllowed)) }
     if target.isDisabled { return Verdict(.l0, .refuse(.userDisabled)) }
+    // Before the owners are looked at: a stolen old session must not find out who has an account.
+    if policy.linkingNeedsRecentSignIn, !request.isSessionRecent {
+        return Verdict(.linkNeedsRecentSignIn, .refuse(.credentialTooOld))
+    }
     let identity = credential.identity
-    let claim = policy.emailClaim(of: credential)
+    let claim = policy.emailClaim(of: credential, isAddressTaken: accounts.emailOwner != nil)
 
     if let owner = accounts.identityOwner {
         if owner.id == target.id { return Verdict(.l2, .refuse(.federatedIdentityAlreadyLinked)) }
@@ -25,15 +45,21 @@ package func decideLinkWithIdp(
     if policy.isOneAccountPerEmail, claim != .absent, let owner = accounts.emailOwner, owner.id != target.id {
         return Verdict(.l3, .conflict(.emailAlreadyInUse(account: owner.id)))
     }
-    if target.linkedProviders[identity.provider] != nil {
+    let replacesSubject = target.linkedProviders[identity.provider] != nil
+    let isOwnersChoice = request.settlesConflict && request.isSessionRecent && policy.subjectChange == .conflict
+    if replacesSubject, !isOwnersChoice {
         return Verdict(.l8, .conflict(.credentialAlreadyInUse(account: target.id)))
     }
     if policy.needsSecondFactor(target, provenBy: secondFactorProvenBy) {
         return Verdict(.l6, .secondFactorRequired(target.id))
     }
 
+    var change = AccountChange.linking(credential, to: target, claim: claim, policy: policy)
+    if replacesSubject {
+        change.unlinkedProviders = [identity.provider]
+        return Verdict(.subjectReplacedByOwner, .signIn(target.id, change, emailWasRecycled: false))
+    }
     let rule: Rule = target.isAnonymous ? .l7 : policy.isOneAccountPerEmail ? .l4 : .l5
-    let change = AccountChange.linking(credential, to: target, policy: policy)
     return Verdict(rule, .signIn(target.id, change, emailWasRecycled: false))
 }
 
@@ -43,14 +69,21 @@ extension AccountChange {
     ///
     /// One that nobody has proven fills no place where an address was taken off: that is a change of address by another road
     /// (U1, P17), and whoever proved it next would void what brings the first one back.
-    static func linking(_ credential: IncomingCredential, to target: Account, policy: LinkPolicy) -> Self {
+    ///
+    /// An account with second factors takes no unproven address: whoever owns the mailbox could not get it back (U15).
+    static func linking(
+        _ credential: IncomingCredential,
+        to target: Account,
+        claim: EmailClaim,
+        policy: LinkPolicy
+    ) -> Self {
         let provider = credential.identity.provider
-        let claim = policy.emailClaim(of: credential)
+        let mayBeUnproven = !target.hasHadEmail && !(target.hasSecondFactor && policy.secondFactorsNeedProvenAddress)
         var change = AccountChange()
         change.linkedIdentity = credential.identity
         if target.needsProof(of: claim) {
             change.email = .prove(.provider(provider))
-        } else if policy.isOneAccountPerEmail, !target.hasEmail, claim.isVerified || !target.hasHadEmail,
+        } else if policy.isOneAccountPerEmail, !target.hasEmail, claim.isVerified || mayBeUnproven,
             let address = claim.address
         {
             change.email = .set(address, proof: claim.isVerified ? .provider(provider) : nil)

@@ -14,7 +14,8 @@ package enum SignInQuestion: Sendable, Hashable {
         accounts: MatchingAccounts,
         credential: IncomingCredential,
         isProviderEnabled: Bool,
-        secondFactorProvenBy: UserID?
+        secondFactorProvenBy: UserID?,
+        request: LinkRequest
     )
     case emailLink(
         email: EmailAddress,
@@ -28,7 +29,8 @@ package enum SignInQuestion: Sendable, Hashable {
         owner: Account?,
         target: Account?,
         operation: PhoneOperation,
-        shownBy: PhoneProof
+        shownBy: PhoneProof,
+        isSessionRecent: Bool
     )
     case password(owner: Account?, isLocked: Bool, passwordMatches: Bool, secondFactorProvenBy: UserID?)
     case signUp(SignUpRequest, emailOwner: Account?, displayName: String?)
@@ -45,14 +47,15 @@ package enum SignInQuestion: Sendable, Hashable {
                 createsUsers: createsUsers,
                 secondFactorProvenBy: prover
             )
-        case .linkIdp(let target, let accounts, let credential, let isProviderEnabled, let prover):
+        case .linkIdp(let target, let accounts, let credential, let isProviderEnabled, let prover, let request):
             decideLinkWithIdp(
                 policy: policy,
                 target: target,
                 accounts: accounts,
                 credential: credential,
                 isProviderEnabled: isProviderEnabled,
-                secondFactorProvenBy: prover
+                secondFactorProvenBy: prover,
+                request: request
             )
         case .emailLink(let email, let owner, let target, let isSessionRecent, let prover):
             decideSignInWithEmailLink(
@@ -63,14 +66,15 @@ package enum SignInQuestion: Sendable, Hashable {
                 isSessionRecent: isSessionRecent,
                 secondFactorProvenBy: prover
             )
-        case .phone(let number, let owner, let target, let operation, let proof):
+        case .phone(let number, let owner, let target, let operation, let proof, let isSessionRecent):
             decideSignInWithPhone(
                 policy: policy,
                 number: number,
                 owner: owner,
                 target: target,
                 operation: operation,
-                shownBy: proof
+                shownBy: proof,
+                isSessionRecent: isSessionRecent
             )
         case .password(let owner, let isLocked, let passwordMatches, let prover):
             decideSignInWithPassword(

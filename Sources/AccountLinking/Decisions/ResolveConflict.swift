@@ -101,8 +101,15 @@ package func decideResolveConflict(
     }
     if identityOwner == target.id { return Verdict(.j8, .resolve(target.id, AccountChange())) }
     if identityOwner != nil { return Verdict(.j9, .refuse(.refused(.federatedIdentityAlreadyLinked))) }
+    let claim = policy.emailClaim(of: credential, isAddressTaken: target.email?.address == credential.email.address)
     if target.linkedProviders[provider] != nil {
-        return Verdict(.j10, .refuse(.providerAlreadyLinked))
+        // The mailbox proves nothing here: the next owner of a domain reads its mail. A session is the account's owner.
+        guard policy.subjectChange == .conflict, proof.binding.kind == .session else {
+            return Verdict(.j10, .refuse(.providerAlreadyLinked))
+        }
+        var change = AccountChange.linking(credential, to: target, claim: claim, policy: policy)
+        change.unlinkedProviders = [provider]
+        return Verdict(.subjectReplacedAfterProof, .resolve(target.id, change))
     }
     if conflict.isProvenByFirstMail(to: target) {
         // The owner of the mailbox has come, and until now nobody had shown to be that (as row M3).
@@ -110,7 +117,7 @@ package func decideResolveConflict(
         change.linkedIdentity = credential.identity
         return Verdict(.j11, .resolve(target.id, change))
     }
-    return Verdict(.j12, .resolve(target.id, .linking(credential, to: target, policy: policy)))
+    return Verdict(.j12, .resolve(target.id, .linking(credential, to: target, claim: claim, policy: policy)))
 }
 
 /// Decides whether a conflict can be turned down: by whoever holds the handle, while it lives.

@@ -20,6 +20,9 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case i13 = "I13"
     case i14 = "I14"
     case i15 = "I15"
+    case subjectDiffers = "I16"
+    case takeoverBySubject = "I17"
+    case subjectMoved = "I18"
 
     // Linking a provider to the account of the session (`decideLinkWithIdp`).
     case l0 = "L0"
@@ -32,6 +35,8 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case l7 = "L7"
     case l8 = "L8"
     case l9 = "L9"
+    case linkNeedsRecentSignIn = "L10"
+    case subjectReplacedByOwner = "L11"
 
     // Sign-in or link by mailed link (`decideSignInWithEmailLink`).
     case m0 = "M0"
@@ -62,6 +67,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case n13 = "N13"
     case n14 = "N14"
     case n15 = "N15"
+    case numberNeedsRecentSignIn = "N16"
 
     // Sign-up, setting a first password, creation by an administrator (`decideSignUp`, `decideCreateByAdmin`).
     case p1 = "P1"
@@ -81,6 +87,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case p15 = "P15"
     case p16 = "P16"
     case p17 = "P17"
+    case passwordNeedsProvenAddress = "P18"
 
     // Completing a password reset (`decideResetPassword`).
     case r0 = "R0"
@@ -107,6 +114,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case u12 = "U12"
     case u13 = "U13"
     case u14 = "U14"
+    case secondFactorNeedsProvenAddress = "U15"
 
     // Verifying the address (`decideVerifyEmail`).
     case v1 = "V1"
@@ -142,6 +150,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case k4 = "K4"
     case k5 = "K5"
     case k6 = "K6"
+    case unlinkNeedsRecentSignIn = "K7"
 
     // Methods in quarantine (`decideRestorePassword`, `decideDiscardQuarantined`).
     case b1 = "B1"
@@ -278,6 +287,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case j13 = "J13"
     case j14 = "J14"
     case j15 = "J15"
+    case subjectReplacedAfterProof = "J16"
 
     // Making two accounts one (`decideMergeAccounts`).
     case e1 = "E1"

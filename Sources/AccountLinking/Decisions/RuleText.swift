@@ -72,6 +72,21 @@ extension Rule {
                 "M is not proven",
                 "takeover (below) by the identity, which is linked and brings its profile"
             )
+        case .subjectDiffers:
+            RuleText(
+                "M has another subject of this provider, policy: conflict",
+                "conflict: account exists with different credential; a session of M settles it"
+            )
+        case .takeoverBySubject:
+            RuleText(
+                "M has another subject of this provider, policy: takeover",
+                "takeover (below) by the identity, which is linked and brings its profile"
+            )
+        case .subjectMoved:
+            RuleText(
+                "M has another subject of this provider, policy: move",
+                "as I8, without a mail to the owner of M"
+            )
         case .i8:
             RuleText(
                 "M has another subject of this provider",
@@ -85,6 +100,8 @@ extension Rule {
         case .l9:
             RuleText("the provider is not enabled, or has another issuer by now", "refused: operation not allowed")
         case .l0: RuleText("T is disabled", "refused: user disabled")
+        case .linkNeedsRecentSignIn:
+            RuleText("the session of T is old, and policy asks for a recent one", "refused: sign in again")
         case .l2: RuleText("F is T", "refused: already linked; no pending credential")
         case .l1: RuleText("F is another account", "conflict: credential already in use by F")
         case .l3: RuleText("one account per address; M is another account", "conflict: address already in use by M")
@@ -92,6 +109,11 @@ extension Rule {
             RuleText(
                 "T has another subject of this provider",
                 "conflict: credential already in use by T; nothing is replaced"
+            )
+        case .subjectReplacedByOwner:
+            RuleText(
+                "T has another subject of this provider, and the credential waits in a conflict that a sign-in opened about T",
+                "the new subject replaces the old one, as T's owner wants; the profile stays"
             )
         case .l6:
             RuleText(
@@ -138,6 +160,8 @@ extension Rule {
                 "reauthentication, and nobody has the number, or T has not",
                 "refused: user not found; nothing is created or attached"
             )
+        case .numberNeedsRecentSignIn:
+            RuleText("T, not N, the session is old, and policy asks for a recent one", "refused: sign in again")
         case .n8:
             RuleText(
                 "T, and N is another account, by a code",
@@ -200,6 +224,11 @@ extension Rule {
                 "T has another address, or had one that was taken off, the one asked for is free, addresses protected",
                 "refused: verify the new address first, as in U1"
             )
+        case .passwordNeedsProvenAddress:
+            RuleText(
+                "T has a second factor, the address is free, and policy keeps unproven addresses off such accounts",
+                "refused: unverified address"
+            )
         case .p4:
             RuleText(
                 "T, and the address is free",
@@ -258,6 +287,11 @@ extension Rule {
         case .u1: RuleText("by the client, addresses protected", "refused: verify the new address first")
         case .u2: RuleText("by the client, the address it has", "nothing changes")
         case .u6: RuleText("by the client, the session is old", "refused: sign in again")
+        case .secondFactorNeedsProvenAddress:
+            RuleText(
+                "by the client, the account has a second factor, and policy keeps unproven addresses off such accounts",
+                "refused: unverified address"
+            )
         case .u3: RuleText("by the client, O is another account", "refused: address exists")
         case .u7:
             RuleText(
@@ -308,6 +342,11 @@ extension Rule {
                 "refused: last sign-in method"
             )
         case .k6: RuleText("on Concord's own routes, the session is old", "refused: sign in again")
+        case .unlinkNeedsRecentSignIn:
+            RuleText(
+                "by the client, a method that works would go, the session is old, and policy asks for a recent one",
+                "refused: sign in again"
+            )
         case .k3:
             RuleText(
                 "otherwise",
@@ -499,6 +538,11 @@ extension Rule {
             )
         case .j8: RuleText("the identity is the account's already", "sign in; the conflict is resolved")
         case .j9: RuleText("the identity is another account's", "refused: already linked")
+        case .subjectReplacedAfterProof:
+            RuleText(
+                "the account has another subject of this provider, proven by a session, policy: conflict",
+                "the new subject replaces the old one; sign in"
+            )
         case .j10: RuleText("the account has another subject of this provider", "refused; nothing is replaced")
         case .j11:
             RuleText(

@@ -16,7 +16,7 @@ package func decideSignInWithIdp(
     guard isProviderEnabled else { return Verdict(.i0, .refuse(.operationNotAllowed)) }
     let identity = credential.identity
     let proof = EmailProof.provider(identity.provider)
-    let claim = policy.emailClaim(of: credential)
+    let claim = policy.emailClaim(of: credential, isAddressTaken: accounts.emailOwner != nil)
 
     // A linked identity always wins: the provider vouches for the subject, whatever address it names today.
     if let owner = accounts.identityOwner {
@@ -55,13 +55,11 @@ package func decideSignInWithIdp(
             change.profile = .replace(credential.profile)
             return Verdict(.i9, .signIn(account.id, change, emailWasRecycled: false))
         }
+        if account.linkedProviders[identity.provider] != nil {
+            return signInOfAnotherSubject(policy: policy, account: account, credential: credential)
+        }
         var change = AccountChange()
         change.linkedIdentity = identity
-        if account.linkedProviders[identity.provider] != nil {
-            // The provider gave the address to somebody else; the old subject will not come back with it.
-            change.unlinkedProviders = [identity.provider]
-            return Verdict(.i8, .signIn(account.id, change, emailWasRecycled: true))
-        }
         change.profile = .fillBlanks(credential.profile)
         return Verdict(.i7, .signIn(account.id, change, emailWasRecycled: false))
 
@@ -74,6 +72,35 @@ package func decideSignInWithIdp(
         guard policy.isOneAccountPerEmail else { return Verdict(.i15, .createUser(change)) }
         change.email = .set(address, proof: claim.isVerified ? proof : nil)
         return Verdict(.i5, .createUser(change))
+    }
+}
+
+/// The provider gives the proven address of `account` to a subject other than the one that is linked: rows I8 and I16 to
+/// I18. The provider says that this is a different person.
+private func signInOfAnotherSubject(
+    policy: LinkPolicy,
+    account: Account,
+    credential: IncomingCredential
+) -> Verdict<SignInDecision> {
+    let identity = credential.identity
+    var change = AccountChange()
+    switch policy.subjectChange {
+    case .conflict:
+        let providers = account.linkedProviders.keys
+        return Verdict(
+            .subjectDiffers,
+            .conflict(.accountExistsWithDifferentCredential(account: account.id, verifiedProviders: providers))
+        )
+    case .takeover:
+        change = .takeover(of: account, proof: .provider(identity.provider))
+        change.linkedIdentity = identity
+        change.profile = .replace(credential.profile)
+        return Verdict(.takeoverBySubject, .signIn(account.id, change, emailWasRecycled: true))
+    case .replace, .move:
+        change.linkedIdentity = identity
+        change.unlinkedProviders = [identity.provider]
+        let rule: Rule = policy.subjectChange == .move ? .subjectMoved : .i8
+        return Verdict(rule, .signIn(account.id, change, emailWasRecycled: true))
     }
 }
 

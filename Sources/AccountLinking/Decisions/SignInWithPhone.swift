@@ -18,23 +18,29 @@ package enum PhoneProof: String, Sendable, Hashable, CaseIterable {
 /// Decides what happens when somebody has shown to hold a number: rows N (`spec/03` §8).
 ///
 /// Total and pure; the first matching rule wins. A number never merges accounts by an address, and is never followed by a
-/// second factor: who could receive the one could receive the other. Setting a number is not sensitive (`spec/04` §6);
-/// the one it replaces is free again.
+/// second factor: who could receive the one could receive the other. The number that another one replaces is free again.
 ///
 /// - `owner`: the account that owns the number.
 /// - `target`: the account of the session, when the number is to be attached to it.
+/// - `isSessionRecent`: whether that session signed in a moment ago (`SensitiveOperation.changePhoneNumber`); true
+///   without one.
 package func decideSignInWithPhone(
     policy: LinkPolicy,
     number: PhoneNumber,
     owner: Account?,
     target: Account?,
     operation: PhoneOperation,
-    shownBy proof: PhoneProof
+    shownBy proof: PhoneProof,
+    isSessionRecent: Bool
 ) -> Verdict<SignInDecision> {
     guard policy.allowsPhoneSignIn else { return Verdict(.n0, .refuse(.operationNotAllowed)) }
     if (target ?? owner)?.isDisabled ?? false { return Verdict(.n4, .refuse(.userDisabled)) }
     if operation == .reauthenticate, owner == nil || target.map({ $0.id != owner?.id }) ?? false {
         return Verdict(.n2, .refuse(.userNotFound))
+    }
+    // Before the owner is looked at: a stolen old session must not find out who has the number.
+    if policy.linkingNeedsRecentSignIn, let target, owner?.id != target.id, !isSessionRecent {
+        return Verdict(.numberNeedsRecentSignIn, .refuse(.credentialTooOld))
     }
     if let owner, let target, owner.id != target.id {
         switch proof {

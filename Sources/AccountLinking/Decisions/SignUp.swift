@@ -55,6 +55,9 @@ package func decideSignUp(
             if target.hasHadEmail, policy.protectsEmailEnumeration {
                 return Verdict(.p17, .refuse(.emailChangeNeedsVerification))
             }
+            if policy.secondFactorsNeedProvenAddress, target.hasSecondFactor {
+                return Verdict(.passwordNeedsProvenAddress, .refuse(.unverifiedEmail))
+            }
             if !target.hasInitialEmail { change.rememberedInitialEmail = target.email?.address }
             return Verdict(.p4, .signIn(target.id, change, emailWasRecycled: false))
         }

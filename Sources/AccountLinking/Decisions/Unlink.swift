@@ -71,12 +71,17 @@ package func decideUnlink(
     if case .client = request, change.email == .remove, !account.hasInitialEmail {
         change.rememberedInitialEmail = account.email?.address
     }
+    let left = account.applying(change)
     if keepsLastMethod {
-        let left = account.applying(change)
         let losesMethod = left.signInMethods != account.signInMethods
         if losesMethod, workingMethods(of: left, policy: policy, enabledProviders: enabledProviders).isEmpty {
             return Verdict(.k2, .refuse(.lastSignInMethod))
         }
+    }
+    if policy.linkingNeedsRecentSignIn, !isSessionRecent {
+        let lost = workingMethods(of: account, policy: policy, enabledProviders: enabledProviders)
+            .filter { !left.signInMethods.contains($0) }
+        guard lost.isEmpty else { return Verdict(.unlinkNeedsRecentSignIn, .refuse(.credentialTooOld)) }
     }
     return Verdict(.k3, .apply(account.id, change, issuesTokens: false))
 }
@@ -97,6 +102,8 @@ package func decideRemoveMethod(
 ) -> Verdict<UpdateDecision> {
     var policy = policy
     policy.keepsLastSignInMethod = true
+    // Asked for below, whatever the policy.
+    policy.linkingNeedsRecentSignIn = false
     let verdict = decideUnlink(
         policy: policy,
         enabledProviders: enabledProviders,

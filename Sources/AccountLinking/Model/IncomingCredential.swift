@@ -1,10 +1,38 @@
+/// Value of a provider's `email_verified` claim (OpenID Connect Core 1.0, section 5.1).
+///
+/// An absent claim and a false one differ: an authoritative provider proves an address without the claim, never against it.
+package enum VerifiedFlag: Sendable, Hashable, CaseIterable {
+    case absent
+    case isFalse
+    case isTrue
+
+    /// - Parameter value: `nil` for an absent claim.
+    package init(_ value: Bool?) {
+        self =
+            switch value {
+            case nil: .absent
+            case false?: .isFalse
+            case true?: .isTrue
+            }
+    }
+
+    /// The claim as a Boolean; `nil` if it is absent.
+    package var value: Bool? {
+        switch self {
+        case .absent: nil
+        case .isFalse: false
+        case .isTrue: true
+        }
+    }
+}
+
 /// What a provider said about an e-mail address, before policy judges what that is worth (`spec/03` §1).
 package enum EmailAssertion: Sendable, Hashable {
     case absent
     ///
-    /// - `flaggedVerified`: the provider's own `email_verified`, taken at face value for display only.
+    /// - `flag`: the provider's own `email_verified`.
     /// - `hostedDomain`: Google's `hd` claim: the Workspace domain that owns the account.
-    case present(EmailAddress, flaggedVerified: Bool, hostedDomain: String?)
+    case present(EmailAddress, flag: VerifiedFlag, hostedDomain: String?)
 
     package var address: EmailAddress? {
         switch self {
@@ -68,7 +96,7 @@ extension IncomingCredential {
     package func isOf(issuer registered: String?) -> Bool { !identity.provider.isOpenIDConnect || issuer == registered }
 }
 
-/// An address as policy sees it: the provider's word turned into proof or not. Made by `LinkPolicy.emailClaim(of:)`.
+/// An address as policy sees it: the provider's word turned into proof or not. Made by `LinkPolicy.emailClaim(of:isAddressTaken:)`.
 package enum EmailClaim: Sendable, Hashable {
     case absent
     case unverified(EmailAddress)

@@ -4,9 +4,11 @@ package enum EmailTrustClass: String, Sendable, Hashable, CaseIterable, Comparab
     case untrusted
     /// Heard, and never proof: where an account has the address, a conflict.
     case asserting
+    /// Proof where the provider says that it verified the address and no account has it yet; otherwise as `asserting`.
+    case verifyingNew = "verifying-new"
     /// Proof where the provider says that it verified the address.
     case verifying
-    /// Proof as it stands: the provider gives the mailboxes out.
+    /// Proof unless the provider says that the address is not verified: the provider gives the mailboxes out.
     case authoritative
 
     package static func < (lhs: Self, rhs: Self) -> Bool { lhs.rank < rhs.rank }
@@ -15,8 +17,9 @@ package enum EmailTrustClass: String, Sendable, Hashable, CaseIterable, Comparab
         switch self {
         case .untrusted: 0
         case .asserting: 1
-        case .verifying: 2
-        case .authoritative: 3
+        case .verifyingNew: 2
+        case .verifying: 3
+        case .authoritative: 4
         }
     }
 }
@@ -73,9 +76,13 @@ package struct EmailTrustRule: Sendable, Hashable {
 /// Whose word about an e-mail address counts as proof: a table of rules, of which the narrowest that fits holds.
 package struct EmailTrust: Sendable, Hashable {
     package let rules: [EmailTrustRule]
+    /// Judges an `oidc.*` provider that is registered with the issuer of a known provider by the rules of that provider,
+    /// unless a rule names the `oidc.*` provider itself.
+    package let knownIssuersFollowTheirRow: Bool
 
     /// A table in which the last rule for a scope replaces those before.
-    package init(_ rules: [EmailTrustRule]) {
+    package init(_ rules: [EmailTrustRule], knownIssuersFollowTheirRow: Bool = false) {
+        self.knownIssuersFollowTheirRow = knownIssuersFollowTheirRow
         var kept: [EmailTrustRule] = []
         for rule in rules {
             if let index = kept.firstIndex(where: { $0.scope == rule.scope }) {
@@ -88,25 +95,47 @@ package struct EmailTrust: Sendable, Hashable {
     }
 
     /// This table with an operator's own rules, each in the place of a rule for the same scope.
-    package func adding(_ own: [EmailTrustRule]) -> EmailTrust { EmailTrust(rules + own) }
+    package func adding(_ own: [EmailTrustRule]) -> EmailTrust {
+        EmailTrust(rules + own, knownIssuersFollowTheirRow: knownIssuersFollowTheirRow)
+    }
 
-    /// What holds unless an operator says otherwise (`spec/03` §1; the doubtful domains of that table are left out).
+    /// The table of the preset `strict`: what holds unless an operator says otherwise.
     package static let declared = EmailTrust(
+        common + [
+            // An Apple account with an address elsewhere was verified once, by the person who held the address then.
+            .init(.init(.only(.apple)), .verifyingNew),
+            // The registration names the domains that its issuer speaks for (`emailDomains`).
+            .init(.init(.openIDConnect), .asserting),
+        ],
+        knownIssuersFollowTheirRow: true
+    )
+
+    /// The table of the preset `firebase`: the flags of Apple and of every `oidc.*` count for each address.
+    package static let compatible = EmailTrust(
+        common + [
+            .init(.init(.only(.apple)), .verifying),
+            .init(.init(.openIDConnect), .verifying),
+        ]
+    )
+
+    /// Every provider's own `email_verified`, at face value: `concord dev --trust-asserted-emails` (`spec/09` 1).
+    package static let asserted = EmailTrust([.init(.init(.any), .verifying)] + games)
+
+    private static let common: [EmailTrustRule] =
         [
             .init(.init(.any), .asserting),
             // Google gives out gmail.com itself and a Workspace domain for its owner. A consumer account on a foreign
             // address was verified once, by somebody, at some time.
             .init(.init(.only(.google), .any, .only("gmail.com")), .verifying),
             .init(.init(.only(.google), .any, .hosted), .verifying),
-            .init(.init(.only(.apple)), .authoritative),
             .init(.init(.only(.yahoo), .any, .only("yahoo.com")), .authoritative),
-            .init(.init(.openIDConnect), .verifying),
             .init(.init(.saml), .authoritative),
-        ] + microsoft + games
-    )
+        ] + apple + microsoft + games
 
-    /// Every provider's own `email_verified`, at face value: `concord dev --trust-asserted-emails` (`spec/09` 1).
-    package static let asserted = EmailTrust([.init(.init(.any), .verifying)] + games)
+    /// Apple gives out these mailboxes (developer.apple.com, "Communicating using the private email relay service").
+    private static let apple = ["icloud.com", "me.com", "mac.com", "privaterelay.appleid.com"].map { domain in
+        EmailTrustRule(.init(.only(.apple), .any, .only(domain)), .authoritative)
+    }
 
     /// The administrator of an Entra directory may write any address into a work account's `email` claim, so only
     /// Microsoft's own consumer directory speaks for a mailbox. Without OpenID Connect there is no directory.
@@ -131,12 +160,48 @@ package struct EmailTrust: Sendable, Hashable {
         for address: EmailAddress,
         hostedDomain: String?
     ) -> EmailTrustClass {
+        let provider = judgedProvider(provider, issuer: issuer, for: address, hostedDomain: hostedDomain)
         let fitting = rules.filter {
             $0.scope.fits(provider, issuer: issuer, address: address, hostedDomain: hostedDomain)
         }
         let narrowest = fitting.filter { rule in !fitting.contains { $0.scope.isNarrower(than: rule.scope) } }
         guard let weakest = narrowest.map(\.trust).min() else { return .untrusted }
         return narrowest.allSatisfy { $0.trust == weakest } ? weakest : min(weakest, .asserting)
+    }
+}
+
+extension EmailTrust {
+    /// The provider whose rules judge a credential.
+    private func judgedProvider(
+        _ provider: ProviderID,
+        issuer: String?,
+        for address: EmailAddress,
+        hostedDomain: String?
+    ) -> ProviderID {
+        guard knownIssuersFollowTheirRow, provider.isOpenIDConnect,
+            let known = issuer.flatMap(ProviderID.known(forIssuer:))
+        else { return provider }
+        let isNamed = rules.contains {
+            $0.scope.providers == .only(provider)
+                && $0.scope.fits(provider, issuer: issuer, address: address, hostedDomain: hostedDomain)
+        }
+        return isNamed ? provider : known
+    }
+}
+
+/// Table of trust where the project has no rule of its own: a setting of the process.
+package enum EmailTrustBase: Sendable, Hashable {
+    /// The table that the policy of the project names.
+    case preset
+    /// Every provider's flag at face value, for development.
+    case asserted
+
+    package func table(of preset: LinkPolicyPreset) -> EmailTrust {
+        switch (self, preset) {
+        case (.asserted, _): .asserted
+        case (.preset, .strict): .declared
+        case (.preset, .firebase): .compatible
+        }
     }
 }
 
@@ -193,16 +258,22 @@ extension EmailTrustRule.Domains {
 
 extension LinkPolicy {
     /// What `credential` proves about an e-mail address: the one place where a provider's word becomes proof.
-    package func emailClaim(of credential: IncomingCredential) -> EmailClaim {
-        guard case .present(let address, let flaggedVerified, _) = credential.email,
-            let trust = emailTrust(of: credential)
+    ///
+    /// A flag that is present and false is never proof, whatever the class.
+    ///
+    /// `isAddressTaken`: whether an account has the address.
+    package func emailClaim(of credential: IncomingCredential, isAddressTaken: Bool) -> EmailClaim {
+        guard case .present(let address, let flag, _) = credential.email, let trust = emailTrust(of: credential)
         else { return .absent }
-        switch trust {
-        case .untrusted: return .absent
-        case .asserting: return .unverified(address)
-        case .verifying: return flaggedVerified ? .verified(address) : .unverified(address)
-        case .authoritative: return .verified(address)
-        }
+        let isProof =
+            switch (trust, flag) {
+            case (.untrusted, _), (.asserting, _), (_, .isFalse): false
+            case (.verifyingNew, .isTrue): !isAddressTaken
+            case (.verifyingNew, .absent), (.verifying, .absent): false
+            case (.verifying, .isTrue), (.authoritative, .absent), (.authoritative, .isTrue): true
+            }
+        if isProof { return .verified(address) }
+        return trust == .untrusted ? .absent : .unverified(address)
     }
 
     /// How far the provider of `credential` is trusted for the address it names; `nil` when it names none.

@@ -26,6 +26,14 @@ package struct LinkPolicy: Sendable, Hashable {
     package var keepsLastSignInMethod = false
     /// The greatest age of a sign-in that a sensitive operation accepts, in seconds; 0 means "always reauthenticate".
     package var recentSignInSeconds: Int64 = 300
+    /// Preset that the project follows where it does not set a value itself.
+    package var preset = LinkPolicyPreset.strict
+    /// Answer to a provider that names a different subject for an address whose account is linked to that provider.
+    package var subjectChange = SubjectChange.conflict
+    /// Requires a recent sign-in to link a provider, to attach or replace a number, and to unlink a working method.
+    package var linkingNeedsRecentSignIn = true
+    /// Refuses an unproven address for an account that has second factors.
+    package var secondFactorsNeedProvenAddress = true
     package var emailTrust = EmailTrust.declared
     /// What conflicts may be settled by, pair by pair; empty where every proof will do.
     package var conflictProofRules: [ConflictProofRule] = []

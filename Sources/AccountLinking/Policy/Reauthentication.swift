@@ -1,7 +1,7 @@
 /// What only somebody who signed in a moment ago may do (`spec/04` §6).
 ///
-/// Profile edits, unlinking on the compatible routes, linking a provider or a number, lookups, refreshes and session
-/// cookies are not sensitive.
+/// Profile edits, lookups, refreshes and session cookies are not sensitive. Linking a provider, attaching a number and
+/// unlinking a working method are, unless `LinkPolicy.linkingNeedsRecentSignIn` is off.
 /// Raw values are names on the wire.
 package enum SensitiveOperation: String, Sendable, Hashable, CaseIterable {
     case deleteAccount = "delete-account"
@@ -21,6 +21,12 @@ package enum SensitiveOperation: String, Sendable, Hashable, CaseIterable {
     case restoreMethod = "restore-method"
     /// Making another account part of one's own, with a session of each.
     case mergeAccounts = "merge-accounts"
+    /// Linking a provider to the account.
+    case linkProvider = "link-provider"
+    /// Attaching a number to the account, or replacing its number.
+    case changePhoneNumber = "change-phone-number"
+    /// Unlinking a method that works, on the compatible routes.
+    case unlinkMethod = "unlink-method"
 }
 
 /// How recent a sign-in must be.
@@ -49,6 +55,8 @@ extension LinkPolicy {
         case .deleteAccount, .changeEmail, .changePassword, .enrollSecondFactor, .withdrawSecondFactor,
             .requestEmailChange, .proveConflict, .removeMethod, .restoreMethod, .mergeAccounts:
             .required(maximumAgeSeconds: recentSignInSeconds)
+        case .linkProvider, .changePhoneNumber, .unlinkMethod:
+            linkingNeedsRecentSignIn ? .required(maximumAgeSeconds: recentSignInSeconds) : .notRequired
         }
     }
 }

@@ -14,14 +14,16 @@ package struct HypotheticalSignIn: Sendable, Hashable {
     package var provider: ProviderID
     package var issuer: Issuer
     /// Whether the provider says that it verified the address.
-    package var isFlaggedVerified: Bool
+    package var flag: VerifiedFlag
     /// Whether the provider says that the address's domain is its customer's (Google's `hd`).
     package var isHosted: Bool
+    /// Whether the account is linked to another user of the provider.
+    package var isByAnotherSubject = false
 
-    package init(provider: ProviderID, issuer: Issuer, isFlaggedVerified: Bool, isHosted: Bool) {
+    package init(provider: ProviderID, issuer: Issuer, flag: VerifiedFlag, isHosted: Bool) {
         self.provider = provider
         self.issuer = issuer
-        self.isFlaggedVerified = isFlaggedVerified
+        self.flag = flag
         self.isHosted = isHosted
     }
 
@@ -46,13 +48,8 @@ package struct HypotheticalSignIn: Sendable, Hashable {
         let hosting = provider == .google ? [false, true] : [false]
         return issuers.flatMap { issuer in
             hosting.flatMap { isHosted in
-                [true, false].map { isFlagged in
-                    HypotheticalSignIn(
-                        provider: provider,
-                        issuer: issuer,
-                        isFlaggedVerified: isFlagged,
-                        isHosted: isHosted
-                    )
+                VerifiedFlag.allCases.reversed().map { flag in
+                    HypotheticalSignIn(provider: provider, issuer: issuer, flag: flag, isHosted: isHosted)
                 }
             }
         }
@@ -77,7 +74,7 @@ package struct HypotheticalSignIn: Sendable, Hashable {
             issuer: issuer,
             email: .present(
                 address,
-                flaggedVerified: isFlaggedVerified,
+                flag: flag,
                 hostedDomain: isHosted ? String(address.domain) : nil
             ),
             profile: Profile()

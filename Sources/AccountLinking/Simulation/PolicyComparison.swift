@@ -101,21 +101,27 @@ package struct PolicyComparison: Sendable {
         var transitions: [SignInTransition] = []
         for (provider, all) in signIns {
             let linked = snapshot.linkedProviders.first { $0.identity.provider == provider }
-            // The user that the account is linked to, where the provider names another address for it, is no news.
-            if let linked, linked.email != address { continue }
-            let facts = Memo.Facts(
-                provider: provider,
-                domain: namedDomains.contains(domain) ? domain : nil,
-                isLinked: linked != nil,
-                isDisabled: account.isDisabled,
-                isProven: account.isEmailVerified
-            )
-            if let known = memo.transitions[facts] {
-                transitions += known
-            } else {
-                let found = Self.transitions(all, of: account, at: address, isLinked: facts.isLinked, present, proposed)
-                memo.transitions[facts] = found
-                transitions += found
+            for subject in Memo.Subject.allCases {
+                switch subject {
+                case .unknown: if linked != nil { continue }
+                // The user that the account is linked to, where the provider names another address for it, is no news.
+                case .own: if linked?.email != address { continue }
+                case .another: if linked == nil { continue }
+                }
+                let facts = Memo.Facts(
+                    provider: provider,
+                    domain: namedDomains.contains(domain) ? domain : nil,
+                    subject: subject,
+                    isDisabled: account.isDisabled,
+                    isProven: account.isEmailVerified
+                )
+                if let known = memo.transitions[facts] {
+                    transitions += known
+                } else {
+                    let found = Self.transitions(all, of: account, at: address, subject, present, proposed)
+                    memo.transitions[facts] = found
+                    transitions += found
+                }
             }
         }
         for (effect, some) in Dictionary(grouping: transitions, by: \.effect) {
@@ -127,11 +133,14 @@ package struct PolicyComparison: Sendable {
         _ signIns: [HypotheticalSignIn],
         of account: Account,
         at address: EmailAddress,
-        isLinked: Bool,
+        _ subject: Memo.Subject,
         _ present: PolicyTerms,
         _ proposed: PolicyTerms
     ) -> [SignInTransition] {
         signIns.compactMap { signIn in
+            var signIn = signIn
+            signIn.isByAnotherSubject = subject == .another
+            let isLinked = subject == .own
             let before = outcome(of: signIn, to: account, at: address, isLinked: isLinked, under: present)
             let after = outcome(of: signIn, to: account, at: address, isLinked: isLinked, under: proposed)
             return before == after ? nil : SignInTransition(signIn, from: before, to: after)
@@ -171,7 +180,7 @@ package struct PolicyComparison: Sendable {
     ) {
         guard case .provider(let provider) = email.proof,
             let before = present.policy.trust(inProofOf: snapshot),
-            let after = proposed.policy.trust(inProofOf: snapshot), before >= .verifying, after < .verifying
+            let after = proposed.policy.trust(inProofOf: snapshot), before >= .verifyingNew, after < .verifyingNew
         else { return }
         tell(.proofLost, .proof(email.address, by: provider, before, after))
     }
@@ -195,10 +204,20 @@ package struct PolicyComparison: Sendable {
     /// How sign-ins to accounts that decisions cannot tell apart end otherwise. The outcome depends on few facts, so that
     /// millions of accounts are a few dozen questions.
     package struct Memo: Sendable {
+        /// Who signs in by a provider.
+        fileprivate enum Subject: Sendable, Hashable, CaseIterable {
+            /// A stranger, to an account that is not linked to the provider.
+            case unknown
+            /// The user that the account is linked to.
+            case own
+            /// A stranger, to an account that is linked to another user of the provider.
+            case another
+        }
+
         fileprivate struct Facts: Sendable, Hashable {
             var provider: ProviderID
             var domain: String?
-            var isLinked: Bool
+            var subject: Subject
             var isDisabled: Bool
             var isProven: Bool
         }
@@ -259,15 +278,26 @@ package struct Prediction: Sendable, Hashable {
             let (signIn, before, after) = (transition.signIn, transition.before, transition.after)
             let same = transitions.filter {
                 $0.signIn.provider == signIn.provider && $0.before == before && $0.after == after
+                    && $0.signIn.isByAnotherSubject == signIn.isByAnotherSubject
             }
             var line = "\(signIn.provider.rawValue): \(before.text) → \(after.text)"
-            if same.allSatisfy(\.signIn.isFlaggedVerified) { line += ", if it says that it verified the address" }
-            if same.allSatisfy({ !$0.signIn.isFlaggedVerified }) {
-                line += ", unless it says that it verified the address"
-            }
+            line += Self.text(Set(same.map(\.signIn.flag)))
+            if same.allSatisfy(\.signIn.isByAnotherSubject) { line += ", by another user than the linked one" }
             if same.allSatisfy(\.signIn.isHosted) { line += ", at a hosted domain" }
             if !lines.contains(line) { lines.append(line) }
         }
         return lines.joined(separator: "; ")
+    }
+
+    /// Condition on the provider's flag, for a transition that is the same under `flags` and no others.
+    private static func text(_ flags: Set<VerifiedFlag>) -> String {
+        switch (flags.contains(.isTrue), flags.contains(.absent), flags.contains(.isFalse)) {
+        case (true, true, true), (false, false, false): ""
+        case (true, false, false): ", if it says that it verified the address"
+        case (true, true, false): ", unless it says that the address is not verified"
+        case (false, true, true): ", unless it says that it verified the address"
+        case (false, false, true): ", if it says that the address is not verified"
+        case (false, true, false), (true, false, true): ", by what it says of the address"
+        }
     }
 }

@@ -18,14 +18,15 @@ extension Question {
                     secondFactorProvenBy: prover
                 )
             )
-        case .signIn(.linkIdp(let target, let accounts, let credential, _, let prover)):
+        case .signIn(.linkIdp(let target, let accounts, let credential, _, let prover, let request)):
             return .signIn(
                 .linkIdp(
                     target: target,
                     accounts: accounts,
                     credential: credential,
                     isProviderEnabled: isEnabled(credential),
-                    secondFactorProvenBy: prover
+                    secondFactorProvenBy: prover,
+                    request: request
                 )
             )
         case .update(.unlink(let account, _, let removal, let request)):

@@ -37,11 +37,17 @@ extension AccountOperations {
             accounts: found.accounts,
             credential: credential,
             isProviderEnabled: isAccepted(credential),
-            secondFactorProvenBy: prover
+            secondFactorProvenBy: prover,
+            // The sign-in is the one that is being completed.
+            request: LinkRequest(
+                isSessionRecent: true,
+                settlesConflict: pending.conflict.isOpenedBySignIn(to: user.id)
+            )
         )
         let link = attempt.ask(question, policy)
         guard case .signIn(id, let addition, emailWasRecycled: _) = link.decision else { return verdict }
         change.linkedIdentity = addition.linkedIdentity
+        change.unlinkedProviders.formUnion(addition.unlinkedProviders)
         if change.email == .keep { change.email = addition.email }
         attempt.context.linkedProvider = .init(credential, at: attempt.now)
         attempt.companions.append(.resolve(pending.conflict, at: attempt.now))

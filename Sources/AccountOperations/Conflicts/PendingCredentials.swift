@@ -10,6 +10,13 @@ struct PendingCredential: Sendable {
     let credential: VerifiedCredential
 }
 
+extension ConflictRecord {
+    /// Whether a sign-in opened the conflict, about the account of `target`: a provider named its address.
+    func isOpenedBySignIn(to target: UserID) -> Bool {
+        kind == .accountExistsWithDifferentCredential && user == target
+    }
+}
+
 extension AccountOperations {
     /// The credential behind a handle, if it may be used now; `nil` otherwise, with the rule that says so. One round trip.
     func pendingCredential(

@@ -80,6 +80,7 @@ extension AccountOperations {
             firstFactor.links = caller != nil
             firstFactor.isSessionRecent =
                 caller?.isRecent(for: .changeEmail, policy: policy, now: use.now) ?? false
+            firstFactor.authTime = caller?.token.authTime
             firstFactor.pendingToken = request.pendingToken
             firstFactor.locale = locale
             let question = SignInQuestion.emailLink(

@@ -100,7 +100,10 @@ extension AccountOperations {
                 owner: owner?.account,
                 target: target?.account,
                 operation: request.operation,
-                shownBy: request.shown.kind
+                shownBy: request.shown.kind,
+                isSessionRecent: target.flatMap { target in
+                    caller?.isRecent(onAccount: target.account, policy: policy, now: attempt.now)
+                } ?? true
             )
             let verdict = attempt.ask(question, policy)
             if case .refuse(let refusal) = verdict.decision, request.shown.kind == .code {

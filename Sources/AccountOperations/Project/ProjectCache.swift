@@ -21,12 +21,12 @@ package final class ProjectCache: Sendable {
     }
 
     private let store: AccountStore
-    private let trust: EmailTrust
+    private let trust: EmailTrustBase
     private let state: Mutex<State>
 
     /// Reads the project.
     /// - Returns: `nil` when the database holds none yet.
-    package static func load(store: AccountStore, trust: EmailTrust) async throws(PostgresError) -> ProjectCache? {
+    package static func load(store: AccountStore, trust: EmailTrustBase) async throws(PostgresError) -> ProjectCache? {
         guard let (project, apiKeys) = try await store.project() else { return nil }
         let state = State(
             settings: project.settings(trust: trust),
@@ -37,7 +37,7 @@ package final class ProjectCache: Sendable {
         return ProjectCache(store: store, trust: trust, state: state)
     }
 
-    private init(store: AccountStore, trust: EmailTrust, state: sending State) {
+    private init(store: AccountStore, trust: EmailTrustBase, state: sending State) {
         self.store = store
         self.trust = trust
         self.state = Mutex(state)

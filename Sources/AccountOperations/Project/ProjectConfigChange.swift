@@ -118,13 +118,13 @@ package struct ProjectConfigChange: Sendable, Hashable {
 
     /// Whether everything it names is so in `stored`, as somebody has set it or by default.
     package func isInForce(in stored: JSONValue) -> Bool {
-        values.allSatisfy { field, value in (stored[field.path] ?? field.byDefault) == (value ?? field.byDefault) }
+        values.allSatisfy { field, value in field.value(in: stored) == (value ?? field.byDefault(in: stored)) }
     }
 
     /// Every writable field of `stored`, or its default.
     package static func shown(_ stored: JSONValue) -> JSONValue {
         ProjectConfigField.all.reduce(.object([:])) { shown, field in
-            guard let value = stored[field.path] ?? field.byDefault else { return shown }
+            guard let value = field.value(in: stored) else { return shown }
             return shown.setting(value, at: field.path[...])
         }
     }

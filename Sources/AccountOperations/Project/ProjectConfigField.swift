@@ -6,15 +6,24 @@ package struct ProjectConfigField: Sendable, Hashable {
     /// The names from the top, each as declared on the wire.
     package let path: [String]
     package let type: ProjectConfigType
-    /// What an absent field means; `nil` where absence is shown as absence.
-    package let byDefault: JSONValue?
+    /// What an absent field means under the preset `strict`; `nil` where absence is shown as absence.
+    private let strictDefault: JSONValue?
+    /// What an absent field means under the preset `firebase`, where that differs.
+    private let firebaseDefault: JSONValue?
     /// One line for the manual.
     package let meaning: String
 
-    init(_ path: String, _ type: ProjectConfigType, _ byDefault: JSONValue?, _ meaning: String) {
+    init(
+        _ path: String,
+        _ type: ProjectConfigType,
+        _ byDefault: JSONValue?,
+        firebase: JSONValue? = nil,
+        _ meaning: String
+    ) {
         self.path = path.split(separator: ".").map(String.init)
         self.type = type
-        self.byDefault = byDefault
+        self.strictDefault = byDefault
+        self.firebaseDefault = firebase
         self.meaning = meaning
     }
 
@@ -25,9 +34,60 @@ package struct ProjectConfigField: Sendable, Hashable {
 
     package var name: String { path.joined(separator: ".") }
 
+    /// What an absent field means where `settings` are stored; `nil` where absence is shown as absence.
+    package func byDefault(in settings: JSONValue) -> JSONValue? {
+        switch LinkPolicyPreset(of: settings) {
+        case .strict: strictDefault
+        case .firebase: firebaseDefault ?? strictDefault
+        }
+    }
+
+    /// The value of the field where `settings` are stored; `nil` where absence is shown as absence.
+    package func value(in settings: JSONValue) -> JSONValue? { settings[path] ?? byDefault(in: settings) }
+
     /// Every field that can be written. Parsing, masks, defaults and `docs/project-configuration.md` come from here.
     package static let all: [ProjectConfigField] =
-        signIn + client + mail + secondFactors + passwordPolicy + regions + recaptcha + other + concord
+        signIn + client + mail + secondFactors + passwordPolicy + regions + recaptcha + other + linkPolicy + concord
+
+    private static let presets = ProjectConfigType.choice(LinkPolicyPreset.allCases.map(\.rawValue))
+
+    /// The rules in which Concord is safer than production. The preset gives the values that are not set here.
+    private static let linkPolicy: [ProjectConfigField] = [
+        .init(
+            LinkPolicyPreset.path.joined(separator: "."),
+            presets,
+            .string(LinkPolicyPreset.strict.rawValue),
+            "`strict` is safe; `firebase` does what production does. Gives the value of each rule that is not set itself."
+        ),
+        .init(
+            "linkPolicy.emailTrust",
+            presets,
+            .string(LinkPolicyPreset.strict.rawValue),
+            firebase: .string(LinkPolicyPreset.firebase.rawValue),
+            "Table of providers whose word about an address is proof, where `concord.emailTrust` has no rule."
+        ),
+        .init(
+            "linkPolicy.subjectChange",
+            .choice(SubjectChange.allCases.map(\.rawValue)),
+            .string(SubjectChange.conflict.rawValue),
+            firebase: .string(SubjectChange.replace.rawValue),
+            "Answer to a provider that names another subject for the address of a linked account."
+        ),
+        .init(
+            "linkPolicy.linkingNeedsRecentSignIn",
+            .bool,
+            .bool(true),
+            firebase: .bool(false),
+            "Linking a provider, attaching a number and unlinking a working method need a recent sign-in."
+        ),
+        .init(
+            "linkPolicy.secondFactorsNeedProvenAddress",
+            .bool,
+            .bool(true),
+            firebase: .bool(false),
+            "An account with second factors takes proven addresses only."
+        ),
+    ]
 
     private static let signIn: [ProjectConfigField] = [
         .init("signIn.email.enabled", .bool, .bool(false), "Sign-in with e-mail and password, or with a link."),
@@ -277,8 +337,9 @@ package struct ProjectConfigField: Sendable, Hashable {
             .init(
                 "concord.passwordReset.unlinksProviders",
                 .bool,
-                .bool(true),
-                "A reset password leaves the account no other provider. Off: only where it is the first proof of the address."
+                .bool(false),
+                firebase: .bool(true),
+                "A password reset unlinks every provider. Off: only where it is the first proof of the address."
             ),
             .init(
                 "concord.quarantineSeconds",
@@ -406,11 +467,27 @@ package struct ProjectConfigField: Sendable, Hashable {
         "recaptchaConfig.recaptchaKeys", "passwordPolicyConfig.lastUpdateTime", "notification.sendEmail.dnsInfo",
     ]
 
+    private var defaultText: String {
+        let texts = [
+            strictDefault.map { "`\($0.text)`" }, firebaseDefault.map { "preset `firebase`: `\($0.text)`" },
+        ]
+        return texts.compactMap(\.self).joined(separator: "; ")
+    }
+
     /// The table of the manual.
     package static var markdown: String {
         let rows = all.map { field in
-            "| `\(field.name)` | \(field.type.summary) | \(field.byDefault.map { "`\($0.text)`" } ?? "") | \(field.meaning) |"
+            "| `\(field.name)` | \(field.type.summary) | \(field.defaultText) | \(field.meaning) |"
         }
         return (["| Field | Value | Default | Meaning |", "|---|---|---|---|"] + rows).joined(separator: "\n")
+    }
+}
+
+extension LinkPolicyPreset {
+    static let path = ["linkPolicy", "preset"]
+
+    /// The preset that stored settings follow.
+    package init(of settings: JSONValue) {
+        self = settings[Self.path]?.string.flatMap(Self.init(rawValue:)) ?? .strict
     }
 }

@@ -47,22 +47,30 @@ package struct ProjectSettings: Sendable, Hashable {
     package let stored: JSONValue
 
     ///
-    /// `version`: of the stored settings. `trust`: whose word about an address is proof where the project has no rule of its
-    /// own; a setting of the process.
-    package init(projectID: String, projectNumber: Int64, stored: JSONValue, version: Int64, trust: EmailTrust) {
+    /// `version`: of the stored settings. `trust`: table of trust where the project has no rule of its own; a setting of
+    /// the process.
+    package init(projectID: String, projectNumber: Int64, stored: JSONValue, version: Int64, trust: EmailTrustBase) {
         self.projectID = projectID
         self.projectNumber = projectNumber
         self.stored = stored
 
         // Absent fields have the defaults of the one table of fields.
         func value(_ path: [String]) -> JSONValue? {
-            stored[path] ?? ProjectConfigField.all.first { $0.path == path }?.byDefault
+            ProjectConfigField.all.first { $0.path == path }?.value(in: stored)
         }
         func isOn(_ path: String...) -> Bool { value(path)?.bool ?? false }
         var policy = LinkPolicy()
         policy.version = version
         let tables = StoredPolicy(version: version, settings: stored)
-        policy.emailTrust = trust.adding(tables.emailTrust)
+        policy.preset = LinkPolicyPreset(of: stored)
+        func choice<Choice: RawRepresentable<String>>(_ path: String..., otherwise: Choice) -> Choice {
+            value(path)?.string.flatMap(Choice.init(rawValue:)) ?? otherwise
+        }
+        policy.emailTrust = trust.table(of: choice("linkPolicy", "emailTrust", otherwise: policy.preset))
+            .adding(tables.emailTrust)
+        policy.subjectChange = choice("linkPolicy", "subjectChange", otherwise: policy.subjectChange)
+        policy.linkingNeedsRecentSignIn = isOn("linkPolicy", "linkingNeedsRecentSignIn")
+        policy.secondFactorsNeedProvenAddress = isOn("linkPolicy", "secondFactorsNeedProvenAddress")
         policy.conflictProofRules = tables.conflictProofs
         policy.isOneAccountPerEmail = !isOn("signIn", "allowDuplicateEmails")
         policy.protectsEmailEnumeration = isOn("emailPrivacyConfig", "enableImprovedEmailPrivacy")

@@ -1,6 +1,6 @@
 package import AccountLinking
 import AccountStore
-import JSON
+package import JSON
 
 /// The two tables of the policy, as a version of the project's configuration has them.
 package struct StoredPolicy: Sendable, Hashable {
@@ -8,9 +8,17 @@ package struct StoredPolicy: Sendable, Hashable {
     /// An operator's own rules, which stand beside those that hold anyway.
     package let emailTrust: [EmailTrustRule]
     package let conflictProofs: [ConflictProofRule]
+    /// The preset and the value of each rule that it governs, by the names of the configuration's fields.
+    package let linkPolicy: JSONValue
+    /// The rules of trust that hold where the operator has none for the same scope.
+    package let emailTrustByDefault: [EmailTrustRule]
 
     init(version: Int64, settings: JSONValue) {
         self.version = version
+        let shown = ProjectConfigChange.shown(settings)["linkPolicy"] ?? .object([:])
+        linkPolicy = shown
+        let table = shown["emailTrust"]?.string.flatMap(LinkPolicyPreset.init(rawValue:)) ?? .strict
+        emailTrustByDefault = EmailTrustBase.preset.table(of: table).rules
         // What is stored was read before, so nothing is wrong with it.
         var mistakes: [ProjectConfigMistake] = []
         emailTrust =

@@ -277,7 +277,9 @@ extension AccountOperations {
             ),
             methodProof: firstFactor.methodProof
         )
+        if firstFactor.links { attempt.session.authTime = firstFactor.authTime }
         attempt.companions = [.useUp(waiting.challenge, by: use, at: now)] + shown.companions
+        var settlesConflict = false
         var loaded: [UserRecord?] = [user]
         let question: SignInQuestion
         var takesConflict = true
@@ -309,6 +311,7 @@ extension AccountOperations {
                 let used = try usableCredential(of: conflict, target: target, tenant: user.tenant, now: attempt.now)
                 guard let usable = used.credential else { return refused(.invalidPendingToken, by: used.rule) }
                 attempt.companions.append(.resolve(usable.conflict, at: attempt.now))
+                settlesConflict = usable.conflict.isOpenedBySignIn(to: user.id)
             }
             takesConflict = kept == nil && !firstFactor.links
             let found = try await matchingAccounts(for: incoming, target: target, tenant: user.tenant)
@@ -320,7 +323,11 @@ extension AccountOperations {
                     accounts: found.accounts,
                     credential: incoming,
                     isProviderEnabled: isAccepted,
-                    secondFactorProvenBy: user.id
+                    secondFactorProvenBy: user.id,
+                    request: LinkRequest(
+                        isSessionRecent: firstFactor.isSessionRecent,
+                        settlesConflict: settlesConflict
+                    )
                 )
             } else {
                 question = .idp(

@@ -52,8 +52,10 @@ struct FirstFactor: Sendable {
     var links = false
     /// `false` for a reauthentication.
     var createsUsers = true
-    /// Whether that session may change the address.
+    /// Whether that session signed in a moment ago.
     var isSessionRecent = false
+    /// When that session signed in: a link does not make it recent.
+    var authTime: Timestamp?
     /// A conflict of the account, whose credential is linked by the same sign-in.
     var pendingToken: String?
     /// The language for the mail to a replaced address, as sent.
@@ -82,6 +84,7 @@ extension FirstFactor {
             writer.field("links", links)
             writer.field("creates", createsUsers)
             writer.field("recent", isSessionRecent)
+            writer.field("authTime", (authTime?.secondsSinceEpoch))
             writer.field("pendingToken", pendingToken)
             writer.field("locale", locale)
         }
@@ -110,6 +113,7 @@ extension FirstFactor {
         links = value["links"]?.bool ?? false
         createsUsers = value["creates"]?.bool ?? false
         isSessionRecent = value["recent"]?.bool ?? false
+        authTime = value["authTime"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
         pendingToken = value["pendingToken"]?.string
         locale = value["locale"]?.string
     }

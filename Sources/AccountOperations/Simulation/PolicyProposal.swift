@@ -57,7 +57,7 @@ package struct PolicyState: Sendable {
     /// What decisions make of it.
     ///
     /// `trust`: whose word about an address is proof where the project has no rule of its own.
-    package func terms(_ registry: ProviderRegistry, trust: EmailTrust = .declared) -> PolicyTerms {
+    package func terms(_ registry: ProviderRegistry, trust: EmailTrustBase = .preset) -> PolicyTerms {
         let enabled = providers.filter { registry.canSignIn($0.provider, configuration: $0.configuration) }
         let unregistered = registry.unregistered.subtracting(providers.map(\.provider))
         return PolicyTerms(
@@ -71,7 +71,7 @@ package struct PolicyState: Sendable {
     /// What differs between this and `other`.
     package func changes(to other: PolicyState) -> [Change] {
         let fields = ProjectConfigField.all.compactMap { field -> Change? in
-            func value(_ state: PolicyState) -> JSONValue? { state.project.settings[field.path] ?? field.byDefault }
+            func value(_ state: PolicyState) -> JSONValue? { field.value(in: state.project.settings) }
             let (before, after) = (value(self), value(other))
             guard before != after else { return nil }
             var alone = project
@@ -93,7 +93,7 @@ package struct PolicyState: Sendable {
 
     /// The policy without what no account and no recorded request is judged by.
     private func judged(_ project: ProjectRecord) -> LinkPolicy {
-        var policy = project.settings(trust: .declared).policy
+        var policy = project.settings(trust: .preset).policy
         policy.version = 0
         policy.recentSignInSeconds = 0
         policy.enrollableSecondFactors = []
@@ -116,7 +116,7 @@ package struct UnregisteredProviders: Error, Sendable, Hashable {
 }
 
 extension ProjectRecord {
-    func settings(trust: EmailTrust) -> ProjectSettings {
+    func settings(trust: EmailTrustBase) -> ProjectSettings {
         ProjectSettings(
             projectID: projectID,
             projectNumber: projectNumber,

@@ -74,6 +74,13 @@ extension LinkPolicy {
         ("secondFactors", \.requiresEnrolledSecondFactors),
         ("resetUnlinksProviders", \.passwordResetUnlinksProviders),
         ("keepsLastMethod", \.keepsLastSignInMethod),
+        ("linkingNeedsRecentSignIn", \.linkingNeedsRecentSignIn),
+        ("secondFactorsNeedProvenAddress", \.secondFactorsNeedProvenAddress),
+    ]
+
+    /// Switches that older versions did not have, and whose rules they did not follow.
+    private static let switchesOffBefore: Set<String> = [
+        "phoneSignIn", "linkingNeedsRecentSignIn", "secondFactorsNeedProvenAddress",
     ]
 
     /// This policy with the tables brought down to what they say about `question`.
@@ -81,6 +88,7 @@ extension LinkPolicy {
         var policy = LinkPolicy()
         policy.version = version
         for (_, path) in Self.switches { policy[keyPath: path] = self[keyPath: path] }
+        policy.subjectChange = subjectChange
         if let trust = question.credential.flatMap(emailTrust) {
             policy.emailTrust = EmailTrust([.init(.init(.any), trust)])
         }
@@ -90,6 +98,7 @@ extension LinkPolicy {
 
     fileprivate func write(to writer: inout JSONWriter, _ question: Question) {
         for (name, path) in Self.switches { writer.field(name, self[keyPath: path]) }
+        writer.field("subjectChange", subjectChange.rawValue)
         writer.field("emailTrust", question.credential.flatMap(emailTrust)?.rawValue)
         if let proofs = question.proofs(self) { writer.field("conflictProofs", proofs.map(\.rawValue).sorted()) }
     }
@@ -98,11 +107,14 @@ extension LinkPolicy {
         self.init()
         self.version = version
         for (name, path) in Self.switches {
-            // What an older version kept nobody could sign in by a number.
-            let absent: Bool? = path == \.allowsPhoneSignIn ? false : nil
-            guard let isOn = value[name]?.bool ?? absent else { return nil }
+            guard let isOn = value[name]?.bool ?? (Self.switchesOffBefore.contains(name) ? false : nil) else {
+                return nil
+            }
             self[keyPath: path] = isOn
         }
+        guard let change = SubjectChange(rawValue: value["subjectChange"]?.string ?? SubjectChange.replace.rawValue)
+        else { return nil }
+        subjectChange = change
         if let name = value["emailTrust"]?.string {
             guard let trust = EmailTrustClass(rawValue: name) else { return nil }
             emailTrust = EmailTrust([.init(.init(.any), trust)])

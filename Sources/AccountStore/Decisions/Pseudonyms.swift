@@ -61,8 +61,8 @@ final class Pseudonyms {
     /// Without the profile, which no rule looks at.
     func credential(_ credential: IncomingCredential) -> IncomingCredential {
         var email = credential.email
-        if case .present(let named, let flaggedVerified, let hostedDomain) = email {
-            email = .present(address(named), flaggedVerified: flaggedVerified, hostedDomain: hostedDomain)
+        if case .present(let named, let flag, let hostedDomain) = email {
+            email = .present(address(named), flag: flag, hostedDomain: hostedDomain)
         }
         return IncomingCredential(
             identity: identity(credential.identity),
@@ -95,13 +95,14 @@ extension SignInQuestion {
                 createsUsers: createsUsers,
                 secondFactorProvenBy: prover
             )
-        case .linkIdp(let target, let accounts, let credential, let isProviderEnabled, let prover):
+        case .linkIdp(let target, let accounts, let credential, let isProviderEnabled, let prover, let request):
             .linkIdp(
                 target: names.account(target),
                 accounts: names.accounts(accounts),
                 credential: names.credential(credential),
                 isProviderEnabled: isProviderEnabled,
-                secondFactorProvenBy: prover
+                secondFactorProvenBy: prover,
+                request: request
             )
         case .emailLink(let email, let owner, let target, let isSessionRecent, let prover):
             .emailLink(
@@ -111,13 +112,14 @@ extension SignInQuestion {
                 isSessionRecent: isSessionRecent,
                 secondFactorProvenBy: prover
             )
-        case .phone(let number, let owner, let target, let operation, let proof):
+        case .phone(let number, let owner, let target, let operation, let proof, let isSessionRecent):
             .phone(
                 number: names.number(number),
                 owner: owner.map(names.account),
                 target: target.map(names.account),
                 operation: operation,
-                shownBy: proof
+                shownBy: proof,
+                isSessionRecent: isSessionRecent
             )
         case .password(let owner, let isLocked, let passwordMatches, let prover):
             .password(

@@ -15,7 +15,7 @@ extension Question {
             writer.field("providerEnabled", isProviderEnabled)
             writer.field("createsUsers", createsUsers)
             writer.field("secondFactorProvenBy", prover?.rawValue)
-        case .signIn(.linkIdp(let target, let accounts, let credential, let isProviderEnabled, let prover)):
+        case .signIn(.linkIdp(let target, let accounts, let credential, let isProviderEnabled, let prover, let request)):
             writer.field("question", "linkWithIdp")
             writer.field("target", target)
             writer.field("identityOwner", accounts.identityOwner)
@@ -23,6 +23,8 @@ extension Question {
             writer.field("credential", credential)
             writer.field("providerEnabled", isProviderEnabled)
             writer.field("secondFactorProvenBy", prover?.rawValue)
+            writer.field("sessionRecent", request.isSessionRecent)
+            if request.settlesConflict { writer.field("settlesConflict", true) }
         case .signIn(.emailLink(let email, let owner, let target, let isSessionRecent, let prover)):
             writer.field("question", "signInWithEmailLink")
             writer.field("email", email.canonical)
@@ -30,13 +32,14 @@ extension Question {
             writer.field("target", target)
             writer.field("sessionRecent", isSessionRecent)
             writer.field("secondFactorProvenBy", prover?.rawValue)
-        case .signIn(.phone(let number, let owner, let target, let operation, let proof)):
+        case .signIn(.phone(let number, let owner, let target, let operation, let proof, let isSessionRecent)):
             writer.field("question", "signInWithPhone")
             writer.field("phone", number.rawValue)
             writer.field("owner", owner)
             writer.field("target", target)
             writer.field("operation", operation.rawValue)
             writer.field("shownBy", proof.rawValue)
+            writer.field("sessionRecent", isSessionRecent)
         case .signIn(.password(let owner, let isLocked, let passwordMatches, let prover)):
             writer.field("question", "signInWithPassword")
             writer.field("owner", owner)
@@ -122,6 +125,8 @@ extension Question {
     init?(stored value: JSONValue) {
         guard let name = value["question"]?.string else { return nil }
         func isTrue(_ name: String) -> Bool { value[name] == .bool(true) }
+        // Links and numbers that an older version recorded do not say it.
+        let wasSessionRecent = value["sessionRecent"]?.bool ?? true
         let prover = value["secondFactorProvenBy"]?.string.flatMap(UserID.init)
         let accounts = MatchingAccounts(
             identityOwner: value["identityOwner"].flatMap(Account.init(stored:)),
@@ -155,7 +160,11 @@ extension Question {
                     accounts: accounts,
                     credential: credential,
                     isProviderEnabled: isTrue("providerEnabled"),
-                    secondFactorProvenBy: prover
+                    secondFactorProvenBy: prover,
+                    request: LinkRequest(
+                        isSessionRecent: wasSessionRecent,
+                        settlesConflict: isTrue("settlesConflict")
+                    )
                 )
             )
         case "signInWithEmailLink":
@@ -180,7 +189,8 @@ extension Question {
                     owner: account("owner"),
                     target: account("target"),
                     operation: operation,
-                    shownBy: proof
+                    shownBy: proof,
+                    isSessionRecent: wasSessionRecent
                 )
             )
         case "signInWithPassword":
@@ -331,9 +341,9 @@ extension JSONWriter {
                 writer.field("provider", credential.identity.provider.rawValue)
                 writer.field("subject", credential.identity.subject)
                 writer.field("issuer", credential.issuer)
-                if case .present(let address, let flaggedVerified, let hostedDomain) = credential.email {
+                if case .present(let address, let flag, let hostedDomain) = credential.email {
                     writer.field("email", address.canonical)
-                    writer.field("flaggedVerified", flaggedVerified)
+                    writer.field("flaggedVerified", flag.value)
                     writer.field("hostedDomain", hostedDomain)
                 }
             }
@@ -407,7 +417,7 @@ extension IncomingCredential {
         let email = value["email"]?.string.flatMap(EmailAddress.init).map { address in
             EmailAssertion.present(
                 address,
-                flaggedVerified: value["flaggedVerified"] == .bool(true),
+                flag: VerifiedFlag(value["flaggedVerified"]?.bool),
                 hostedDomain: value["hostedDomain"]?.string
             )
         }

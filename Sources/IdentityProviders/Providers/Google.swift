@@ -37,9 +37,9 @@ extension KnownIssuer {
     private static func rawUserInfo(subject: String, claims: JSONValue, email: EmailAssertion) -> String {
         var scopes = ["openid", "https://www.googleapis.com/auth/userinfo.profile"]
         var isVerified: Bool?
-        if case .present(_, let flaggedVerified, _) = email {
+        if case .present(_, let flag, _) = email {
             scopes.append("https://www.googleapis.com/auth/userinfo.email")
-            isVerified = flaggedVerified
+            isVerified = flag == .isTrue
         }
         var writer = JSONWriter()
         writer.object { writer in

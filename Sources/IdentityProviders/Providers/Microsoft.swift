@@ -66,8 +66,12 @@ extension KnownIssuer {
         _ standard: StandardClaims,
         _: ProviderCredential
     ) {
-        guard standard.claims["tid"] != nil, case .present(let address, _, _) = verified.incoming.email else { return }
-        let isOwned = [.bool(true), .string("true"), .string("1"), .integer(1)].contains(standard.claims["xms_edov"])
-        verified.incoming.email = .present(address, flaggedVerified: isOwned, hostedDomain: nil)
+        guard standard.claims["tid"] != nil, case .present(let address, let flag, _) = verified.incoming.email,
+            flag != .isFalse
+        else { return }
+        let ownership = VerifiedFlag(
+            standard.claims["xms_edov"].map { [.bool(true), .string("true"), .string("1"), .integer(1)].contains($0) }
+        )
+        verified.incoming.email = .present(address, flag: ownership, hostedDomain: nil)
     }
 }

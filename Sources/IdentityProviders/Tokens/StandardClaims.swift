@@ -12,9 +12,15 @@ struct StandardClaims: Sendable {
 
     func email(hostedDomain: String?) -> EmailAssertion {
         guard let address = claims["email"]?.string.flatMap({ EmailAddress($0) }) else { return .absent }
-        let isVerified =
-            IDTokenRequirements.isTrue(claims["email_verified"]) || IDTokenRequirements.isTrue(claims["verified_email"])
-        return .present(address, flaggedVerified: isVerified, hostedDomain: hostedDomain)
+        return .present(address, flag: verifiedFlag, hostedDomain: hostedDomain)
+    }
+
+    /// `email_verified`, or the older `verified_email`. Apple sends strings. Anything that is neither true nor false, and
+    /// a second claim that disagrees, counts as false.
+    private var verifiedFlag: VerifiedFlag {
+        let flags = ["email_verified", "verified_email"].compactMap { claims[$0] }
+        guard !flags.isEmpty else { return .absent }
+        return VerifiedFlag(flags.allSatisfy(IDTokenRequirements.isTrue))
     }
 
     var firstName: String? { text("given_name") }

@@ -30,7 +30,7 @@ struct AccountMergeCommand: AsyncParsableCommand {
         ) async throws -> Output {
             let serving = try ServeConfiguration(try configuration.sources())
             return try await withSealingStore(serving) { store, sealer in
-                guard let project = try await ProjectCache.load(store: store, trust: .declared) else {
+                guard let project = try await ProjectCache.load(store: store, trust: .preset) else {
                     throw StartupFailure(
                         "the database holds no project yet; create it with: concord project init --id PROJECT-ID",
                         .badConfiguration

@@ -149,7 +149,7 @@ struct AuditedProject: Sendable {
         _ store: AccountStore,
         _ registry: ProviderRegistry
     ) async throws -> AuditedProject {
-        guard let project = try await ProjectCache.load(store: store, trust: .declared) else {
+        guard let project = try await ProjectCache.load(store: store, trust: .preset) else {
             throw StartupFailure.noProject
         }
         // Asked of every account: answered beforehand.

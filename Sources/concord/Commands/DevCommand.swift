@@ -103,7 +103,7 @@ struct DevCommand: AsyncParsableCommand {
                 mode: Composition.Mode(
                     callers: DevelopmentCallers(),
                     customTokens: { DevelopmentCustomTokens(signed: $0) },
-                    trust: trustAssertedEmails ? .asserted : .declared,
+                    trust: trustAssertedEmails ? .asserted : .preset,
                     providers: ProviderRegistry(
                         keys: JWKSCache(
                             http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true)),

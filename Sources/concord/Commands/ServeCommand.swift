@@ -34,7 +34,7 @@ struct ServeCommand: AsyncParsableCommand {
                 mode: Composition.Mode(
                     callers: RegisteredCallers(),
                     customTokens: { $0 },
-                    trust: .declared,
+                    trust: .preset,
                     providers: ProviderRegistry(configuration.providers, configuration.limits, logger: logger),
                     webhooks: HTTPWebhookSender(
                         http: IssuerHTTPClient(configuration.providers, resolver: .webhooks),

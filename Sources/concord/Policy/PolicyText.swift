@@ -10,7 +10,7 @@ enum PolicyText {
         var open: [String] = []
         for field in ProjectConfigField.all {
             let stored = state.project.settings[field.path]
-            guard let value = stored ?? field.byDefault else { continue }
+            guard let value = field.value(in: state.project.settings) else { continue }
             let groups = field.path.dropLast()
             let shared = zip(open, groups).prefix { $0 == $1 }.count
             for (depth, group) in groups.enumerated().dropFirst(shared) { lines.append(line(depth, "\(group):")) }

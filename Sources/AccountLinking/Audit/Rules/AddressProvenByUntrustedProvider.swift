@@ -9,7 +9,7 @@ extension AuditRule {
         remedy: .account { _, _, _ in .repair(.unproveAddress) },
         check: .account { snapshot, terms in
             guard case .provider(let provider)? = snapshot.account?.email?.proof, let email = snapshot.account?.email,
-                let trust = terms.policy.trust(inProofOf: snapshot), trust < .verifying
+                let trust = terms.policy.trust(inProofOf: snapshot), trust < .verifyingNew
             else { return [] }
             return [
                 Evidence([
