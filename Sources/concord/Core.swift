@@ -1,6 +1,8 @@
 import AccountAPI
+import AccountLinking
 import AccountOperations
 import AccountStore
+import IdentityProviders
 import Logging
 import Migrations
 import NIOCore
@@ -177,7 +179,27 @@ struct Core: Service, CustomStringConvertible {
             apps: composition.mode.apps,
             metrics: measurements.operations
         )
+        reportConfiguration(project, at: effects.now())
         return (operations, keys)
+    }
+
+    /// Logs what an audit finds in the project's configuration, each finding once a start.
+    private func reportConfiguration(_ project: ProjectCache, at now: Timestamp) {
+        let registry = composition.mode.providers
+        let isEnabled: @Sendable (ProviderID) -> Bool = {
+            registry.canSignIn($0, configuration: project.configuration(of: $0))
+        }
+        var terms = AuditTerms(policy: project.settings.policy, isEnabled: isEnabled, now: now)
+        terms.authorizedDomains = project.settings.authorizedDomains
+        terms.enabledProviders = project.registeredProviders.filter(isEnabled)
+        let style = Style(showsIdentifiers: false)
+        for finding in AuditRule.all.flatMap({ $0.findings(inProjectOf: terms) }) {
+            composition.logger.log(
+                level: finding.rule.severity.logLevel,
+                "\(finding.rule.summary) \(finding.rule.repair)",
+                metadata: ["rule": "\(finding.rule.id)", "found": "\(style.found(finding.evidence))"]
+            )
+        }
     }
 
     /// Links lead to the public URL where one is configured, else to where the server listens.
@@ -409,6 +431,16 @@ struct Core: Service, CustomStringConvertible {
                 return
             }
             await work()
+        }
+    }
+}
+
+extension AuditRule.Severity {
+    fileprivate var logLevel: Logger.Level {
+        switch self {
+        case .note: .notice
+        case .warning: .warning
+        case .error: .error
         }
     }
 }

@@ -47,6 +47,7 @@ func settings(
     keepsLastMethod: Bool = false
 ) -> JSONValue {
     [
+        "authorizedDomains": ["localhost"],
         "signIn": [
             "email": ["enabled": true, "passwordRequired": false], "anonymous": ["enabled": true],
             "allowDuplicateEmails": .bool(allowsDuplicateEmails),

@@ -19,7 +19,7 @@ import Testing
             #expect(
                 answer.json == [
                     "projectId": "424242",
-                    "authorizedDomains": ["localhost", "demo-test.firebaseapp.com", "demo-test.web.app"],
+                    "authorizedDomains": ["localhost", "127.0.0.1", .string(ProjectSettings.shownHandlerHost)],
                 ]
             )
         }

@@ -137,10 +137,12 @@ struct SendOobCodeTests {
     }
 
     @Test func `the link keeps the address to continue at as it was given`() async throws {
-        try await TestAPI.with { api in
+        let domains: JSONValue = ["localhost", "app.example.com"]
+        try await TestAPI.with(settings: ProjectSettings.developmentDefaults.with("authorizedDomains", domains)) {
+            api in
             for url in [
-                "http://localhost:8080/finish?uid=1&b=%2F#end", "https://demo-test.web.app",
-                "HTTPS://DEMO-TEST.firebaseapp.com/ä",
+                "http://localhost:8080/finish?uid=1&b=%2F#end", "https://app.example.com",
+                "HTTPS://APP.Example.com/ä",
             ] {
                 api.service.clock.advance(seconds: 1)
                 let answer = try await api.post(

@@ -175,8 +175,54 @@ struct AuditRuleTests {
             #expect(found.count == count, "\(id): \(found)")
             #expect(found.allSatisfy { $0.rule == id && $0.user == snapshot.id })
         }
-        let alone = AuditRule.all.filter { !$0.isAboutSeveral }.map(\.id)
+        let alone = AuditRule.all.filter { !$0.isAboutSeveral && !$0.isAboutProject }.map(\.id)
         #expect(Set(Self.ill.map(\.rule)) == Set(alone), "every rule has an account that breaks it")
+    }
+
+    // MARK: The project's configuration
+
+    /// Findings about a project with these domains, as rule and evidence.
+    private static func found(
+        _ domains: [String],
+        providers: [ProviderID] = [],
+        allowsEmailLinks: Bool = false
+    ) -> [String] {
+        var terms = terms
+        terms.authorizedDomains = domains.compactMap(AuthorizedDomain.init)
+        terms.enabledProviders = providers
+        terms.policy.allowsEmailLinkSignIn = allowsEmailLinks
+        return AuditRule.all.flatMap { $0.findings(inProjectOf: terms) }.map { finding in
+            "\(finding.rule.id): " + finding.evidence.items.map { "\($0.value)" }.joined(separator: " ")
+        }
+    }
+
+    @Test func `a domain that a shared host gives to anyone is found`() {
+        #expect(
+            Self.found(["app.example.com", "my-project.web.app", "a.b.vercel.app", "localhost", "notweb.app"]) == [
+                #"authorized-shared-host: text("my-project.web.app") text("web.app")"#,
+                #"authorized-shared-host: text("a.b.vercel.app") text("vercel.app")"#,
+            ]
+        )
+    }
+
+    @Test func `a project without a domain is found where something needs one`() {
+        #expect(Self.found([]) == [])
+        #expect(Self.found(["app.example.com"], providers: [.google], allowsEmailLinks: true) == [])
+        #expect(
+            Self.found([], providers: [.google], allowsEmailLinks: true) == [
+                #"no-authorized-domain: text("e-mail links, google.com")"#
+            ]
+        )
+    }
+
+    @Test func `the table of shared hosts holds host names that a host below them matches`() {
+        for host in SharedHosts.all {
+            #expect(AuthorizedDomain(host)?.text == host)
+            #expect(SharedHosts.sharedHost(of: "my-project.\(host)") == host)
+            #expect(SharedHosts.sharedHost(of: "A.B.\(host.uppercased())") == host)
+            #expect(SharedHosts.sharedHost(of: "not\(host)") == nil)
+        }
+        #expect(SharedHosts.sharedHost(of: "app.example.com") == nil && SharedHosts.sharedHost(of: "app") == nil)
     }
 
     @Test func `a rule has a name that says what it is, and three sentences`() {
@@ -262,7 +308,7 @@ struct AuditRuleTests {
                 #expect(proposal.user == user("ann") && proposal.finding.rule == id)
             }
         }
-        let alone = AuditRule.all.filter { !$0.isAboutSeveral }.map(\.id)
+        let alone = AuditRule.all.filter { !$0.isAboutSeveral && !$0.isAboutProject }.map(\.id)
         #expect(Set(Self.offered.map(\.rule)) == Set(alone), "every rule is in the table")
     }
 

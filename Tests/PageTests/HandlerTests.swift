@@ -16,7 +16,7 @@ import Testing
     ) async throws {
         let server = try server
         // `localhost` is somebody else's here.
-        let domains: JSONValue = ["authorizedDomains": ["127.0.0.1", "demo-concord.firebaseapp.com"]]
+        let domains: JSONValue = ["authorizedDomains": ["127.0.0.1"]]
         let path = "/v2/projects/demo-concord/config?updateMask=authorizedDomains"
         #expect(try await server.send(.PATCH, path, domains, bearer: "owner").status == 200)
         try await WebApp.run { app in

@@ -26,7 +26,7 @@ import Testing
         _ = try await server.post(
             "/v1/accounts:sendOobCode",
             [
-                "requestType": "EMAIL_SIGNIN", "email": .string(address), "continueUrl": "http://localhost/x",
+                "requestType": "EMAIL_SIGNIN", "email": .string(address), "continueUrl": .string(TwoServers.appURL),
                 "canHandleCodeInApp": true,
             ]
         ).success()

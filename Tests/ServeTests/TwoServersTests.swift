@@ -299,7 +299,7 @@ import Testing
     func `of the last two methods, unlinked at once, one stays where the project keeps the last`(
         keepsLast: Bool
     ) async throws {
-        let settings = ProjectSettings.developmentDefaults
+        let settings = TwoServers.settings
             .setting("concord", ["keepsLastSignInMethod": .bool(keepsLast)])
         try await TwoServers.with(settings: settings) { servers in
             let account = try await servers.first.signInWithIdp(servers.credential(.one, subject: "ada-1")).success()
@@ -326,7 +326,7 @@ import Testing
     }
 
     @Test func `of the last two methods, taken off at once in both dialects, one stays`() async throws {
-        let settings = ProjectSettings.developmentDefaults.setting("concord", ["keepsLastSignInMethod": true])
+        let settings = TwoServers.settings.setting("concord", ["keepsLastSignInMethod": true])
         try await TwoServers.with(settings: settings) { servers in
             let account = try await servers.first.signInWithIdp(servers.credential(.one, subject: "ada-1")).success()
             let session = try account.text("idToken")

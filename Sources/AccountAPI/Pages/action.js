@@ -5,7 +5,7 @@
 // and leaves the address. Without a code in the link it asks for the short one that stands in the mail, and goes on with the
 // code that it is exchanged for.
 
-import { build, fill, isAuthorized, markBusy, offerLanguages, preferredLanguage } from "./common.js";
+import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
 
 const { languages, strings } = await (await fetch(new URL("action.json", import.meta.url))).json();
 
@@ -64,8 +64,9 @@ let link = history.state ?? {};
 let language = "en";
 // What the code is for, and what the project allows, once they were read.
 let code = null;
-let domains = [];
 let policy = null;
+// Whether the project lets this page lead on to `continueUrl`.
+let isAuthorized = false;
 // The step on the screen, why it cannot go on, and what went wrong or on.
 let shown = null;
 let reason = null;
@@ -84,9 +85,11 @@ function keep(changes) {
 
 // The API
 
-async function call(method, path, body) {
+async function call(method, path, body, parameters = {}) {
   const url = new URL(`../../${path}`, import.meta.url);
-  if (link.apiKey) url.searchParams.set("key", link.apiKey);
+  for (const [name, value] of Object.entries({ key: link.apiKey, ...parameters })) {
+    if (value) url.searchParams.set(name, value);
+  }
   let answer;
   try {
     const response = await fetch(url, {
@@ -123,11 +126,16 @@ async function read() {
     return;
   }
   if (!link.apiKey || !link.oobCode || !types[link.mode]) throw new Problem("damaged", true);
-  domains = (await call("GET", "v1/projects")).authorizedDomains;
+  await askWhereTo();
   if (link.mode === "resetPassword") policy = (await call("GET", "v2/passwordPolicy")).customStrengthOptions;
   const found = await call("POST", "v1/accounts:resetPassword", { oobCode: link.oobCode });
   if (found.requestType !== types[link.mode]) throw new Problem("damaged", true);
   code = found;
+}
+
+async function askWhereTo() {
+  const config = await call("GET", "v1/projects", undefined, { concordDestination: link.continueUrl });
+  isAuthorized = config.concordAuthorized === true;
 }
 
 // What people do
@@ -215,7 +223,7 @@ const conditions = {
 };
 
 function onward() {
-  return isAuthorized(link.continueUrl, domains) ? link.continueUrl : null;
+  return isAuthorized ? link.continueUrl : null;
 }
 
 function show() {
@@ -294,7 +302,7 @@ function unwrapped(address) {
 
 // The app signs in by itself: it gets the whole link, and the code is not looked at here.
 async function handOn() {
-  domains = (await call("GET", "v1/projects")).authorizedDomains;
+  await askWhereTo();
   const address = onward();
   if (!address) throw new Problem("no-app", true);
   const url = new URL(address);

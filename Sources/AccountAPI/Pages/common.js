@@ -1,4 +1,4 @@
-// What several pages need: languages, steps that are built from templates, and whom an answer may go to.
+// What several pages need: languages, and steps that are built from templates.
 
 const byId = (id) => document.getElementById(id);
 
@@ -51,17 +51,4 @@ export function fill(language, text, problem, status) {
 export function markBusy(isBusy) {
   document.querySelector("main").setAttribute("aria-busy", isBusy);
   for (const button of byId("step").querySelectorAll("button")) button.setAttribute("aria-disabled", isBusy);
-}
-
-// Whether an address leads to a host of the project's: one of `domains`, or one below it (`spec/07` §6.5).
-export function isAuthorized(address, domains = []) {
-  let url;
-  try {
-    url = new URL(address);
-  } catch {
-    return false;
-  }
-  if (!["http:", "https:"].includes(url.protocol)) return false;
-  const isAddress = /^[\d.]+$|^\[/.test(url.hostname);
-  return domains.some((domain) => url.hostname === domain || (!isAddress && url.hostname.endsWith(`.${domain}`)));
 }

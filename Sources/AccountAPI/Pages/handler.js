@@ -5,7 +5,7 @@
 // In between, what the app wanted is kept in this window's session storage: an answer that was not asked for in this very
 // window finds nothing there and goes nowhere.
 
-import { isAuthorized, preferredLanguage } from "./common.js";
+import { preferredLanguage } from "./common.js";
 import { appAddress, isApp } from "./native.js";
 
 const kept = "concord:sign-in";
@@ -90,8 +90,9 @@ async function begin(request) {
     sha1Cert: request.sha1Cert,
     firebaseAppId: request.appId,
     clientId: request.clientId,
+    concordDestination: request.redirectUrl,
   });
-  check(request, config.authorizedDomains);
+  check(request, config.concordAuthorized === true);
   receiver = request;
   if (isVerification(request)) return verify(request);
   const begun = await call("POST", "v1/accounts:createAuthUri", { key: request.apiKey }, {
@@ -113,7 +114,7 @@ const isPopup = (request) => /^(signIn|link|reauth)ViaPopup$/.test(request.authT
 const isRedirect = (request) => /^(signIn|link|reauth)ViaRedirect$/.test(request.authType);
 
 // Where the answer will go is settled before anybody signs in.
-function check(request, domains) {
+function check(request, isAuthorized) {
   if (isNative(request)) {
     if (!isApp(request) || !(request.sessionId || isVerification(request))) {
       throw new Failure("bad-request", "auth/argument-error");
@@ -122,9 +123,7 @@ function check(request, domains) {
   }
   if (!isPopup(request) && !isRedirect(request)) throw new Failure("bad-request", "auth/argument-error");
   if (!request.appName || !request.redirectUrl) throw new Failure("bad-request", "auth/argument-error");
-  if (!isAuthorized(request.redirectUrl, domains)) {
-    throw new Failure("unauthorized-domain", "auth/unauthorized-domain");
-  }
+  if (!isAuthorized) throw new Failure("unauthorized-domain", "auth/unauthorized-domain");
   if (isPopup(request) && !window.opener) throw new Failure("no-receiver", "auth/popup-blocked");
 }
 

@@ -26,12 +26,10 @@
 
   async function isAuthorized(origin) {
     if (!origin) return false;
-    const url = new URL(origin);
     api.searchParams.set("key", query.get("apiKey"));
+    api.searchParams.set("concordDestination", origin);
     const response = await fetch(api, { cache: "no-store", credentials: "omit" });
-    const { authorizedDomains: domains = [] } = await response.json();
-    const isAddress = /^[\d.]+$|^\[/.test(url.hostname);
-    return domains.some((domain) => url.hostname === domain || (!isAddress && url.hostname.endsWith(`.${domain}`)));
+    return (await response.json()).concordAuthorized === true;
   }
 
   function send(authEvent) {

@@ -6,7 +6,9 @@ import JSON
 extension Route {
     /// What client SDKs ask before they open a page of the project (`spec/01` §3.7).
     ///
-    /// `projectId` is the number: iOS and the web compare it with their own configuration.
+    /// `projectId` is the number: iOS and the web compare it with their own configuration. `authorizedDomains` is what SDKs
+    /// want to see; nothing of Concord's goes by it. Concord's own pages ask with `concordDestination` whether they may hand
+    /// a code or a session to a page, and are answered by `concordAuthorized`.
     static let clientConfig = Route(.get, "/v1/projects", legacyName: "getProjectConfig", access: .client) { request in
         if request.query["returnDynamicLink"] == "true" { throw APIError.code(.dynamicLinkNotActivated) }
         let settings = request.operations.project.settings
@@ -20,7 +22,10 @@ extension Route {
         }
         return .object { writer in
             writer.field("projectId", decimalString: settings.projectNumber)
-            writer.field("authorizedDomains", settings.authorizedDomains)
+            writer.field("authorizedDomains", settings.shownDomains)
+            if let destination = request.query["concordDestination"] {
+                writer.field("concordAuthorized", request.operations.authorizesPage(at: destination))
+            }
         }
     }
 

@@ -38,18 +38,12 @@ extension Route {
     private static func config(_ stored: JSONValue, _ request: APIRequest) -> APIResponse {
         let projectID = request.operations.project.settings.projectID
         let settings = ProjectConfigChange.shown(stored)
-        let domains =
-            stored["authorizedDomains"]
-            ?? .array(
-                ProjectSettings.authorizedDomainsByDefault(projectID: projectID).map(JSONValue.string)
-            )
         let shown =
             settings
             .setting(.string("projects/\(projectID)/config"), at: ["name"])
             .setting(.string("IDENTITY_PLATFORM"), at: ["subtype"])
             .setting(request.operations.project.apiKey.map(JSONValue.string), at: ["client", "apiKey"])
             .setting(.string(projectID), at: ["client", "firebaseSubdomain"])
-            .setting(domains, at: ["authorizedDomains"])
         return APIResponse(json: Array(shown.text.utf8))
     }
 }

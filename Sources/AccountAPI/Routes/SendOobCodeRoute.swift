@@ -35,7 +35,7 @@ extension Route {
         let returnsLink = try body.bool("returnOobLink") ?? false
         if returnsLink, request.caller != .administrator { throw APIError.code(.insufficientPermission) }
         let settings = try EmailCodeSettings(reading: body)
-        if let denial = settings.denial(in: request.operations.project.settings) { throw denial.apiError }
+        if let denial = settings.denial(in: request.operations) { throw denial.apiError }
         let result = try await request.operations
             .sendEmailCode(
                 EmailCodeRequest(

@@ -22,7 +22,7 @@ package struct AuditChecks: Sendable {
             switch rule.check {
             case .account(let check): accountChecks.append(AccountCheck(rule: index, evidence: check))
             case .group(let traits, _): groupChecks.append(GroupCheck(rule: index, traits: traits))
-            case .claims: break
+            case .claims, .project: break
             }
         }
     }

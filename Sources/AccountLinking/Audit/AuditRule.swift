@@ -57,6 +57,8 @@ package struct AuditRule: Sendable {
     package enum Check: Sendable {
         /// About one account: the evidence of each finding.
         case account(@Sendable (AccountSnapshot, AuditTerms) -> [Evidence])
+        /// About the project's configuration: the evidence of each finding. It names no account.
+        case project(@Sendable (AuditTerms) -> [Evidence])
         /// About claims that may be nobody's; of the account there is what it shows, and nothing else.
         case claims(@Sendable (AccountSnapshot) -> [Evidence])
         /// About several: appends what each contributes, and says whether those with the same key are a finding. The members
@@ -82,6 +84,8 @@ package struct AuditRule: Sendable {
 extension AuditRule {
     /// Every rule, in the order in which they are listed.
     package static let all: [AuditRule] = [
+        // The project's configuration lets strangers in, or keeps its own apps out.
+        .authorizedSharedHost, .noAuthorizedDomain,
         // The tables contradict each other.
         .unreadableValue, .recordWithoutUser, .methodWithoutCredential, .identifierWithoutClaim, .claimWithoutOwner,
         // Somebody cannot get in, or somebody else might.
@@ -106,6 +110,10 @@ package struct AuditTerms: Sendable {
     package var policy: LinkPolicy
     /// Whether somebody can be signed in by a provider now.
     package var isEnabled: @Sendable (ProviderID) -> Bool
+    /// Providers that are registered and enabled; not those that only development has.
+    package var enabledProviders: [ProviderID] = []
+    /// Hosts that codes and sessions may go to.
+    package var authorizedDomains: [AuthorizedDomain] = []
     package var now: Timestamp
     /// How long a change of address may wait to be confirmed.
     package var emailChangeSeconds: Int64 = 7 * 86_400
@@ -166,13 +174,33 @@ package struct Finding: Sendable, Hashable {
     }
 }
 
+/// That the project's configuration breaks a rule. It is about no account in particular.
+package struct ProjectFinding: Sendable {
+    package let rule: AuditRule
+    package let evidence: Evidence
+}
+
 extension AuditRule {
     /// Whether it needs all accounts.
     package var isAboutSeveral: Bool {
         switch check {
         case .group: true
-        case .account, .claims: false
+        case .account, .claims, .project: false
         }
+    }
+
+    /// Returns true if it asks the project's configuration, not accounts.
+    package var isAboutProject: Bool {
+        switch check {
+        case .project: true
+        case .account, .claims, .group: false
+        }
+    }
+
+    /// What the rule finds in the project's configuration; nothing where it is about accounts.
+    package func findings(inProjectOf terms: AuditTerms) -> [ProjectFinding] {
+        guard case .project(let check) = check else { return [] }
+        return check(terms).map { ProjectFinding(rule: self, evidence: $0) }
     }
 
     /// What the rule finds in one account, as `AuditChecks` asks many.

@@ -13,14 +13,15 @@ package struct EmailCodeSettings: Sendable, Hashable {
     package init() {}
 
     /// The first thing that is wrong with the settings, in the documented order; `nil` when nothing is.
-    package func denial(in project: ProjectSettings) -> Denial? {
-        emailCodeDenial(in: project).map(Denial.emailCode)
+    package func denial(in operations: AccountOperations) -> Denial? {
+        emailCodeDenial(in: operations).map(Denial.emailCode)
     }
 
-    private func emailCodeDenial(in project: ProjectSettings) -> EmailCodeDenial? {
+    private func emailCodeDenial(in operations: AccountOperations) -> EmailCodeDenial? {
+        let project = operations.project.settings
         if let continueURL {
             guard let url = ContinueURL(continueURL) else { return .invalidContinueURL }
-            guard project.authorizedDomains.contains(url.host) else { return .unauthorizedDomain }
+            guard operations.authorizes(url) else { return .unauthorizedDomain }
         } else if self != EmailCodeSettings() {
             return .missingContinueURL
         }

@@ -63,7 +63,7 @@ extension AccountOperations {
     /// With enumeration protection a stranger gets the same answer for the same work whether or not an address has an
     /// account: where nothing is to be sent, the same rows are written without anything in them that could be used.
     package func sendEmailCode(_ request: EmailCodeRequest) async throws -> Outcome<SentEmailCode> {
-        if let denial = request.settings.denial(in: project.settings) { return .denied(denial) }
+        if let denial = request.settings.denial(in: self) { return .denied(denial) }
         switch try await plan(request) {
         case .denied(let denial): return .denied(denial)
         case .success(let plan): return try await send(plan, request)

@@ -105,8 +105,9 @@ package struct ProjectConfigField: Sendable, Hashable {
     private static let client: [ProjectConfigField] = [
         .init(
             "authorizedDomains",
-            .list(.domain, countMax: 1000),
-            "Hosts that links may lead back to. By default `localhost` and the project's two hosts of hosted pages."
+            .list(.authorizedDomain, countMax: 1000),
+            .array([]),
+            "Hosts of the project's web apps. Sign-in codes and sessions go to pages there and nowhere else."
         ),
         .init("client.permissions.disabledUserSignup", .bool, .bool(false), "Only administrators create accounts."),
         .init("client.permissions.disabledUserDeletion", .bool, .bool(false), "Only administrators delete accounts."),

@@ -16,6 +16,8 @@ package indirect enum ProjectConfigType: Sendable, Hashable {
     case choice([String], unavailable: Set<String> = [])
     /// A host name in lower case, without scheme, port or path.
     case domain
+    /// A host that codes and sessions may go to (`AuthorizedDomain`).
+    case authorizedDomain
     /// Two capital letters (CLDR).
     case region
     case list(ProjectConfigType, countMax: Int)
@@ -105,10 +107,15 @@ extension ProjectConfigType {
             }
             return .string(name)
         case .domain:
-            guard let text = value.string?.lowercased(), Self.isDomain(text) else {
+            guard let text = value.string?.lowercased(), AuthorizedDomain.isHostName(text) else {
                 return refuse("must be a host name without scheme, port or path")
             }
             return .string(text)
+        case .authorizedDomain:
+            guard let domain = value.string.flatMap(AuthorizedDomain.init) else {
+                return refuse("must be a host name without scheme, port or path")
+            }
+            return .string(domain.text)
         case .region:
             guard let text = value.string, text.utf8.count == 2,
                 text.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) })
@@ -158,19 +165,6 @@ extension ProjectConfigType {
         }
     }
 
-    /// RFC 1123 §2.1: labels of letters, digits and inner hyphens.
-    private static func isDomain(_ text: String) -> Bool {
-        guard (1...253).contains(text.utf8.count) else { return false }
-        return text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
-            let hyphen = UInt8(ascii: "-")
-            return (1...63).contains(label.count) && label.first != hyphen && label.last != hyphen
-                && label.allSatisfy { byte in
-                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == hyphen
-                }
-        }
-    }
-
     /// The rules of `spec/09` 18, each mistake naming its number.
     private static func readTestPhoneNumbers(
         _ value: JSONValue,
@@ -213,7 +207,7 @@ extension ProjectConfigType {
         case .text(let bytesMax): "text, at most \(bytesMax) bytes"
         case .choice(let names, let unavailable):
             names.filter { !unavailable.contains($0) }.map { "`\($0)`" }.joined(separator: ", ")
-        case .domain: "host name"
+        case .domain, .authorizedDomain: "host name"
         case .region: "region of two capital letters"
         case .list(let element, let countMax): "list of at most \(countMax): \(element.summary)"
         case .message(let members):

@@ -15,8 +15,8 @@ package struct ProjectSettings: Sendable, Hashable {
     /// How long events are kept, in seconds; `nil`: for good.
     package let eventRetentionSeconds: Int64?
     package let passwordPolicy: PasswordPolicy
-    /// Hosts that links may lead back to, in lower case.
-    package let authorizedDomains: [String]
+    /// Hosts that codes and sessions may go to.
+    package let authorizedDomains: [AuthorizedDomain]
     /// Domains whose links open the app, in lower case; the first unless a request names another.
     package let linkDomains: [String]
     /// Native apps that browsers may be sent back to.
@@ -104,8 +104,7 @@ package struct ProjectSettings: Sendable, Hashable {
         let days = value(["concord", "decisionRetentionDays"])?.integer ?? Lifetimes.decisionDays
         self.eventRetentionSeconds = days == 0 ? nil : days * 86_400
         self.authorizedDomains =
-            stored["authorizedDomains"]?.array?.compactMap { $0.string?.lowercased() }
-            ?? Self.authorizedDomainsByDefault(projectID: projectID)
+            value(["authorizedDomains"])?.array?.compactMap { $0.string.flatMap(AuthorizedDomain.init) } ?? []
         self.linkDomains =
             value(["concord", "linkDomains"])?.array?.compactMap { $0.string?.lowercased() } ?? []
         self.apps = value(["concord", "apps"])?.array?.map(RegisteredApp.init) ?? []
@@ -146,16 +145,14 @@ package struct ProjectSettings: Sendable, Hashable {
         codeSeconds[kind] ?? Lifetimes.codeSeconds(kind)
     }
 
-    /// iOS takes its authorization domain from this list, and fails without one of the two (`spec/01` §3.7).
-    package static func authorizedDomainsByDefault(projectID: String) -> [String] {
-        ["localhost", "\(projectID).firebaseapp.com", "\(projectID).web.app"]
-    }
-
-    /// What a new production project starts with: every method off until enabled, addresses protected.
+    /// What a new production project starts with: every method off until enabled, addresses protected, and no web page
+    /// that codes or sessions may go to.
     package static let productionDefaults: JSONValue = .object([:])
 
-    /// What `concord dev` starts with: every method on, addresses not protected (docs/differences.md).
+    /// What `concord dev` starts with: every method on, addresses not protected, apps on this machine authorized
+    /// (docs/differences.md).
     package static let developmentDefaults: JSONValue = .object([
+        "authorizedDomains": .array([.string("localhost"), .string("127.0.0.1")]),
         "signIn": .object([
             "email": .object(["enabled": .bool(true), "passwordRequired": .bool(false)]),
             "phoneNumber": .object(["enabled": .bool(true)]),

@@ -47,6 +47,29 @@ final class FindingOutput: Sendable {
     }
 
     func tell(_ finding: Finding) throws {
+        try tell { format in
+            switch format {
+            case .text: style.line(finding)
+            case .ndjson: String(decoding: JSONWriter.object { style.write(finding, to: &$0) }, as: UTF8.self)
+            case .csv: style.csv(finding)
+            case .sarif: SARIF.result(finding, rules, style)
+            }
+        }
+    }
+
+    /// A finding about the project's configuration, which names no account.
+    func tell(_ finding: ProjectFinding) throws {
+        try tell { format in
+            switch format {
+            case .text: style.line(finding)
+            case .ndjson: String(decoding: JSONWriter.object { style.write(finding, to: &$0) }, as: UTF8.self)
+            case .csv: style.csv(finding)
+            case .sarif: SARIF.result(finding, style)
+            }
+        }
+    }
+
+    private func tell(_ text: (FindingFormat) -> String) throws {
         let index = count.withLock { count in
             count += 1
             return count - 1
@@ -54,11 +77,10 @@ final class FindingOutput: Sendable {
         switch format {
         case .text:
             if index == 0 { try say(style.heading) }
-            try say(style.line(finding))
-        case .ndjson: try say(String(decoding: JSONWriter.object { style.write(finding, to: &$0) }, as: UTF8.self))
-        case .csv: try say(style.csv(finding), terminator: "\r\n")
-        case .sarif:
-            try say((index == 0 ? "\n" : ",\n") + SARIF.result(finding, rules, style), terminator: "")
+            try say(text(format))
+        case .ndjson: try say(text(format))
+        case .csv: try say(text(format), terminator: "\r\n")
+        case .sarif: try say((index == 0 ? "\n" : ",\n") + text(format), terminator: "")
         }
     }
 
@@ -115,9 +137,19 @@ struct Style: Sendable {
 
     func line(_ finding: Finding) -> String {
         let user = Self.name(of: finding.user, tenant: finding.tenant)
-        let severity = colored(padded(finding.severity.rawValue, to: 8), finding.severity)
-        return "\(severity)  \(padded(finding.rule, to: Self.ruleWidth))  \(padded(user, to: Self.userWidth))  "
-            + found(finding.evidence)
+        return line(finding.rule, finding.severity, user, finding.evidence)
+    }
+
+    func line(_ finding: ProjectFinding) -> String {
+        line(finding.rule.id, finding.rule.severity, Self.project, finding.evidence)
+    }
+
+    /// Stands where an account would.
+    private static let project = "(project)"
+
+    private func line(_ rule: String, _ severity: AuditRule.Severity, _ user: String, _ evidence: Evidence) -> String {
+        let shown = colored(padded(severity.rawValue, to: 8), severity)
+        return "\(shown)  \(padded(rule, to: Self.ruleWidth))  \(padded(user, to: Self.userWidth))  \(found(evidence))"
     }
 
     static func name(of user: UserID, tenant: TenantID) -> String {
@@ -159,6 +191,13 @@ struct Style: Sendable {
         write(finding.evidence, of: finding.user, tenant: finding.tenant, to: &writer)
     }
 
+    func write(_ finding: ProjectFinding, to writer: inout JSONWriter) {
+        writer.field("type", "finding")
+        writer.field("rule", finding.rule.id)
+        writer.field("severity", finding.rule.severity.rawValue)
+        writer.field("evidence", object: { write(finding.evidence, to: &$0) })
+    }
+
     /// An account, and what was found of it.
     func write(_ evidence: Evidence, of user: UserID, tenant: TenantID, to writer: inout JSONWriter) {
         writer.field("tenant", tenant.rawValue)
@@ -181,14 +220,19 @@ struct Style: Sendable {
         csv([finding.rule, finding.severity.rawValue], finding.evidence, of: finding.user, tenant: finding.tenant)
     }
 
+    func csv(_ finding: ProjectFinding) -> String {
+        csv([finding.rule.id, finding.rule.severity.rawValue, "", "", ""], finding.evidence)
+    }
+
     /// A row about an account: some columns of its own, then whose it is and what was found.
     func csv(_ columns: [String], _ evidence: Evidence, of user: UserID, tenant: TenantID) -> String {
+        let others = evidence.others.map(\.rawValue).joined(separator: " ")
+        return csv(columns + [tenant.rawValue, user.rawValue, others], evidence)
+    }
+
+    private func csv(_ columns: [String], _ evidence: Evidence) -> String {
         let json = JSONWriter.object { write(evidence, to: &$0) }
-        return
-            (columns + [
-                tenant.rawValue, user.rawValue, evidence.others.map(\.rawValue).joined(separator: " "),
-                String(decoding: json, as: UTF8.self),
-            ]).map(Self.csvField).joined(separator: ",")
+        return (columns + [String(decoding: json, as: UTF8.self)]).map(Self.csvField).joined(separator: ",")
     }
 
     /// Quoted where RFC 4180 demands it.
@@ -260,23 +304,43 @@ enum SARIF {
 
     static func result(_ finding: Finding, _ rules: [AuditRule], _ style: Style) -> String {
         let rule = rules.first { $0.id == finding.rule }
-        let evidence = finding.evidence.items.map { "\($0.name): \(style.text($0.value))" }.joined(separator: "; ")
         let users = [finding.user] + finding.evidence.others
+        return result(
+            finding.rule,
+            finding.severity,
+            rule?.summary ?? finding.rule,
+            finding.evidence,
+            style,
+            at: users.map { "\(finding.tenant.rawValue)/\($0.rawValue)" }
+        )
+    }
+
+    static func result(_ finding: ProjectFinding, _ style: Style) -> String {
+        let rule = finding.rule
+        return result(rule.id, rule.severity, rule.summary, finding.evidence, style, at: ["project"])
+    }
+
+    private static func result(
+        _ rule: String,
+        _ severity: AuditRule.Severity,
+        _ summary: String,
+        _ evidence: Evidence,
+        _ style: Style,
+        at places: [String]
+    ) -> String {
+        let found = evidence.items.map { "\($0.name): \(style.text($0.value))" }.joined(separator: "; ")
         return String(
             decoding: JSONWriter.object { writer in
-                writer.field("ruleId", finding.rule)
-                writer.field("level", finding.severity.rawValue)
-                writer.field("message", object: { $0.field("text", "\(rule?.summary ?? finding.rule) \(evidence)") })
+                writer.field("ruleId", rule)
+                writer.field("level", severity.rawValue)
+                writer.field("message", object: { $0.field("text", "\(summary) \(found)") })
                 writer.field(
                     "locations",
                     .array(
-                        users.map { user in
+                        places.map { place in
                             .object([
                                 "logicalLocations": .array([
-                                    .object([
-                                        "fullyQualifiedName": .string("\(finding.tenant.rawValue)/\(user.rawValue)"),
-                                        "kind": .string("resource"),
-                                    ])
+                                    .object(["fullyQualifiedName": .string(place), "kind": .string("resource")])
                                 ])
                             ])
                         }

@@ -14,12 +14,17 @@ enum RuleText {
 
     static func explanation(_ rule: AuditRule) -> String {
         """
-        \(rule.id) (\(rule.severity.rawValue)\(rule.isAboutSeveral ? ", about several accounts" : ""))
+        \(rule.id) (\(rule.severity.rawValue)\(subject(of: rule)))
 
         What    \(wrapped(rule.summary))
         Why     \(wrapped(rule.reason))
         Repair  \(wrapped(rule.repair))
         """
+    }
+
+    private static func subject(of rule: AuditRule) -> String {
+        if rule.isAboutProject { return ", about the project's configuration" }
+        return rule.isAboutSeveral ? ", about several accounts" : ""
     }
 
     static func json(_ rules: [AuditRule]) -> String {
@@ -28,7 +33,7 @@ enum RuleText {
                 .object([
                     "id": .string(rule.id), "severity": .string(rule.severity.rawValue),
                     "summary": .string(rule.summary), "reason": .string(rule.reason), "repair": .string(rule.repair),
-                    "aboutSeveral": .bool(rule.isAboutSeveral),
+                    "aboutSeveral": .bool(rule.isAboutSeveral), "aboutProject": .bool(rule.isAboutProject),
                 ])
             }
         ).text

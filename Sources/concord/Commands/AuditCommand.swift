@@ -23,11 +23,12 @@ extension AuditCommand {
     /// `concord audit run`
     struct Run: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Ask the rules about accounts, and print what they find.",
+            abstract: "Ask the rules about the project and its accounts, and print what they find.",
             discussion: """
-                Reads everything as of one instant, beside running servers. Rules about several accounts need all of them: \
-                they are left out with --user, --emails and --since. Addresses, numbers and providers' names of users are \
-                masked unless --show-identifiers is given.
+                Findings about the project's configuration come first, unless --user, --emails or --after is given. Accounts are \
+                read as of one instant, beside running servers. Rules about several accounts need all of them: they are left \
+                out with --user, --emails and --since. Addresses, numbers and providers' names of users are masked unless \
+                --show-identifiers is given.
 
                 Exits with 1 when something is found that --fail-on names, or nobody has what --user or --emails names (but for \
                 --fail-on never); with 64 where there is no such tenant. A run that was interrupted or lost the database says \
@@ -83,7 +84,10 @@ extension AuditCommand {
             let output = FindingOutput(format, rules: rules, showsIdentifiers: reading.showIdentifiers, at: terms.now)
             let walk = SnapshotWalk(total: total, after: cursor.start)
             try output.begin()
-            let result = try await walk.run(
+            // With a cursor an earlier run has told these.
+            let aboutProject = cursor.start == nil ? rules.flatMap { $0.findings(inProjectOf: terms) } : []
+            for finding in aboutProject { try output.tell(finding) }
+            var result = try await walk.run(
                 {
                     try await audit.run(
                         selection,
@@ -95,6 +99,7 @@ extension AuditCommand {
                 },
                 orElse: { try output.breakOff() }
             )
+            for finding in aboutProject { result.findings[finding.rule.id, default: 0] += 1 }
             try output.end(result)
             // With a cursor an earlier run has looked at the others.
             let foundAll = cursor.start != nil || selecting.foundAll(task.selection, result)

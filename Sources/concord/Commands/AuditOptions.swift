@@ -55,7 +55,9 @@ struct AuditSelectionOptions: ParsableArguments {
             let ids = rules.map(\.id).filter(unanswered.contains)
             complain("not asked, because they need all accounts: \(ids.joined(separator: ", "))")
         }
-        return rules.filter { !unanswered.contains($0.id) }
+        // Who names accounts asks about these, and about the project only by a rule's name.
+        let namesAccounts = if case .users = selection { ruleIDs.isEmpty } else { false }
+        return rules.filter { !unanswered.contains($0.id) && !(namesAccounts && $0.isAboutProject) }
     }
 
     /// Which accounts are looked at; addresses that nobody has are told.
@@ -143,6 +145,8 @@ struct AuditedProject: Sendable {
     let settings: ProjectSettings
     /// Whether somebody can be signed in by a provider now.
     let isEnabled: @Sendable (ProviderID) -> Bool
+    /// Providers that are registered, and by which somebody can be signed in now.
+    let enabledProviders: [ProviderID]
 
     /// - Throws: `StartupFailure` where the database holds none.
     static func load(
@@ -159,12 +163,16 @@ struct AuditedProject: Sendable {
         return AuditedProject(
             id: project.settings.projectID,
             settings: project.settings,
-            isEnabled: { registered[$0] ?? registry.canSignIn($0, configuration: nil) }
+            isEnabled: { registered[$0] ?? registry.canSignIn($0, configuration: nil) },
+            enabledProviders: registered.filter(\.value).keys.sorted { $0.rawValue < $1.rawValue }
         )
     }
 
     /// What the project makes of its accounts.
     func terms(at now: Timestamp) -> AuditTerms {
-        AuditTerms(policy: settings.policy, isEnabled: isEnabled, now: now)
+        var terms = AuditTerms(policy: settings.policy, isEnabled: isEnabled, now: now)
+        terms.enabledProviders = enabledProviders
+        terms.authorizedDomains = settings.authorizedDomains
+        return terms
     }
 }

@@ -59,6 +59,7 @@ struct AuditPlanCommand: AsyncParsableCommand {
         let writer = PlanWriter(header, showsIdentifiers: reading.showIdentifiers)
         let walk = SnapshotWalk(total: total, advice: "what was written is no whole plan; make it again")
         let summary = Mutex(PlanSummary())
+        for finding in rules.flatMap({ $0.findings(inProjectOf: terms) }) { summary.withLock { $0.count(finding) } }
         try writer.begin(options: options, terms: terms)
         let result = try await walk.run {
             try await audit.plan(
@@ -103,6 +104,11 @@ struct PlanSummary: Sendable {
         case .repair(let repair): repairs[Row(rule: proposal.finding.rule, text: repair.name), default: 0] += 1
         case .person(let reason): left[Row(rule: proposal.finding.rule, text: reason), default: 0] += 1
         }
+    }
+
+    /// No plan changes the configuration of a project.
+    mutating func count(_ finding: ProjectFinding) {
+        left[Row(rule: finding.rule.id, text: finding.rule.repair), default: 0] += 1
     }
 
     func text(accounts: Int64) -> String {

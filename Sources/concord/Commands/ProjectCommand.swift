@@ -1,6 +1,8 @@
+import AccountLinking
 import AccountOperations
 import AccountStore
 import ArgumentParser
+import JSON
 import Postgres
 
 /// `concord project`: the one project a database serves.
@@ -28,6 +30,12 @@ extension ProjectCommand {
         @Option(help: ArgumentHelp("The project number clients are told; random by default.", valueName: "number"))
         var number: Int64?
 
+        @Option(
+            name: .customLong("authorized-domain"),
+            help: ArgumentHelp("The host of a web app of yours; may be repeated. None by default.", valueName: "host")
+        )
+        var authorizedDomains: [String] = []
+
         func validate() throws {
             guard isProjectID(id) else {
                 throw ValidationError(
@@ -35,6 +43,9 @@ extension ProjectCommand {
                 )
             }
             if let number, number <= 0 { throw ValidationError("a project number is positive") }
+            for host in authorizedDomains where AuthorizedDomain(host) == nil {
+                throw ValidationError("--authorized-domain: not a host name without scheme, port and path: \(host)")
+            }
         }
 
         func run() async throws {
@@ -43,7 +54,7 @@ extension ProjectCommand {
                 let project = ProjectRecord(
                     projectID: id,
                     projectNumber: number ?? Int64.random(in: 100_000_000_000...999_999_999_999),
-                    settings: ProjectSettings.productionDefaults
+                    settings: settings
                 )
                 let apiKey = NewAPIKey.make(.system)
                 let isCreated = try await withClient(database.postgres) { client in
@@ -54,8 +65,38 @@ extension ProjectCommand {
                     throw ExitCode.answerIsNo
                 }
                 // What is lost here can be read in the table api_keys.
-                try say("project \(id), number \(project.projectNumber)\nAPI key: \(apiKey)")
+                try say("project \(id), number \(project.projectNumber)\nAPI key: \(apiKey)\n\(authorization)")
             }
+        }
+
+        private var domains: [AuthorizedDomain] { authorizedDomains.compactMap(AuthorizedDomain.init) }
+
+        private var settings: JSONValue {
+            domains.isEmpty
+                ? ProjectSettings.productionDefaults
+                : ProjectSettings.productionDefaults.setting(
+                    .array(domains.map { .string($0.text) }),
+                    at: ["authorizedDomains"]
+                )
+        }
+
+        /// Where codes and sessions may go, and how another host is added.
+        private var authorization: String {
+            let names = domains.isEmpty ? "none" : domains.map(\.text).joined(separator: ", ")
+            let warnings = domains.compactMap { domain in
+                SharedHosts.sharedHost(of: domain.host).map { sharedHost in
+                    "warning: \(domain.text): \(sharedHost) gives names to anyone; use a domain of your own"
+                }
+            }
+            let lines = [
+                "authorized domains: \(names)",
+                domains.isEmpty
+                    ? "Sign-in links and providers' pages lead to no web app until you list its host:"
+                    : "To change the list:",
+                "  echo 'authorizedDomains: [app.example.com]' >domains.yaml",
+                "  concord policy apply domains.yaml",
+            ]
+            return (lines + warnings).joined(separator: "\n")
         }
     }
 }

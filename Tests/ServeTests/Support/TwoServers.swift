@@ -15,6 +15,11 @@ struct TwoServers: Sendable {
     let first: ServeProcess
     let second: ServeProcess
 
+    /// Every sign-in method on, as in development, and the host of an app.
+    static let settings = ProjectSettings.developmentDefaults.setting("authorizedDomains", ["app.example.com"])
+    /// A page of that app.
+    static let appURL = "https://app.example.com/finish"
+
     static let callers = 64
     static let password = "correct horse"
 
@@ -30,7 +35,7 @@ struct TwoServers: Sendable {
     ///
     /// `settings`: the project's; every sign-in method on unless given.
     static func with(
-        settings project: JSONValue = ProjectSettings.developmentDefaults,
+        settings project: JSONValue = TwoServers.settings,
         _ body: @Sendable (TwoServers) async throws -> Void
     ) async throws {
         try await TestDatabase.with { database in
@@ -158,7 +163,7 @@ extension ServeProcess {
         try await post(
             "/v1/accounts:sendOobCode",
             [
-                "requestType": .string(type), "email": .string(email), "continueUrl": "http://localhost/",
+                "requestType": .string(type), "email": .string(email), "continueUrl": .string(Self.appURL),
                 "canHandleCodeInApp": true,
             ]
         )
@@ -206,8 +211,8 @@ extension [HTTPAnswer] {
 }
 
 extension TestDatabase {
-    /// The project that `concord project init` would make, with every sign-in method on.
-    func makeProject(settings: JSONValue = ProjectSettings.developmentDefaults) async throws {
+    /// The project that `concord project init` would make, with every sign-in method on and the host of an app.
+    func makeProject(settings: JSONValue = TwoServers.settings) async throws {
         let project = ProjectRecord(
             projectID: TestService.projectID,
             projectNumber: 424_242,

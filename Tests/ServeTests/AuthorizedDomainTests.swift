@@ -1,0 +1,119 @@
+import AccountOperations
+import AccountTestSupport
+import Foundation
+import JSON
+import Postgres
+import Testing
+
+/// Which domains a project authorizes, as operators of the real program see it.
+struct AuthorizedDomainTests {
+    private static let sharing = ProjectSettings.developmentDefaults
+        .setting("authorizedDomains", ["app.example.com", "demo-test.web.app"])
+    private static let bare = ProjectSettings.developmentDefaults.setting("authorizedDomains", [])
+
+    @Test func `a new project authorizes no domain, and says how to add one`() async throws {
+        try await TestDatabase.with { database in
+            let ending = try await ConcordCommand.run(["project", "init", "--id", "demo-test"], database)
+            #expect(ending.status == .exited(0), "\(ending.error)")
+            #expect(ending.output.contains("\nauthorized domains: none\n"))
+            #expect(ending.output.contains("\n  concord policy apply domains.yaml\n"))
+            #expect(try await database.count("SELECT count(*) FROM project_config WHERE settings = '{}'") == 1)
+            // What it says works.
+            try await Folder.with { folder in
+                try folder.write("domains.yaml", "authorizedDomains: [app.example.com]\n")
+                let applied = ["policy", "apply", folder.path("domains.yaml")]
+                let ending = try await ConcordCommand.run(applied, database)
+                #expect(ending.status == .exited(0), "\(ending.error)")
+            }
+            let stored: Query<Int64?> = """
+                SELECT count(*) FROM project_config WHERE settings = '{"authorizedDomains": ["app.example.com"]}'
+                """
+            #expect(try await database.count(stored) == 1)
+        }
+    }
+
+    @Test func `a new project authorizes the domains that it is given`() async throws {
+        try await TestDatabase.with { database in
+            let wrong = try await ConcordCommand.run(
+                ["project", "init", "--id", "demo-test", "--authorized-domain", "https://app.example.com"],
+                database
+            )
+            #expect(wrong.status == .exited(64) && wrong.error.contains("not a host name"), "\(wrong.error)")
+            let options = ["App.example.com", "demo-test.web.app"].flatMap { ["--authorized-domain", $0] }
+            let ending = try await ConcordCommand.run(["project", "init", "--id", "demo-test"] + options, database)
+            #expect(ending.output.contains("\nauthorized domains: app.example.com, demo-test.web.app\n"))
+            #expect(ending.output.contains("\nwarning: demo-test.web.app: web.app gives names to anyone"))
+            let stored: Query<Int64?> = """
+                SELECT count(*) FROM project_config
+                    WHERE settings = '{"authorizedDomains": ["app.example.com", "demo-test.web.app"]}'
+                """
+            #expect(try await database.count(stored) == 1)
+        }
+    }
+
+    @Test func `a server whose project authorizes no domain, or a shared host's, says so at its start`() async throws {
+        for (settings, level, rule) in [
+            (Self.bare, "notice", "no-authorized-domain"), (Self.sharing, "warning", "authorized-shared-host"),
+        ] {
+            try await TestDatabase.with { database in
+                try await database.makeProject(settings: settings)
+                try await ServeProcess.run(database: database.url) { server in
+                    let lines = server.log.lines(of: level)
+                    #expect(lines.contains { "\($0)".contains(rule) }, "\(server.log.text)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ["text", "ndjson", "csv", "sarif"])
+    func `an audit tells of the project's configuration first`(format: String) async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject(settings: Self.sharing)
+            try await database.execute(
+                """
+                INSERT INTO users (user_id, session_epoch, email, email_proof, valid_since, created_at)
+                    VALUES ('lovelace', 1, 'ada@example.com', NULL, now(), now())
+                """
+            )
+            let run = ["audit", "run", "--fail-on", "warning", "--format", format]
+            let ending = try await ConcordCommand.run(run, database)
+            #expect(ending.status == .exited(1), "\(ending.error)")
+            let ofProject = try #require(ending.output.range(of: "demo-test.web.app"))
+            let ofAccount = try #require(ending.output.range(of: "lovelace"))
+            #expect(ofProject.lowerBound < ofAccount.lowerBound, "\(ending.output)")
+            switch format {
+            case "text":
+                #expect(ending.output.contains(#/warning +authorized-shared-host +\(project\) +domain: demo-test/#))
+            case "csv": #expect(ending.output.contains("authorized-shared-host,warning,,,,\"{"))
+            case "ndjson":
+                let line = try JSONValue(parsing: Array(try #require(ending.output.split(separator: "\n").first).utf8))
+                #expect(
+                    line == [
+                        "type": "finding", "rule": "authorized-shared-host", "severity": "warning",
+                        "evidence": ["domain": "demo-test.web.app", "sharedHost": "web.app"],
+                    ]
+                )
+                #expect(ending.output.contains("\"authorized-shared-host\":1"))
+            default:
+                let document = try JSONValue(parsing: Array(ending.output.utf8))
+                let result = document["runs"]?.array?.first?["results"]?.array?.first
+                #expect(result?["ruleId"] == "authorized-shared-host")
+                let place = result?["locations"]?.array?.first?["logicalLocations"]?.array?.first
+                #expect(place?["fullyQualifiedName"] == "project")
+            }
+        }
+    }
+
+    @Test func `an audit of named accounts asks about the project by a rule's name only`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject(settings: Self.sharing)
+            let named = ["audit", "run", "--user", "ada", "--fail-on", "never"]
+            #expect(!(try await ConcordCommand.run(named, database).output.contains("shared-host")))
+            let asked = try await ConcordCommand.run(named + ["--rule", "authorized-shared-host"], database)
+            #expect(asked.output.contains("demo-test.web.app"), "\(asked.output)")
+            let plan = try await ConcordCommand.run(["audit", "plan"], database)
+            #expect(plan.error.contains("left to people: 1") && plan.error.contains("authorized-shared-host"))
+            #expect(!plan.output.contains("web.app"), "no plan changes a project's configuration")
+        }
+    }
+}
