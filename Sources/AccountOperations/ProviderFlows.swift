@@ -60,7 +60,7 @@ extension AccountOperations {
         guard let redirect = ContinueURL(request.redirectURI), !redirect.text.contains("#") else {
             return .denied(.invalidContinueURI)
         }
-        guard authorizes(redirect) || mailLinks.areOn(redirect.host) else {
+        guard authorizes(redirect) || mailLinks.areOn(redirect.origin) else {
             return .denied(.unauthorizedDomain)
         }
         let reserved = request.customParameters.keys.filter(AuthorizationRequest.reservedParameters.contains)

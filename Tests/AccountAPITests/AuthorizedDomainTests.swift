@@ -59,6 +59,63 @@ import Testing
         }
     }
 
+    private static let domains: JSONValue = ["app.example.com", "other.example.com:8443", "*.example.org"]
+
+    /// Addresses, and whether the domains above authorize them.
+    private static let addresses: [(address: String, isAuthorized: Bool)] = [
+        ("https://app.example.com/finish?a=1#b", true), ("HTTPS://APP.EXAMPLE.COM:443", true),
+        ("http://app.example.com/", false), ("https://app.example.com:8443/", false),
+        ("https://app.example.com:0443/", true), ("https://app.example.com:65536/", false),
+        ("https://sub.app.example.com/", false), ("https://example.com/", false),
+        ("https://app.example.com.evil.example/", false), ("https://app.example.com./", false),
+        ("https://other.example.com:8443/", true), ("https://other.example.com/", false),
+        ("http://other.example.com:8443/", false), ("https://a.example.org/", true),
+        ("https://b.a.example.org/", true), ("https://example.org/", false), ("https://evilexample.org/", false),
+        ("http://a.example.org/", false), ("https://localhost/", false),
+    ]
+
+    @Test func `a code goes to the very origin that the project lists, and to hosts below one only where it says so`()
+        async throws
+    {
+        let settings = ProjectSettings.developmentDefaults.with("authorizedDomains", Self.domains)
+        try await TestAPI.with(settings: settings) { api in
+            for (address, expected) in Self.addresses {
+                #expect(try await isAuthorized(address, api) == .bool(expected), "\(address)")
+                let codes = try await [
+                    sendLink(to: address, api), beginFlow(to: address.replacing("#b", with: ""), api),
+                ]
+                for code in codes { #expect((code == nil) == expected, "\(address): \(code ?? "")") }
+            }
+            let shown = try await api.send(.get, "/v1/projects").json["authorizedDomains"]?.array ?? []
+            // A web SDK takes hosts below these.
+            #expect(shown.dropLast() == ["app.example.com", "other.example.com", "example.org"])
+        }
+    }
+
+    @Test func `an app in development may be on any port of this machine, without TLS`() async throws {
+        try await TestAPI.with { api in
+            for address in ["http://localhost:5173/", "https://localhost:8443", "http://127.0.0.1/"] {
+                #expect(try await isAuthorized(address, api) == true)
+                #expect(try await sendLink(to: address, api) == nil, "\(address)")
+            }
+            for address in ["http://127.0.0.2/", "http://[::1]/", "http://localhost.evil.example/"] {
+                #expect(try await isAuthorized(address, api) == false, "\(address)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "*.com", "*.web.app", "*.github.io", "*", "*.", "*.*.example.com", "a.*.example.com", "*.127.0.0.1",
+    ])
+    func `a wildcard over other people's hosts is refused`(domain: String) async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let path = "/v2/projects/\(TestService.projectID)/config?updateMask=authorizedDomains"
+            let body = Array(JSONValue.object(["authorizedDomains": [.string(domain)]]).text.utf8)
+            let answer = try await api.send(.patch, path, body, key: nil, bearer: "owner")
+            #expect(answer.status == 400 && answer.text.contains("authorizedDomains[0] must be"), "\(answer.text)")
+        }
+    }
+
     @Test(arguments: ["nonsense", "null", "", "file:///x", "javascript:alert(1)", "https://evil.example\\@localhost/"])
     func `what is no web address is no destination`(address: String) async throws {
         try await TestAPI.with { api in

@@ -65,6 +65,32 @@ struct AuthorizedDomainTests {
         }
     }
 
+    @Test func `a code goes nowhere in the clear, not even to this machine`() async throws {
+        let settings = ProjectSettings.developmentDefaults
+            .setting("authorizedDomains", ["app.example.com", "localhost"])
+        try await TestDatabase.with { database in
+            try await database.makeProject(settings: settings)
+            try await ServeProcess.run(database: database.url) { server in
+                for (address, isAuthorized) in [
+                    ("https://app.example.com/finish", true), ("http://app.example.com/finish", false),
+                    ("https://app.example.com:8443/finish", false), ("https://sub.app.example.com/finish", false),
+                    ("http://localhost:3000/", false), ("https://localhost/", true),
+                ] {
+                    let answer = try await server.post(
+                        "/v1/accounts:sendOobCode",
+                        [
+                            "requestType": "EMAIL_SIGNIN", "email": "ada@example.com",
+                            "continueUrl": .string(address), "canHandleCodeInApp": true,
+                        ]
+                    )
+                    #expect(answer.code == (isAuthorized ? nil : "UNAUTHORIZED_DOMAIN"), "\(address): \(answer.text)")
+                    let path = "/v1/projects?concordDestination=" + PercentEncoding.encode(address)
+                    #expect(try await server.send(.GET, path).json["concordAuthorized"] == .bool(isAuthorized))
+                }
+            }
+        }
+    }
+
     @Test(arguments: ["text", "ndjson", "csv", "sarif"])
     func `an audit tells of the project's configuration first`(format: String) async throws {
         try await TestDatabase.with { database in

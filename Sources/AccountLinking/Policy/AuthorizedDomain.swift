@@ -1,17 +1,59 @@
-/// One entry of the project's `authorizedDomains`: a host that codes and sessions may go to.
+/// One entry of the project's `authorizedDomains`: a host that codes and sessions may go to, `app.example.com` or
+/// `app.example.com:8443`; with `*.` before it, every host below it.
 package struct AuthorizedDomain: Sendable, Hashable {
     /// A host name or an IPv4 address, in lower case.
     package let host: String
+    /// The entry stands for every host below `host`, at any depth, and not for `host` itself.
+    package let isWildcard: Bool
+    /// The port that the page has to be on; `nil` for the default of `https`.
+    package let port: Int?
 
-    /// - Returns: `nil` where `text` is no host name.
+    /// - Returns: `nil` where `text` is no such entry, or a wildcard over hosts of many owners.
     package init?(_ text: String) {
-        let text = text.lowercased()
-        guard Self.isHostName(text) else { return nil }
-        self.host = text
+        var rest = text.lowercased()[...]
+        self.isWildcard = rest.hasPrefix(Self.wildcard)
+        if isWildcard { rest = rest.dropFirst(Self.wildcard.count) }
+        if let colon = rest.firstIndex(of: ":") {
+            guard let port = Self.port(rest[rest.index(after: colon)...]) else { return nil }
+            self.port = port
+            rest = rest[..<colon]
+        } else {
+            self.port = nil
+        }
+        self.host = String(rest)
+        guard Self.isHostName(host), !isWildcard || Self.mayBeWildcard(host) else { return nil }
     }
 
+    private static let wildcard = "*."
+
     /// The entry as the configuration holds it.
-    package var text: String { host }
+    package var text: String { (isWildcard ? Self.wildcard : "") + host + (port.map { ":\($0)" } ?? "") }
+
+    /// Returns true if the entry stands for `host`; `withSubdomains`: one without a wildcard for hosts below it as well.
+    package func covers(_ host: String, withSubdomains: Bool) -> Bool {
+        if host == self.host { return !isWildcard }
+        return (isWildcard || withSubdomains) && !Self.isIPv4(self.host) && host.hasSuffix("." + self.host)
+    }
+
+    /// One to five digits without a leading zero, as browsers write ports.
+    private static func port(_ text: Substring) -> Int? {
+        guard (1...5).contains(text.utf8.count), text.first != "0",
+            text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        return Int(text).flatMap { $0 <= 65_535 ? $0 : nil }
+    }
+
+    /// Below a top-level domain or a shared host everyone has a name.
+    private static func mayBeWildcard(_ host: String) -> Bool {
+        if host == "localhost" { return true }
+        return host.contains(".") && !isIPv4(host) && !SharedHosts.all.contains(host)
+    }
+
+    /// Browsers take a host whose last label is a number for an IPv4 address (WHATWG URL, "ends in a number").
+    private static func isIPv4(_ host: String) -> Bool {
+        host.split(separator: ".").last?.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            == true
+    }
 
     /// RFC 1123 §2.1: labels of lower-case letters, digits and inner hyphens.
     package static func isHostName(_ text: String) -> Bool {

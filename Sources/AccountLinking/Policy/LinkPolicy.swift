@@ -34,6 +34,12 @@ package struct LinkPolicy: Sendable, Hashable {
     package var linkingNeedsRecentSignIn = true
     /// Refuses an unproven address for an account that has second factors.
     package var secondFactorsNeedProvenAddress = true
+    /// Pages that codes and sessions go to are `https` on the default port, or on the one that the project names with
+    /// the host. `false`: `http` and any port as well, as production has it.
+    package var requiresHTTPSContinueURLs = true
+    /// Concord's own pages take hosts below an authorized domain for authorized, as production's do. `false`: only where
+    /// the project lists `*.` before it.
+    package var authorizesSubdomains = false
     package var emailTrust = EmailTrust.declared
     /// What conflicts may be settled by, pair by pair; empty where every proof will do.
     package var conflictProofRules: [ConflictProofRule] = []

@@ -1,3 +1,4 @@
+import AccountLinking
 import JSON
 
 /// Where an action page leads on to: an absolute `http` or `https` URL, kept exactly as it was given.
@@ -6,23 +7,25 @@ import JSON
 /// backslash, no blank, no control character (browsers take `http://evil.example\@localhost/` for `evil.example`).
 struct ContinueURL: Sendable, Hashable {
     let text: String
-    /// In lower case, without port; an IPv6 address in brackets.
-    let host: String
+    let origin: WebOrigin
 
     init?(_ text: String) {
         let isPlain = text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F && $0 != "\\" }
-        guard isPlain, text.utf8.count <= 8192, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
-            ["http", "https"].contains(text[..<colon].lowercased())
-        else { return nil }
+        guard isPlain, text.utf8.count <= 8192, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            return nil
+        }
+        let scheme = text[..<colon].lowercased()
+        guard ["http", "https"].contains(scheme) else { return nil }
         let rest = text[text.utf8.index(after: colon)...]
         guard rest.hasPrefix("//") else { return nil }
         let authority = rest.dropFirst(2).prefix { !"/?#".contains($0) }
-        guard let host = Self.host(of: authority) else { return nil }
+        guard let (host, port) = Self.hostAndPort(of: authority) else { return nil }
         self.text = text
-        self.host = host
+        self.origin = WebOrigin(isSecure: scheme == "https", host: host, port: port)
     }
 
-    private static func host(of authority: Substring) -> String? {
+    /// The host in lower case, an IPv6 address in brackets; the port, `nil` where the authority names none.
+    private static func hostAndPort(of authority: Substring) -> (host: String, port: Int?)? {
         let host: Substring
         let port: Substring
         if authority.hasPrefix("[") {
@@ -48,7 +51,9 @@ struct ContinueURL: Sendable, Hashable {
         guard port.isEmpty || (port.first == ":" && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }) else {
             return nil
         }
-        return host.lowercased()
+        if digits.isEmpty { return (host.lowercased(), nil) }
+        guard let number = Int(digits), number <= 65_535 else { return nil }
+        return (host.lowercased(), number)
     }
 }
 

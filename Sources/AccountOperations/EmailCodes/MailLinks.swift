@@ -22,8 +22,8 @@ package struct MailLinks: Sendable {
         self.page = page
     }
 
-    /// Whether Concord's own pages stand on that host.
-    func areOn(_ host: String) -> Bool { ContinueURL(base)?.host == host }
+    /// Returns true if Concord's own pages are of that origin.
+    func areOn(_ origin: WebOrigin) -> Bool { ContinueURL(base)?.origin == origin }
 
     /// The link to the action page itself.
     package func page(

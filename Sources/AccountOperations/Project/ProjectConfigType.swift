@@ -113,7 +113,10 @@ extension ProjectConfigType {
             return .string(text)
         case .authorizedDomain:
             guard let domain = value.string.flatMap(AuthorizedDomain.init) else {
-                return refuse("must be a host name without scheme, port or path")
+                return refuse(
+                    "must be a host name without scheme or path, perhaps with a port; *. before it stands for hosts below "
+                        + "it, where these have one owner"
+                )
             }
             return .string(domain.text)
         case .region:
@@ -207,7 +210,8 @@ extension ProjectConfigType {
         case .text(let bytesMax): "text, at most \(bytesMax) bytes"
         case .choice(let names, let unavailable):
             names.filter { !unavailable.contains($0) }.map { "`\($0)`" }.joined(separator: ", ")
-        case .domain, .authorizedDomain: "host name"
+        case .domain: "host name"
+        case .authorizedDomain: "host name, or `*.` and a host name; `:` and a port after it"
         case .region: "region of two capital letters"
         case .list(let element, let countMax): "list of at most \(countMax): \(element.summary)"
         case .message(let members):

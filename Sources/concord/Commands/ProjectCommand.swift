@@ -44,7 +44,9 @@ extension ProjectCommand {
             }
             if let number, number <= 0 { throw ValidationError("a project number is positive") }
             for host in authorizedDomains where AuthorizedDomain(host) == nil {
-                throw ValidationError("--authorized-domain: not a host name without scheme, port and path: \(host)")
+                throw ValidationError(
+                    "--authorized-domain: not a host name, perhaps with a port, or *. before it: \(host)"
+                )
             }
         }
 

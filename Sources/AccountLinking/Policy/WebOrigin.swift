@@ -1,0 +1,58 @@
+/// Scheme, host and port of a web page (RFC 6454 §4).
+package struct WebOrigin: Sendable, Hashable {
+    /// Returns true for `https`.
+    package let isSecure: Bool
+    /// In lower case; an IPv6 address in brackets.
+    package let host: String
+    /// The default of the scheme where the address names none.
+    package let port: Int
+
+    package init(isSecure: Bool, host: String, port: Int?) {
+        self.isSecure = isSecure
+        self.host = host
+        self.port = port ?? (isSecure ? Self.securePort : 80)
+    }
+
+    static let securePort = 443
+
+    /// Returns true for a name or an address of the machine that the browser runs on.
+    package var isLoopback: Bool {
+        let isIPv4 = host.hasPrefix("127.") && host.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
+        return isIPv4 || host == "[::1]" || host == "localhost" || host.hasSuffix(".localhost")
+    }
+}
+
+/// Who would send a code or a session to a web page.
+package enum DestinationAsker: Sendable, Hashable, CaseIterable {
+    /// An operation: a link in a mail, or the address that a provider sends the browser back to.
+    case operation
+    /// One of Concord's own pages, in the browser.
+    case page
+}
+
+extension LinkPolicy {
+    /// Returns true if codes and sessions of the project, which authorizes `domains`, may go to a page of `origin`.
+    ///
+    /// Origins are compared exactly: an entry without a port stands for `https` on the default port. With `allowsLoopback`,
+    /// in development only, pages of this machine may use `http` and any port.
+    package func authorizes(
+        _ origin: WebOrigin,
+        by domains: [AuthorizedDomain],
+        asker: DestinationAsker,
+        allowsLoopback: Bool
+    ) -> Bool {
+        domains.contains { domain in
+            guard domain.covers(origin.host, withSubdomains: takesSubdomains(asker)) else { return false }
+            let isAnywhere = !requiresHTTPSContinueURLs || (allowsLoopback && origin.isLoopback)
+            if let port = domain.port { return port == origin.port && (origin.isSecure || isAnywhere) }
+            return isAnywhere || (origin.isSecure && origin.port == WebOrigin.securePort)
+        }
+    }
+
+    private func takesSubdomains(_ asker: DestinationAsker) -> Bool {
+        switch asker {
+        case .operation: false
+        case .page: authorizesSubdomains
+        }
+    }
+}
