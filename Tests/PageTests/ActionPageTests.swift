@@ -182,6 +182,35 @@ import Testing
         }
     }
 
+    @Test func `a mail gateway that opens a sign-in link and runs its scripts does not hand the code on`() async throws
+    {
+        let account = try await Account("gateway@example.com")
+        let app = account.server.url + "/conflict?from=app"
+        let link = try await account.link("EMAIL_SIGNIN", ["continueUrl": .string(app), "canHandleCodeInApp": true])
+        let host = account.server.url.replacing("http://", with: "")
+        try await Browser.run { browser in
+            for _ in 1...3 {
+                try await browser.open(link)
+                try await browser.wait(for: "Finish signing in")
+                // Longer than any script of the page takes.
+                try await Task.sleep(for: .seconds(1))
+                #expect(
+                    try await browser.value("location.pathname") == "/__/auth/action",
+                    "nobody has pressed anything"
+                )
+                #expect(try await browser.value("location.search") == "", "the code leaves the address")
+            }
+            #expect(try await browser.text("main").contains("You asked to sign in at \(host)."))
+            try await browser.screenshot("action-5-sign-in")
+            try await browser.press("Continue to \(host)")
+            try await browser.wait(until: "location.pathname === '/conflict'")
+            let parameters = try await browser.value("Object.fromEntries(new URLSearchParams(location.search))")
+            let signIn: JSONValue = ["email": "gateway@example.com", "oobCode": parameters["oobCode"] ?? .null]
+            let path = "/v1/accounts:signInWithEmailLink?key=any"
+            #expect(try await account.server.send(.POST, path, signIn).status == 200)
+        }
+    }
+
     @Test func `a sign-in link goes on to the app as it is, and nowhere else`() async throws {
         let account = try await Account("link@example.com")
         let app = account.server.url + "/conflict?from=app"
@@ -190,6 +219,8 @@ import Testing
         try await Browser.run { browser in
             for address in [link, wrapped] {
                 try await browser.open(address)
+                try await browser.wait(for: "Finish signing in")
+                try await browser.press("Continue to \(account.server.url.replacing("http://", with: ""))")
                 try await browser.wait(until: "location.pathname === '/conflict'")
                 let query = "Object.fromEntries(new URLSearchParams(location.search))"
                 let parameters = try await browser.value(query)
@@ -294,6 +325,8 @@ import Testing
             try await browser.wait(for: "This link does not work")
             try await browser.open(page + "&continueUrl=" + PercentEncoding.encode(app))
             try await type()
+            try await browser.wait(for: "Finish signing in")
+            try await browser.press("Continue to \(account.server.url.replacing("http://", with: ""))")
             try await browser.wait(until: "location.pathname === '/conflict'")
             let parameters = try await browser.value("Object.fromEntries(new URLSearchParams(location.search))")
             #expect(parameters["mode"] == "signIn" && parameters["from"] == "app", "\(parameters.text)")
@@ -373,6 +406,10 @@ import Testing
             try await browser.open(account.server.url + "/__/auth/action")
             try await browser.wait(for: "Type in your code")
             try await expectReadable("code")
+            let app: JSONValue = ["continueUrl": .string(account.server.url + "/conflict"), "canHandleCodeInApp": true]
+            try await browser.open(try await account.link("EMAIL_SIGNIN", app.object ?? [:]))
+            try await browser.wait(for: "Finish signing in")
+            try await expectReadable("sign-in")
             let reset = try await account.link("PASSWORD_RESET")
             try await browser.open(reset.replacing("lang=en", with: "lang=th"))
             try await browser.wait(for: "ตั้งรหัสผ่านใหม่")

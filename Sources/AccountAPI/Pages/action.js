@@ -3,7 +3,8 @@
 //
 // Opening it changes nothing: a mail scanner may. What the link carries is kept in the state of this tab's history entry,
 // and leaves the address. Without a code in the link it asks for the short one that stands in the mail, and goes on with the
-// code that it is exchanged for.
+// code that it is exchanged for. A sign-in code leaves for the app when somebody presses the button that names its host: a
+// mail gateway that runs scripts presses none.
 
 import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
 
@@ -122,7 +123,8 @@ const needsCode = () => !link.oobCode && (!link.mode || Boolean(codeTypes[link.m
 async function read() {
   if (needsCode()) return;
   if (link.mode === "signIn") {
-    await handOn();
+    await askWhereTo();
+    if (!isAuthorized) throw new Problem("no-app", true);
     return;
   }
   if (!link.apiKey || !link.oobCode || !types[link.mode]) throw new Problem("damaged", true);
@@ -166,6 +168,13 @@ const actions = {
     await read();
   },
 
+  // The app signs in by itself: it gets the whole link, and the code is not looked at here.
+  async handOn() {
+    const url = new URL(link.continueUrl);
+    for (const [name, value] of Object.entries(link)) if (name !== "continueUrl") url.searchParams.set(name, value);
+    location.replace(url);
+  },
+
   // Whoever changed the address may know the password.
   async secure() {
     await call("POST", "v1/accounts:sendOobCode", { requestType: "PASSWORD_RESET", email: code.email });
@@ -207,6 +216,7 @@ function step() {
   if (isDone) return "done";
   if (reason) return ["offline", "unavailable"].includes(reason) ? "away" : "stopped";
   if (needsCode()) return "code";
+  if (link.mode === "signIn") return "onward";
   return link.mode === "resetPassword" ? "password" : "confirm";
 }
 
@@ -260,6 +270,8 @@ function built(name) {
 // The string called `name`, with its places filled; names may have places too.
 function text(name) {
   const places = {
+    // As the browser reads it: what looks like another name is not shown as that name.
+    destination: () => new URL(link.continueUrl).host,
     email: () => code.email,
     mode: () => link.mode,
     newEmail: () => code.newEmail,
@@ -298,16 +310,6 @@ function unwrapped(address) {
   } catch {
     return null;
   }
-}
-
-// The app signs in by itself: it gets the whole link, and the code is not looked at here.
-async function handOn() {
-  await askWhereTo();
-  const address = onward();
-  if (!address) throw new Problem("no-app", true);
-  const url = new URL(address);
-  for (const [name, value] of Object.entries(link)) if (name !== "continueUrl") url.searchParams.set(name, value);
-  location.replace(url);
 }
 
 byId("host").textContent = location.host;
