@@ -19,10 +19,8 @@ package enum FieldEdit: Sendable, Hashable {
 package struct ProfileEdit: Sendable, Hashable {
     /// At most 256 characters.
     package var displayName = FieldEdit.keep
-    /// At most 2,048 characters.
+    /// An address for which `Profile.isPhotoURL` holds, of at most 2,048 characters.
     package var photoURL = FieldEdit.keep
-
-    package static let photoURLLengthMax = 2048
 
     package init() {}
 

@@ -186,6 +186,25 @@ struct BatchCreateTests {
         }
     }
 
+    @Test func `a picture that runs script in the page that shows it is not imported; its account is`() async throws {
+        try await TestAPI.withAdministrator { api in
+            for address in ["javascript:alert(1)", "data:image/png;base64," + String(repeating: "A", count: 4000)] {
+                let users: JSONValue = [
+                    [
+                        "localId": "ann", "email": "ann@example.com", "photoUrl": .string(address),
+                        "providerUserInfo": [
+                            ["providerId": "google.com", "rawId": "g-1", "photoUrl": .string(address)]
+                        ],
+                    ]
+                ]
+                let answer = try await upload(api, ["users": users, "allowOverwrite": true])
+                #expect(answer.json == ["kind": "identitytoolkit#UploadAccountResponse"], "\(answer.text)")
+                let ann = try #require(await api.user("ann"))
+                #expect(ann["email"] == "ann@example.com" && !ann.text.contains("photoUrl"), "\(ann.text)")
+            }
+        }
+    }
+
     @Test func `all fields arrive, and a second time changes nothing`() async throws {
         try await TestAPI.withAdministrator { api in
             let users: JSONValue = [

@@ -35,6 +35,41 @@ struct UpdateRouteTests {
         }
     }
 
+    @Test(arguments: [
+        "javascript:alert(document.domain)", "JavaScript:alert(1)//https://", " javascript:alert(1)",
+        "data:text/html,x",
+        "//example.com/a.png", "a.png",
+    ])
+    func `a picture that runs script in the page that shows it is refused, whoever sets it`(
+        address: String
+    )
+        async throws
+    {
+        try await TestAPI.withAdministrator { api in
+            let user = try await api.signUp("ann@example.com")
+            let localID = user["localId"] ?? .null
+            let picture: JSONValue = ["photoUrl": .string(address)]
+            let answers = try await [
+                api.post("/v1/accounts:update", picture.with("idToken", token(user))),
+                api.admin("accounts:update", picture.with("localId", localID)),
+                api.admin("accounts", picture.with("email", "bob@example.com")),
+                api.admin(
+                    "accounts:update",
+                    [
+                        "localId": localID,
+                        "linkProviderUserInfo": picture.with("providerId", "google.com").with("rawId", "g1"),
+                    ]
+                ),
+            ]
+            for answer in answers {
+                #expect(answer.status == 400, "\(answer.text)")
+                #expect(answer.errorMessage?.contains("photoUrl") == true, "\(answer.text)")
+            }
+            #expect(try await api.service.database.count("SELECT count(*) FROM users WHERE photo_url IS NOT NULL") == 0)
+            #expect(try await api.service.database.count("SELECT count(*) FROM users") == 1)
+        }
+    }
+
     @Test func `deleted attributes go, by name and by number`() async throws {
         try await TestAPI.with { api in
             let user = try await api.signUp("ann@example.com")

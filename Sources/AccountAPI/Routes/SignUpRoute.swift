@@ -48,7 +48,7 @@ extension Route {
         account.password = try body.nonEmptyString("password")
         account.phoneNumber = try body.nonEmptyString("phoneNumber")
         account.displayName = try body.nonEmptyString("displayName", lengthMax: Profile.displayNameLengthMax)
-        account.photoURL = try body.nonEmptyString("photoUrl", lengthMax: ProfileEdit.photoURLLengthMax)
+        account.photoURL = try body.photoURL().flatMap { $0.isEmpty ? nil : $0 }
         account.isDisabled = try body.bool("disabled") ?? false
         account.secondFactors = try body.objects("mfaInfo").map(FactorDescription.init(reading:))
         let user = try await request.operations.createAccount(account, tenant: request.tenant).value()

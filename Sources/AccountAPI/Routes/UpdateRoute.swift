@@ -153,7 +153,7 @@ extension RequestBody {
         var link = AdminUpdateAccount.Link(identity: identity)
         link.email = try info.nonEmptyString("email").flatMap(EmailAddress.init)
         link.displayName = try info.nonEmptyString("displayName", lengthMax: Profile.displayNameLengthMax)
-        link.photoURL = try info.nonEmptyString("photoUrl", lengthMax: ProfileEdit.photoURLLengthMax)
+        link.photoURL = try info.photoURL().flatMap { $0.isEmpty ? nil : $0 }
         link.screenName = try info.nonEmptyString("screenName", lengthMax: Profile.displayNameLengthMax)
         return link
     }

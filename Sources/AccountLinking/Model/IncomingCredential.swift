@@ -47,12 +47,23 @@ package struct Profile: Sendable, Hashable {
     /// Characters (Unicode scalars) of a display name, as the database bounds it.
     package static let displayNameLengthMax = 256
 
+    /// Characters (Unicode scalars) of a picture's address, as the database bounds it.
+    package static let photoURLLengthMax = 2048
+
     package var displayName: String?
+    /// A picture's address, for which `isPhotoURL` holds.
     package var photoURL: String?
     package var screenName: String?
     package var language: String?
     package var timeZone: String?
     package var dateOfBirth: String?
+
+    /// Returns true for `http` and `https` addresses. Apps put the picture into pages and links, where other schemes run code
+    /// (`javascript:alert(1)`).
+    package static func isPhotoURL(_ text: String) -> Bool {
+        let start = text.prefix(8).lowercased()
+        return start.hasPrefix("https://") || start.hasPrefix("http://")
+    }
 
     package init(
         displayName: String? = nil,

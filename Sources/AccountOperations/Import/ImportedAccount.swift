@@ -65,6 +65,19 @@ package struct ImportedAccount: Sendable {
     package init() {}
 }
 
+extension ImportedAccount {
+    /// The account without pictures that are at no web address. A picture is not worth an account: the row is imported.
+    fileprivate var withoutForeignPictures: ImportedAccount {
+        func kept(_ address: String?) -> String? { address.flatMap { Profile.isPhotoURL($0) ? $0 : nil } }
+        var account = self
+        account.profile.photoURL = kept(profile.photoURL)
+        for index in account.identities.indices {
+            account.identities[index].photoURL = kept(identities[index].photoURL)
+        }
+        return account
+    }
+}
+
 /// A row that can be read: what it says, in the model's own types.
 struct ImportCandidate: Sendable {
     struct Factor: Sendable, Hashable {
@@ -108,7 +121,7 @@ struct ImportCandidate: Sendable {
         tenant: TenantID,
         hashing: ImportedHashing?
     ) throws(ImportRefusal) {
-        self.account = account
+        self.account = account.withoutForeignPictures
         guard let text = account.id, !text.isEmpty else { throw .missingLocalID }
         guard let id = UserID(text) else { throw .invalidLocalID }
         self.id = id
@@ -120,11 +133,11 @@ struct ImportCandidate: Sendable {
         case .notAnObject: throw .invalidClaims
         case .reservedName: throw .reservedClaim
         }
-        identities = try Self.identities(account.identities)
+        identities = try Self.identities(self.account.identities)
         phoneNumber = try Self.given(account.phoneNumber, PhoneNumber.init, or: .invalidPhoneNumber)
         email = try Self.given(account.email, EmailAddress.init, or: .invalidEmail)
         factors = try Self.factors(account.secondFactors)
-        try Self.bound(account)
+        try Self.bound(self.account)
         hash = try Self.hash(account.password, hashing)
     }
 
@@ -153,7 +166,7 @@ struct ImportCandidate: Sendable {
             }
             guard !identities.contains(where: { $0.identity.provider == provider }) else { throw .repeatedProvider }
             try bound("providerUserInfo.displayName", row.displayName, Profile.displayNameLengthMax)
-            try bound("providerUserInfo.photoUrl", row.photoURL, ProfileEdit.photoURLLengthMax)
+            try bound("providerUserInfo.photoUrl", row.photoURL, Profile.photoURLLengthMax)
             try bound("providerUserInfo.screenName", row.screenName, Profile.displayNameLengthMax)
             identities.append((identity, row))
         }
@@ -192,7 +205,7 @@ struct ImportCandidate: Sendable {
     /// The bounds of the table, in the words of the wire.
     private static func bound(_ account: ImportedAccount) throws(ImportRefusal) {
         try bound("displayName", account.profile.displayName, Profile.displayNameLengthMax)
-        try bound("photoUrl", account.profile.photoURL, ProfileEdit.photoURLLengthMax)
+        try bound("photoUrl", account.profile.photoURL, Profile.photoURLLengthMax)
         try bound("screenName", account.profile.screenName, Profile.displayNameLengthMax)
         try bound("language", account.profile.language, 64)
         try bound("timeZone", account.profile.timeZone, 64)

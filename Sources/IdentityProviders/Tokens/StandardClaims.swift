@@ -39,11 +39,9 @@ struct StandardClaims: Sendable {
         )
     }
 
-    /// Web addresses only: apps put the picture into pages, where other schemes run code.
     private var photoURL: String? {
-        guard let url = claims["picture"]?.string, url.utf8.count <= 2048 else { return nil }
-        let start = url.prefix(8).lowercased()
-        return start.hasPrefix("https://") || start.hasPrefix("http://") ? url : nil
+        guard let url = claims["picture"]?.string, url.utf8.count <= Profile.photoURLLengthMax else { return nil }
+        return Profile.isPhotoURL(url) ? url : nil
     }
 
     /// A language tag, time zone or date: cut off, it would be another one.
