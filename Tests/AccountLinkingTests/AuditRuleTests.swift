@@ -205,6 +205,14 @@ struct AuditRuleTests {
         )
     }
 
+    @Test func `a project that follows the compatible preset is found`() {
+        var terms = Self.terms
+        terms.policy = .firebase
+        #expect(AuditRule.compatibilityPreset.findings(inProjectOf: terms).count == 1)
+        terms.policy = LinkPolicy()
+        #expect(AuditRule.compatibilityPreset.findings(inProjectOf: terms).isEmpty)
+    }
+
     @Test func `a project without a domain is found where something needs one`() {
         #expect(Self.found([]) == [])
         #expect(Self.found(["app.example.com"], providers: [.google], allowsEmailLinks: true) == [])

@@ -53,6 +53,7 @@ struct AuthorizedDomainTests {
 
     @Test func `a server whose project authorizes no domain, or a shared host's, says so at its start`() async throws {
         for (settings, level, rule) in [
+            (Self.bare.setting("firebase", at: ["linkPolicy", "preset"]), "warning", "compatibility-preset"),
             (Self.bare, "notice", "no-authorized-domain"), (Self.sharing, "warning", "authorized-shared-host"),
         ] {
             try await TestDatabase.with { database in

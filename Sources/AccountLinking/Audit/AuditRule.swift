@@ -85,7 +85,7 @@ extension AuditRule {
     /// Every rule, in the order in which they are listed.
     package static let all: [AuditRule] = [
         // The project's configuration lets strangers in, or keeps its own apps out.
-        .authorizedSharedHost, .noAuthorizedDomain,
+        .compatibilityPreset, .authorizedSharedHost, .noAuthorizedDomain,
         // The tables contradict each other.
         .unreadableValue, .recordWithoutUser, .methodWithoutCredential, .identifierWithoutClaim, .claimWithoutOwner,
         // Somebody cannot get in, or somebody else might.

@@ -87,6 +87,20 @@ package struct ProjectConfigField: Sendable, Hashable {
             firebase: .bool(false),
             "An account with second factors takes proven addresses only."
         ),
+        .init(
+            "linkPolicy.httpContinueURLs",
+            .bool,
+            .bool(false),
+            firebase: .bool(true),
+            "Codes and sessions may go to an authorized domain by `http` and at any port."
+        ),
+        .init(
+            "linkPolicy.authorizesSubdomains",
+            .bool,
+            .bool(false),
+            firebase: .bool(true),
+            "The pages for sign-in by a provider take hosts below an authorized domain for authorized."
+        ),
     ]
 
     private static let signIn: [ProjectConfigField] = [

@@ -71,6 +71,8 @@ package struct ProjectSettings: Sendable, Hashable {
         policy.subjectChange = choice("linkPolicy", "subjectChange", otherwise: policy.subjectChange)
         policy.linkingNeedsRecentSignIn = isOn("linkPolicy", "linkingNeedsRecentSignIn")
         policy.secondFactorsNeedProvenAddress = isOn("linkPolicy", "secondFactorsNeedProvenAddress")
+        policy.requiresHTTPSContinueURLs = !isOn("linkPolicy", "httpContinueURLs")
+        policy.authorizesSubdomains = isOn("linkPolicy", "authorizesSubdomains")
         policy.conflictProofRules = tables.conflictProofs
         policy.isOneAccountPerEmail = !isOn("signIn", "allowDuplicateEmails")
         policy.protectsEmailEnumeration = isOn("emailPrivacyConfig", "enableImprovedEmailPrivacy")
