@@ -118,12 +118,31 @@ struct ProviderConfigField: Sendable {
         ProviderConfigField(name: "issuer") { body, config throws(APIError) in
             config.issuer = try body.nonEmptyString("issuer")
         },
+        // Concord's own (docs/providers.md): production believes every issuer about every domain.
+        ProviderConfigField(name: "emailDomains") { body, config throws(APIError) in
+            config.emailDomains = try emailDomains(body.strings("emailDomains"))
+        },
         ProviderConfigField(name: "responseType") { body, config throws(APIError) in
             guard let type = try body.object("responseType") else { return }
             config.acceptsAuthorizationCodes = try type.bool("code") ?? false
             config.acceptsIDTokens = try type.bool("idToken") ?? !config.acceptsAuthorizationCodes
         },
     ]
+
+    /// Each domain once, in one order: a list that is written in another order is no change.
+    private static func emailDomains(_ texts: [String]) throws(APIError) -> [EmailDomain] {
+        var domains: Set<EmailDomain> = []
+        for text in texts {
+            guard let domain = EmailDomain(text) else {
+                throw .code(
+                    .invalidConfig,
+                    "Each of emailDomains must be the domain of an address, such as example.com."
+                )
+            }
+            domains.insert(domain)
+        }
+        return domains.sorted()
+    }
 
     private static let defaultSupported: [ProviderConfigField] = [
         ProviderConfigField(name: "appleSignInConfig") { body, config throws(APIError) in
@@ -153,6 +172,7 @@ extension JSONWriter {
                     writer.field("code", config.acceptsAuthorizationCodes)
                 }
             )
+            if !config.emailDomains.isEmpty { field("emailDomains", config.emailDomains.map(\.rawValue)) }
         } else if config.provider == .apple {
             field(
                 "appleSignInConfig",

@@ -20,6 +20,10 @@ package struct ProviderConfig: Sendable, Hashable {
     package var applePrivateKey: ProviderSecret?
     /// Where the provider is reached, where that is not where everybody reaches it.
     package var addresses: [ProviderAddress: String] = [:]
+    /// `oidc.*` only: the domains whose mailboxes the provider gives out. Its word about an address there is proof.
+    package var emailDomains: [EmailDomain] = []
+
+    package static let emailDomainsMax = 100
 
     package init(provider: ProviderID) {
         self.provider = provider
@@ -54,6 +58,10 @@ package enum ProviderConfigDenial: Error, Sendable, Hashable {
     case issuerInUse
     /// An address that is not an https URL without fragment; `concord dev` takes http to this machine as well.
     case invalidAddress(ProviderAddress)
+    /// `emailDomains` names more than `ProviderConfig.emailDomainsMax` domains.
+    case tooManyEmailDomains
+    /// `emailDomains` stands beside the issuer of a known provider, which has no domain that is its own.
+    case emailDomainsOfKnownIssuer(ProviderID)
     /// A text is longer than what is stored.
     case tooLong
 }

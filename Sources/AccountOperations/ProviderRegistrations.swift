@@ -114,6 +114,12 @@ package struct ProviderRegistrations: Sendable {
             guard let issuer = config.issuer, !issuer.isEmpty else { return .missingIssuer }
             guard isAcceptable(issuer: issuer) else { return .invalidIssuer }
             guard let clientID = config.clientID, !clientID.isEmpty else { return .missingClientID }
+            guard config.emailDomains.count <= ProviderConfig.emailDomainsMax else { return .tooManyEmailDomains }
+            if !config.emailDomains.isEmpty, ProviderID.isOpenToEveryone(knownIssuer: issuer),
+                let known = ProviderID.known(forIssuer: issuer)
+            {
+                return .emailDomainsOfKnownIssuer(known)
+            }
         }
         for (name, address) in config.addresses where !isAcceptable(address: address) {
             return .invalidAddress(name)
@@ -154,6 +160,7 @@ package struct ProviderRegistrations: Sendable {
         record.acceptsAuthorizationCodes = config.acceptsAuthorizationCodes
         record.appleBundleIDs = config.appleBundleIDs
         record.addresses = Dictionary(config.addresses.map { ($0.key.rawValue, $0.value) }) { $1 }
+        record.emailDomains = config.emailDomains.map(\.rawValue)
         record.appleTeamID = config.appleTeamID
         record.appleKeyID = config.appleKeyID
         record.sealedAppleKey = try config.applePrivateKey.map { try sealed($0, Self.appleKeyContext(config.provider)) }
@@ -171,6 +178,7 @@ package struct ProviderRegistrations: Sendable {
         config.acceptsAuthorizationCodes = record.acceptsAuthorizationCodes
         config.appleBundleIDs = record.appleBundleIDs
         config.addresses = ProviderAddress.named(record.addresses)
+        config.emailDomains = record.emailDomains.compactMap(EmailDomain.init)
         config.appleTeamID = record.appleTeamID
         config.appleKeyID = record.appleKeyID
         config.applePrivateKey = record.sealedAppleKey.map { opened($0, Self.appleKeyContext(record.provider)) }

@@ -16,8 +16,12 @@ import Testing
 
     private static let demo: JSONValue = [
         "displayName": "Demo", "enabled": true, "clientId": "client-1", "clientSecret": "s3cret-of-oidc",
-        "issuer": "https://issuer.example", "responseType": ["idToken": true],
+        "issuer": "https://issuer.example", "responseType": ["idToken": true], "emailDomains": ["demo.example"],
     ]
+
+    private static func of(domains: [JSONValue], issuer: String = "https://issuer.example") -> JSONValue {
+        ["clientId": "c", "issuer": .string(issuer), "emailDomains": .array(domains)]
+    }
 
     // MARK: One registration
 
@@ -28,7 +32,7 @@ import Testing
             var expected: JSONValue = [
                 "name": "projects/demo-test/oauthIdpConfigs/oidc.demo", "enabled": true, "displayName": "Demo",
                 "clientId": "client-1", "clientSecret": "s3cret-of-oidc", "issuer": "https://issuer.example",
-                "responseType": ["idToken": true, "code": false],
+                "responseType": ["idToken": true, "code": false], "emailDomains": ["demo.example"],
             ]
             #expect(created.json == expected)
             #expect(try await api.asAdministrator(.get, Self.oauth + "/oidc.demo").json == expected)
@@ -152,6 +156,29 @@ import Testing
             ("?oauthIdpConfigId=oidc.x", ["issuer": "https://i.example/?a=b", "clientId": "c"], 400, "INVALID_CONFIG"),
             ("?oauthIdpConfigId=oidc.x", ["issuer": "https://u@i.example", "clientId": "c"], 400, "INVALID_CONFIG"),
             ("?oauthIdpConfigId=oidc.x", ["enabled": "perhaps"], 400, "Invalid value at 'enabled'"),
+            (
+                "?oauthIdpConfigId=oidc.x", of(domains: ["user@corp.example"]), 400,
+                "INVALID_CONFIG : Each of emailDomains"
+            ),
+            ("?oauthIdpConfigId=oidc.x", of(domains: ["*.corp.example"]), 400, "INVALID_CONFIG : Each of emailDomains"),
+            ("?oauthIdpConfigId=oidc.x", of(domains: ["corp"]), 400, "INVALID_CONFIG : Each of emailDomains"),
+            ("?oauthIdpConfigId=oidc.x", of(domains: [" corp.example"]), 400, "INVALID_CONFIG : Each of emailDomains"),
+            ("?oauthIdpConfigId=oidc.x", of(domains: [""]), 400, "INVALID_CONFIG : Each of emailDomains"),
+            ("?oauthIdpConfigId=oidc.x", of(domains: [1]), 400, "Invalid value at 'emailDomains'"),
+            (
+                "?oauthIdpConfigId=oidc.x", of(domains: (0...100).map { .string("d\($0).example") }), 400,
+                "INVALID_CONFIG : emailDomains may name 100 domains at most."
+            ),
+            (
+                "?oauthIdpConfigId=oidc.x",
+                of(domains: ["corp.example"], issuer: "https://accounts.google.com"), 400,
+                "INVALID_CONFIG : The issuer is that of google.com"
+            ),
+            (
+                "?oauthIdpConfigId=oidc.x",
+                of(domains: ["corp.example"], issuer: "https://login.microsoftonline.com/common/v2.0"), 400,
+                "INVALID_CONFIG : The issuer is that of microsoft.com"
+            ),
         ] as [(String, JSONValue, Int, String)]
     )
     func `what cannot be registered is refused and leaves nothing`(
@@ -202,6 +229,145 @@ import Testing
                 #expect(try await api.send(.get, path, key: nil).status == 401)
                 #expect(try await api.send(.get, path, key: nil, bearer: "owner").status == 401)
             }
+        }
+    }
+
+    // MARK: The domains it speaks for
+
+    @Test func `domains are kept as addresses have them, each once, and a mask changes them alone`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let domains: JSONValue = ["Corp.Example", "bücher.example", "corp.example", "a.example"]
+            let created = try await api.asAdministrator(
+                .post,
+                Self.oauth + "?oauthIdpConfigId=oidc.demo",
+                Self.demo.setting(domains, at: ["emailDomains"])
+            )
+            let kept: JSONValue = ["a.example", "corp.example", "xn--bcher-kva.example"]
+            #expect(created.json["emailDomains"] == kept, "\(created.text)")
+            let item = Self.oauth + "/oidc.demo"
+            let renamed = try await api.asAdministrator(.patch, item + "?updateMask=displayName", ["displayName": "x"])
+            #expect(renamed.json["emailDomains"] == kept)
+            #expect(try await api.asAdministrator(.get, item).json["emailDomains"] == kept)
+            let changed = try await api.asAdministrator(
+                .patch,
+                item + "?updateMask=email_domains",
+                ["emailDomains": ["other.example"], "displayName": "not named by the mask"]
+            )
+            #expect(changed.json["emailDomains"] == ["other.example"] && changed.json["displayName"] == "x")
+            let issuer = try await api.asAdministrator(
+                .patch,
+                item + "?updateMask=issuer",
+                ["issuer": "https://accounts.google.com"]
+            )
+            #expect(issuer.errorMessage?.hasPrefix("INVALID_CONFIG") == true, "\(issuer.text)")
+            let removed = try await api.asAdministrator(.patch, item + "?updateMask=emailDomains", [:])
+            #expect(removed.status == 200 && removed.json["emailDomains"] == nil)
+            // The other collection has no such field.
+            let google = try await api.asAdministrator(
+                .post,
+                Self.supported + "?idpId=google.com",
+                ["clientId": "g", "emailDomains": ["corp.example"]]
+            )
+            #expect(google.status == 200 && google.json["emailDomains"] == nil)
+        }
+    }
+
+    @Test func `the word of a provider is proof at the domains it is registered for, at once, and nowhere else`()
+        async throws
+    {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let addresses = [
+                "ann@corp.example", "ann@sub.corp.example", "ann@corp.example.evil.example", "ann@other.example",
+            ]
+            for address in addresses { _ = try await api.signUp(address) }
+            _ = try await api.asAdministrator(
+                .post,
+                Self.oauth + "?oauthIdpConfigId=oidc.demo",
+                Self.demo.setting(["corp.example"], at: ["emailDomains"])
+            )
+            // No flag: proof by the domain, or none.
+            func signIn(_ address: String) async throws -> TestAPI.Answer {
+                try await api.signInWithDemo(
+                    ["sub": .string(address), "iss": "https://issuer.example", "email": .string(address)]
+                )
+            }
+            for address in addresses.dropFirst() {
+                let answer = try await signIn(address)
+                #expect(answer.json["needConfirmation"] == true, "\(address): \(answer.text)")
+            }
+            let proven = try await signIn("ann@corp.example")
+            #expect(proven.json["idToken"] != nil, "\(proven.text)")
+
+            let mask = Self.oauth + "/oidc.demo?updateMask=emailDomains"
+            _ = try await api.asAdministrator(.patch, mask, ["emailDomains": ["other.example"]])
+            #expect(try await signIn("ann@other.example").json["idToken"] != nil)
+            #expect(try await signIn("ann@sub.corp.example").json["needConfirmation"] == true)
+            #expect(try await api.asAdministrator(.delete, Self.oauth + "/oidc.demo").status == 200)
+            let rules = api.service.operations.project.settings.policy.emailTrust.rules
+            #expect(rules.allSatisfy { $0.json["provider"] != "oidc.demo" }, "gone with the registration")
+        }
+    }
+
+    // MARK: Warnings
+
+    @Test(
+        arguments: [
+            ("https://accounts.google.com", [], "google.com"),
+            ("https://appleid.apple.com", [], "apple.com"),
+            ("https://www.linkedin.com/oauth", [], "linkedin.com"),
+            (
+                "https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0", ["a.example"],
+                "microsoft.com"
+            ),
+            ("https://accounts.google.com.evil.example", ["a.example"], nil),
+        ] as [(String, JSONValue, String?)]
+    )
+    func `registering the issuer of a known provider warns and names the better choice`(
+        issuer: String,
+        domains: JSONValue,
+        known: String?
+    ) async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let item = Self.demo.setting(.string(issuer), at: ["issuer"]).setting(domains, at: ["emailDomains"])
+            let created = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", item)
+            #expect(created.status == 200, "\(created.text)")
+            let warnings = created.json["warnings"]?.array?.compactMap(\.string) ?? []
+            #expect(warnings.count == (known == nil ? 0 : 1), "\(warnings)")
+            if let known { #expect(warnings.first?.contains("Register \(known) instead") == true) }
+            let changed = try await api.asAdministrator(
+                .patch,
+                Self.oauth + "/oidc.demo?updateMask=displayName",
+                ["displayName": "x"]
+            )
+            #expect(changed.json["warnings"] == created.json["warnings"])
+            #expect(try await api.asAdministrator(.get, Self.oauth + "/oidc.demo").json["warnings"] == nil)
+        }
+    }
+
+    @Test func `registering a provider whose word proves nothing warns, until a domain or a rule is named`()
+        async throws
+    {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            func rules(_ rules: JSONValue) async throws {
+                let answer = try await api.asAdministrator(.put, "/concord/v1/policy", ["emailTrust": rules])
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+            try await rules([["provider": "oidc.*", "trust": "asserting"]])
+            let item = Self.demo.setting([], at: ["emailDomains"])
+            let created = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", item)
+            #expect(created.status == 200)
+            let warnings = created.json["warnings"]?.array?.compactMap(\.string) ?? []
+            #expect(warnings.count == 1 && warnings.first?.contains("emailDomains") == true, "\(warnings)")
+
+            let mask = Self.oauth + "/oidc.demo?updateMask=emailDomains"
+            let named = try await api.asAdministrator(.patch, mask, ["emailDomains": ["corp.example"]])
+            #expect(named.status == 200 && named.json["warnings"] == nil, "\(named.text)")
+            #expect(try await api.asAdministrator(.patch, mask, [:]).json["warnings"]?.array?.count == 1)
+            try await rules([
+                ["provider": "oidc.*", "trust": "asserting"],
+                ["provider": "oidc.demo", "domain": "corp.example", "trust": "authoritative"],
+            ])
+            #expect(try await api.asAdministrator(.patch, mask, [:]).json["warnings"] == nil)
         }
     }
 
@@ -503,9 +669,14 @@ extension TestAPI {
 
     /// A sign-in with a token as development takes it.
     fileprivate func signInWithDemo(issuer: String) async throws -> Answer {
-        let token: JSONValue = [
-            "sub": "s-1", "iss": .string(issuer), "aud": "client-1", "email": "s@example.com", "email_verified": false,
-        ]
+        try await signInWithDemo(
+            ["sub": "s-1", "iss": .string(issuer), "email": "s@example.com", "email_verified": false]
+        )
+    }
+
+    /// The same with `claims` and an audience.
+    fileprivate func signInWithDemo(_ claims: JSONValue) async throws -> Answer {
+        let token = claims.setting("client-1", at: ["aud"])
         let encoded = token.text.utf8.map { byte in "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
         return try await post(
             "/v1/accounts:signInWithIdp",

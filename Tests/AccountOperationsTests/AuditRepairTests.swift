@@ -140,7 +140,8 @@ struct AuditRepairTests {
             projectNumber: 1,
             stored: ProjectSettings.developmentDefaults,
             version: 1,
-            trust: .preset
+            trust: .preset,
+            registrations: []
         )
         return AuditRepairs(
             store: store,

@@ -191,4 +191,30 @@ struct FakeProviderTests {
             #expect(scene.stub.requests == 0)
         }
     }
+
+    @Test func `the Workspace domain comes along where an oidc provider has Google's issuer, and nowhere else`()
+        async throws
+    {
+        let provider = try #require(ProviderID("oidc.workspace"))
+        for (issuer, expected) in [
+            ("https://accounts.google.com", "corp.example"), ("https://accounts.google.com.evil.example", nil),
+            ("https://issuer.example", nil),
+        ] as [(String, String?)] {
+            let claims: JSONValue = [
+                "sub": "s", "iss": .string(issuer), "aud": "client", "email": "ann@corp.example",
+                "email_verified": true,
+                "hd": "corp.example",
+            ]
+            let configuration = ProviderConfiguration(provider: provider, clientIDs: ["client"], issuer: issuer)
+            let result = try await verify(
+                .init(provider: provider, idToken: claims.text),
+                configuration: configuration
+            )
+            guard case .present(_, _, let hostedDomain) = result.verified?.incoming.email else {
+                Issue.record("no address: \(issuer)")
+                continue
+            }
+            #expect(hostedDomain == expected, "\(issuer)")
+        }
+    }
 }

@@ -105,6 +105,58 @@ struct ProvidersCommandTests {
         }
     }
 
+    @Test func `a file that registers a known issuer, or nothing that is proof, warns each time`() async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try folder.write("policy.yaml", "concord.emailTrust: [{provider: \"oidc.*\", trust: asserting}]\n")
+                let policy = try await ConcordCommand.run(["policy", "apply", folder.path("policy.yaml")], database)
+                #expect(policy.status == .exited(0), "\(policy.error)")
+                try folder.write(
+                    "providers.yaml",
+                    """
+                    providers:
+                      oidc.corp: {clientId: a, issuer: "https://id.example", emailDomains: [corp.example, b.example]}
+                      oidc.bare: {clientId: b, issuer: "https://id.example"}
+                      oidc.google: {clientId: c, issuer: "https://accounts.google.com"}
+                    """
+                )
+                let path = folder.path("providers.yaml")
+                for arguments in [["apply", "--dry-run", path], ["apply", path], ["apply", path]] {
+                    let result = try await Self.concord(arguments, database)
+                    #expect(result.status == .exited(0))
+                    let warnings = result.error.split(separator: "\n").map { $0.prefix { $0 != "," } }
+                    #expect(
+                        warnings == [
+                            "concord: warning: oidc.bare: No address of this provider is proof: a sign-in with an address "
+                                + "that an account has becomes a conflict. Name the domains whose mailboxes the provider "
+                                + "gives out in emailDomains",
+                            "concord: warning: oidc.google: The issuer is that of google.com",
+                        ]
+                    )
+                }
+                #expect(
+                    try await Self.concord(["list"], database).output == """
+                        oidc.bare         disabled  b
+                        oidc.corp         disabled  a  emailDomains: b.example,corp.example
+                        oidc.google       disabled  c
+
+                        """
+                )
+                try folder.write(
+                    "providers.yaml",
+                    """
+                    providers:
+                      oidc.google: {clientId: c, issuer: "https://accounts.google.com", emailDomains: [a.example]}
+                    """
+                )
+                let refused = try await Self.concord(["apply", path], database)
+                #expect(refused.status == .exited(1))
+                #expect(refused.error.contains("oidc.google: the issuer is that of google.com"), "\(refused.error)")
+            }
+        }
+    }
+
     @Test func `a file with a mistake changes nothing and ends with 78`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in

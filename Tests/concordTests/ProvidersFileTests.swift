@@ -28,6 +28,7 @@ struct ProvidersFileTests {
                 clientId: corp
                 clientSecret: in the file
                 issuer: https://id.corp.example
+                emailDomains: [Corp.Example, a.example]
                 responseType: {code: true, idToken: false}
                 addresses:
                   token: https://inside.corp.example/token
@@ -45,6 +46,7 @@ struct ProvidersFileTests {
         #expect(apple.applePrivateKey == .text("-----BEGIN\nKEY\n-----END"))
         #expect(corp.displayName == "Corp" && corp.issuer == "https://id.corp.example")
         #expect(corp.clientSecret == .text("in the file"))
+        #expect(corp.emailDomains.map(\.rawValue) == ["a.example", "corp.example"])
         #expect(corp.acceptsAuthorizationCodes && !corp.acceptsIDTokens)
         #expect(corp.addresses == [.token: "https://inside.corp.example/token"])
     }
@@ -72,6 +74,10 @@ struct ProvidersFileTests {
               oidc.b: words
               yahoo.com:
                 clientSecretFile: empty
+              oidc.c:
+                emailDomains: [corp.example, "*.corp.example"]
+              linkedin.com:
+                emailDomains: [corp.example]
             """,
             ["etc/secrets/twitter": "s3cr3t", "etc/empty": "\n"]
         )
@@ -87,6 +93,9 @@ struct ProvidersFileTests {
                 "etc/providers.yaml:16: oidc.a: INVALID_CONFIG : A provider has no address of that name.",
                 "etc/providers.yaml:18: oidc.b: give its fields",
                 "etc/providers.yaml:19: yahoo.com: clientSecretFile: empty holds no text",
+                "etc/providers.yaml:21: oidc.c: INVALID_CONFIG : Each of emailDomains must be the domain of an address, "
+                    + "such as example.com.",
+                "etc/providers.yaml:23: linkedin.com: emailDomains is unknown, empty, or means nothing here",
             ]
         )
         #expect(!mistakes.description.contains("s3cr3t"))

@@ -43,7 +43,7 @@ extension Route {
         var config = ProviderConfig(provider: provider)
         for field in ProviderConfigField.all(of: collection) { try field.read(request.body, &config) }
         if let denial = try await request.operations.addProviderConfig(config) { throw denial.apiError }
-        return .object { writer in writer.providerConfig(config, collection, request) }
+        return written(config, in: collection, request)
     }
 
     private static func change(
@@ -58,7 +58,20 @@ extension Route {
         }
         switch changed {
         case .failure(let denial): throw denial.apiError
-        case .success(let config): return .object { writer in writer.providerConfig(config, collection, request) }
+        case .success(let config): return written(config, in: collection, request)
+        }
+    }
+
+    /// The item as it was written. `warnings` is Concord's own: SDKs read the members that they know.
+    private static func written(
+        _ config: ProviderConfig,
+        in collection: ProviderConfigCollection,
+        _ request: APIRequest
+    ) -> APIResponse {
+        let warnings = request.operations.warnings(about: config)
+        return .object { writer in
+            writer.providerConfig(config, collection, request)
+            if !warnings.isEmpty { writer.field("warnings", warnings.map(\.text)) }
         }
     }
 
@@ -156,6 +169,13 @@ extension ProviderConfigDenial {
             )
         case .invalidAddress(let name):
             .code(.invalidConfig, "The address \(name.rawValue) must be an https URL without fragment.")
+        case .tooManyEmailDomains:
+            .code(.invalidConfig, "emailDomains may name \(ProviderConfig.emailDomainsMax) domains at most.")
+        case .emailDomainsOfKnownIssuer(let known):
+            .code(
+                .invalidConfig,
+                "The issuer is that of \(known.rawValue), whose addresses have rules of their own; leave emailDomains out."
+            )
         case .tooLong: .code(.invalidConfig, "A value is too long.")
         }
     }

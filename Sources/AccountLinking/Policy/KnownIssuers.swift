@@ -1,8 +1,8 @@
 extension ProviderID {
     /// The provider whose own issuer `issuer` is; `nil` for every other issuer.
     ///
-    /// Compared character by character (OpenID Connect Discovery 1.0, section 4.3). Microsoft has an issuer for each
-    /// directory.
+    /// Issuers are compared character by character (OpenID Connect Discovery 1.0, section 4.3). Microsoft has one for each
+    /// directory, whose path names the directory and nothing else.
     package static func known(forIssuer issuer: String) -> ProviderID? {
         switch issuer {
         case "https://accounts.google.com", "accounts.google.com": .google
@@ -10,9 +10,47 @@ extension ProviderID {
         case "https://www.facebook.com", "https://limited.facebook.com": .facebook
         case "https://www.linkedin.com", "https://www.linkedin.com/oauth": .linkedIn
         case "https://api.login.yahoo.com": .yahoo
-        default:
-            ["https://login.microsoftonline.com/", "https://sts.windows.net/"].contains(where: issuer.hasPrefix)
-                ? .microsoft : nil
+        default: MicrosoftDirectory(issuer: issuer) == nil ? nil : .microsoft
         }
+    }
+
+    /// Returns true if `issuer` is a known one at which anyone can have an account, with whatever address: no domain is
+    /// its own. The directory of one organization at Microsoft is not such an issuer.
+    package static func isOpenToEveryone(knownIssuer issuer: String) -> Bool {
+        guard known(forIssuer: issuer) != nil else { return false }
+        return MicrosoftDirectory(issuer: issuer)?.isShared ?? true
+    }
+}
+
+/// A directory of Microsoft Entra as its issuer names it (learn.microsoft.com, "ID token claims reference").
+private struct MicrosoftDirectory {
+    /// An id, a domain, or one of the names that stand for many directories.
+    private let name: Substring
+
+    /// `nil` for an issuer that is not Microsoft's.
+    init?(issuer: String) {
+        let forms = [("https://login.microsoftonline.com/", "/v2.0"), ("https://sts.windows.net/", "/")]
+        guard let (start, end) = forms.first(where: { issuer.hasPrefix($0.0) && issuer.hasSuffix($0.1) }),
+            issuer.utf8.count > start.utf8.count + end.utf8.count
+        else { return nil }
+        name = issuer.dropFirst(start.count).dropLast(end.count)
+        // No further step of the path, no query, nothing that a URL could read in another way.
+        guard name.utf8.count <= 253, name.utf8.allSatisfy(Self.isNameByte), name != ".", name != ".." else {
+            return nil
+        }
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
+    /// Returns true if the name stands for the directories of everyone, or for that of all personal accounts.
+    var isShared: Bool {
+        ["common", "organizations", "consumers", "9188040d-6c67-4c5b-b112-36a304b66dad"].contains(name.lowercased())
     }
 }

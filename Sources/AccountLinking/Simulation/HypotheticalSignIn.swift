@@ -30,7 +30,13 @@ package struct HypotheticalSignIn: Sendable, Hashable {
     private static let otherIssuer = "https://issuer.invalid"
 
     /// Every sign-in with `provider` that `tables` may tell apart.
-    static func all(with provider: ProviderID, judgedBy tables: [EmailTrust]) -> [HypotheticalSignIn] {
+    ///
+    /// - `registered`: the issuers that the provider is registered with.
+    static func all(
+        with provider: ProviderID,
+        registered: [String],
+        judgedBy tables: [EmailTrust]
+    ) -> [HypotheticalSignIn] {
         var issuers: [Issuer] = [.registered]
         if !provider.isOpenIDConnect {
             var named: Set<String> = []
@@ -45,7 +51,8 @@ package struct HypotheticalSignIn: Sendable, Hashable {
             }
             issuers = [.none, .other] + named.sorted().map(Issuer.only)
         }
-        let hosting = provider == .google ? [false, true] : [false]
+        let isGoogle = provider == .google || registered.contains { ProviderID.known(forIssuer: $0) == .google }
+        let hosting = isGoogle ? [false, true] : [false]
         return issuers.flatMap { issuer in
             hosting.flatMap { isHosted in
                 VerifiedFlag.allCases.reversed().map { flag in

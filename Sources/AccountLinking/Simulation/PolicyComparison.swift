@@ -14,7 +14,8 @@ package struct PolicyComparison: Sendable {
         self.proposed = proposed
         let tables = [present.policy.emailTrust, proposed.policy.emailTrust]
         signIns = present.enabledProviders.union(proposed.enabledProviders).sorted().map { provider in
-            (provider, HypotheticalSignIn.all(with: provider, judgedBy: tables))
+            let registered = [present, proposed].compactMap { $0.issuers[provider] }
+            return (provider, HypotheticalSignIn.all(with: provider, registered: registered, judgedBy: tables))
         }
         namedDomains = tables.flatMap(\.rules).reduce(into: []) { domains, rule in
             if case .only(let domain) = rule.scope.domains { domains.insert(domain) }

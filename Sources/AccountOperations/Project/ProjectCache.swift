@@ -28,10 +28,11 @@ package final class ProjectCache: Sendable {
     /// - Returns: `nil` when the database holds none yet.
     package static func load(store: AccountStore, trust: EmailTrustBase) async throws(PostgresError) -> ProjectCache? {
         guard let (project, apiKeys) = try await store.project() else { return nil }
+        let providers = try await store.providerConfigs(tenant: .project)
         let state = State(
-            settings: project.settings(trust: trust),
+            settings: project.settings(trust: trust, registrations: providers),
             apiKeys: apiKeys,
-            providers: try await store.providerConfigs(tenant: .project),
+            providers: providers,
             version: project.version
         )
         return ProjectCache(store: store, trust: trust, state: state)
@@ -75,7 +76,10 @@ package final class ProjectCache: Sendable {
             // has seen whatever was committed before the earlier one began, providers included.
             guard read > state.readInUse, project.version >= state.version else { return }
             state.readInUse = read
-            if project.version > state.version { state.settings = project.settings(trust: trust) }
+            // A registration names domains, which are part of the policy.
+            if project.version > state.version || providers != state.providers {
+                state.settings = project.settings(trust: trust, registrations: providers)
+            }
             state.version = project.version
             state.apiKeys = apiKeys
             state.providers = providers

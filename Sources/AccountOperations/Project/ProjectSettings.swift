@@ -1,4 +1,5 @@
 package import AccountLinking
+package import AccountStore
 package import JSON
 
 /// The project's settings as the rules and operations read them, from their wire form (`spec/01` §6).
@@ -48,8 +49,15 @@ package struct ProjectSettings: Sendable, Hashable {
 
     ///
     /// `version`: of the stored settings. `trust`: table of trust where the project has no rule of its own; a setting of
-    /// the process.
-    package init(projectID: String, projectNumber: Int64, stored: JSONValue, version: Int64, trust: EmailTrustBase) {
+    /// the process. `registrations`: the providers of the project, whose domains are rules of trust.
+    package init(
+        projectID: String,
+        projectNumber: Int64,
+        stored: JSONValue,
+        version: Int64,
+        trust: EmailTrustBase,
+        registrations: [ProviderConfigRecord]
+    ) {
         self.projectID = projectID
         self.projectNumber = projectNumber
         self.stored = stored
@@ -67,7 +75,8 @@ package struct ProjectSettings: Sendable, Hashable {
             value(path)?.string.flatMap(Choice.init(rawValue:)) ?? otherwise
         }
         policy.emailTrust = trust.table(of: choice("linkPolicy", "emailTrust", otherwise: policy.preset))
-            .adding(tables.emailTrust)
+            // Of two rules for the same scope the later one holds: the operator's own goes last.
+            .adding(registrations.flatMap(\.emailTrust)).adding(tables.emailTrust)
         policy.subjectChange = choice("linkPolicy", "subjectChange", otherwise: policy.subjectChange)
         policy.linkingNeedsRecentSignIn = isOn("linkPolicy", "linkingNeedsRecentSignIn")
         policy.secondFactorsNeedProvenAddress = isOn("linkPolicy", "secondFactorsNeedProvenAddress")
@@ -179,5 +188,13 @@ package struct ProjectSettings: Sendable, Hashable {
 
     private static func unlimited(_ limits: [(name: String, limit: MessageLimit)]) -> [String: JSONValue] {
         Dictionary(uniqueKeysWithValues: limits.map { ($0.name, JSONValue.integer(0)) })
+    }
+}
+
+extension ProviderConfigRecord {
+    /// What the registration says of its provider's word, enabled or not: proof at the domains that it names, and nothing
+    /// about any other domain, a sub-domain included.
+    fileprivate var emailTrust: [EmailTrustRule] {
+        emailDomains.map { EmailTrustRule(.init(.only(provider), .any, .only($0)), .authoritative) }
     }
 }

@@ -61,7 +61,7 @@ package struct PolicyState: Sendable {
         let enabled = providers.filter { registry.canSignIn($0.provider, configuration: $0.configuration) }
         let unregistered = registry.unregistered.subtracting(providers.map(\.provider))
         return PolicyTerms(
-            policy: project.settings(trust: trust).policy,
+            policy: project.settings(trust: trust, registrations: providers).policy,
             enabledProviders: unregistered.union(enabled.map(\.provider)),
             issuers: Dictionary(providers.map { ($0.provider, $0.issuer) }) { first, _ in first }
                 .compactMapValues(\.self)
@@ -93,7 +93,7 @@ package struct PolicyState: Sendable {
 
     /// The policy without what no account and no recorded request is judged by.
     private func judged(_ project: ProjectRecord) -> LinkPolicy {
-        var policy = project.settings(trust: .preset).policy
+        var policy = project.settings(trust: .preset, registrations: providers).policy
         policy.version = 0
         policy.recentSignInSeconds = 0
         policy.enrollableSecondFactors = []
@@ -116,13 +116,15 @@ package struct UnregisteredProviders: Error, Sendable, Hashable {
 }
 
 extension ProjectRecord {
-    func settings(trust: EmailTrustBase) -> ProjectSettings {
+    /// What the project's configuration and the registrations of its providers come to.
+    func settings(trust: EmailTrustBase, registrations: [ProviderConfigRecord]) -> ProjectSettings {
         ProjectSettings(
             projectID: projectID,
             projectNumber: projectNumber,
             stored: settings,
             version: version,
-            trust: trust
+            trust: trust,
+            registrations: registrations
         )
     }
 }

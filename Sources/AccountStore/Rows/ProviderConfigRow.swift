@@ -19,6 +19,8 @@ package struct ProviderConfigRecord: Sendable, Hashable {
     package var sealedAppleKey: [UInt8]?
     /// Where the provider is reached, by the name of the address, where that is not where everybody reaches it.
     package var addresses: [String: String] = [:]
+    /// `oidc.*` only: the domains whose mailboxes the provider gives out, in canonical form.
+    package var emailDomains: [String] = []
 
     package init(provider: ProviderID, isEnabled: Bool) {
         self.provider = provider
@@ -52,6 +54,7 @@ struct ProviderConfigRow: RowDecodable {
         record.appleKeyID = try row.next(String?.self)
         record.sealedAppleKey = try row.next([UInt8]?.self)
         record.addresses = try row.optionalJSON("provider_configs.addresses")?.object?.compactMapValues(\.string) ?? [:]
+        record.emailDomains = try row.next([String].self)
         self.record = record
     }
 
@@ -59,7 +62,8 @@ struct ProviderConfigRow: RowDecodable {
         Query(
             """
             SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
-                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses
+                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
+                email_domains
             FROM provider_configs WHERE tenant_id = \(tenant.rawValue) ORDER BY provider_id
             """
         )
@@ -70,7 +74,8 @@ struct ProviderConfigRow: RowDecodable {
         Query(
             """
             SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
-                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses
+                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
+                email_domains
             FROM provider_configs
             WHERE tenant_id = \(tenant.rawValue) AND provider_id = \(provider.rawValue) FOR UPDATE
             """
@@ -82,11 +87,12 @@ struct ProviderConfigRow: RowDecodable {
         """
         INSERT INTO provider_configs (tenant_id, provider_id, enabled, display_name, client_id, sealed_client_secret,
             issuer, accepts_id_token, accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key,
-            addresses, created_at, updated_at)
+            addresses, email_domains, created_at, updated_at)
         VALUES (\(tenant.rawValue), \(record.provider.rawValue), \(record.isEnabled), \(record.displayName),
             \(record.clientID), \(record.sealedClientSecret), \(record.issuer), \(record.acceptsIDTokens),
             \(record.acceptsAuthorizationCodes), \(record.appleBundleIDs), \(record.appleTeamID),
-            \(record.appleKeyID), \(record.sealedAppleKey), \(record.storedAddresses), \(now.stored), \(now.stored))
+            \(record.appleKeyID), \(record.sealedAppleKey), \(record.storedAddresses), \(record.emailDomains),
+            \(now.stored), \(now.stored))
         """
     }
 
@@ -97,7 +103,8 @@ struct ProviderConfigRow: RowDecodable {
             issuer = \(record.issuer), accepts_id_token = \(record.acceptsIDTokens),
             accepts_code = \(record.acceptsAuthorizationCodes), apple_bundle_ids = \(record.appleBundleIDs),
             apple_team_id = \(record.appleTeamID), apple_key_id = \(record.appleKeyID),
-            sealed_apple_key = \(record.sealedAppleKey), addresses = \(record.storedAddresses), updated_at = \(now.stored)
+            sealed_apple_key = \(record.sealedAppleKey), addresses = \(record.storedAddresses),
+            email_domains = \(record.emailDomains), updated_at = \(now.stored)
         WHERE tenant_id = \(tenant.rawValue) AND provider_id = \(record.provider.rawValue)
         """
     }

@@ -147,7 +147,11 @@ struct OpenIDConnect: IdentityProvider {
         claims: JSONValue,
         issuer: String
     ) -> CredentialVerification {
-        .verified(of: credential, claims: claims, issuer: issuer) { verified, _ in
+        .verified(of: credential, claims: claims, issuer: issuer) { verified, standard in
+            // Google's rules of trust look at the Workspace domain, whatever the provider is called.
+            if ProviderID.known(forIssuer: issuer) == .google {
+                verified.incoming.email = standard.email(hostedDomain: claims["hd"]?.string.nonEmpty)
+            }
             let attributes = (claims.object ?? [:]).filter { !protocolClaims.contains($0.key) }
             if JSONValue.object(attributes).text.utf8.count <= attributesBytesMax {
                 verified.signInAttributes = .object(attributes)

@@ -40,9 +40,10 @@ extension ProvidersCommand {
                 let configs = try ProvidersFile(path: file) { path in
                     FileManager.default.contents(atPath: path).map(Array.init)
                 }.configs
-                let result = try await withSealingStore(serving) { store, sealer in
-                    try await ProviderRegistrations(store: store, sealer: sealer, effects: .system)
+                let (result, policy) = try await withSealingStore(serving) { store, sealer in
+                    let result = try await ProviderRegistrations(store: store, sealer: sealer, effects: .system)
                         .apply(configs, isRehearsal: dryRun)
+                    return (result, try await ProjectCache.load(store: store, trust: .preset)?.settings.policy)
                 }
                 switch result {
                 case .failure(let denials):
@@ -54,6 +55,12 @@ extension ProvidersCommand {
                 case .success(let outcomes):
                     for (config, outcome) in zip(configs, outcomes) {
                         try say("\(padded(config.provider.rawValue, to: 16))  \(outcome.rawValue)")
+                    }
+                    // Of unchanged registrations as well: what they mean may have changed with the policy.
+                    for config in configs {
+                        for warning in policy.map(config.warnings) ?? [] {
+                            complain("warning: \(config.provider.rawValue): \(warning.text)")
+                        }
                     }
                     if dryRun { try say("nothing was changed yet") }
                 }
@@ -77,8 +84,10 @@ extension ProvidersCommand {
                 }
                 for record in records {
                     let state = record.isEnabled ? "enabled" : "disabled"
+                    let domains = record.emailDomains.joined(separator: ",")
                     try say(
                         "\(padded(record.provider.rawValue, to: 16))  \(padded(state, to: 8))  \(record.clientID ?? "-")"
+                            + (domains.isEmpty ? "" : "  emailDomains: \(domains)")
                     )
                 }
             }
@@ -97,6 +106,9 @@ extension ProviderConfigDenial {
         case .invalidIssuer: "issuer has to be an https URL without query or fragment"
         case .issuerInUse: "accounts are linked under another issuer; register this one under another id"
         case .invalidAddress(let name): "addresses.\(name.rawValue) has to be an https URL without fragment"
+        case .tooManyEmailDomains: "emailDomains may name \(ProviderConfig.emailDomainsMax) domains at most"
+        case .emailDomainsOfKnownIssuer(let known):
+            "the issuer is that of \(known.rawValue), whose addresses have rules of their own; leave emailDomains out"
         case .tooLong: "a value is too long"
         }
     }

@@ -1,0 +1,56 @@
+package import AccountLinking
+
+/// What the administrator who registers a provider should know. The registration is accepted all the same.
+package enum ProviderConfigWarning: Sendable, Hashable {
+    /// An `oidc.*` provider has the issuer of a provider that has an id of its own.
+    case knownIssuer(ProviderID)
+    /// No domain and no rule of trust makes the provider's word about an address proof.
+    case provesNoAddress
+
+    /// One or more sentences: the fact, its consequence, the next step.
+    package var text: String {
+        switch self {
+        case .knownIssuer(let known):
+            """
+            The issuer is that of \(known.rawValue), and the addresses of its users count as those of \(known.rawValue) do. \
+            Register \(known.rawValue) instead of an oidc.* provider.
+            """
+        case .provesNoAddress:
+            """
+            No address of this provider is proof: a sign-in with an address that an account has becomes a conflict. Name the \
+            domains whose mailboxes the provider gives out in emailDomains, or add a rule to concord.emailTrust \
+            (docs/policy.md).
+            """
+        }
+    }
+}
+
+extension ProviderConfig {
+    /// The warnings about the registration where `policy` is in force, which knows the registration already.
+    package func warnings(_ policy: LinkPolicy) -> [ProviderConfigWarning] {
+        guard provider.isOpenIDConnect, let issuer else { return [] }
+        var warnings: [ProviderConfigWarning] = []
+        let known = ProviderID.known(forIssuer: issuer)
+        if let known { warnings.append(.knownIssuer(known)) }
+        // Of a known provider open to everyone its own rules speak, and it may name no domain.
+        let mayNameDomains = !ProviderID.isOpenToEveryone(knownIssuer: issuer)
+        if mayNameDomains, emailDomains.isEmpty, !policy.believes(provider, issuer: issuer) {
+            warnings.append(.provesNoAddress)
+        }
+        return warnings
+    }
+}
+
+extension LinkPolicy {
+    /// Returns true if the word of `provider` is proof of some address: by a rule that names it, or about any domain.
+    fileprivate func believes(_ provider: ProviderID, issuer: String) -> Bool {
+        let isNamed = emailTrust.rules.contains { $0.scope.providers == .only(provider) && $0.trust > .asserting }
+        guard !isNamed, let anyone = EmailAddress("anyone@domain.invalid") else { return isNamed }
+        return emailTrust.trust(of: provider, issuer: issuer, for: anyone, hostedDomain: nil) > .asserting
+    }
+}
+
+extension AccountOperations {
+    /// The warnings about a registration under the policy in force.
+    package func warnings(about config: ProviderConfig) -> [ProviderConfigWarning] { config.warnings(policy) }
+}

@@ -1,0 +1,1 @@
+ALTER TABLE provider_configs DROP COLUMN email_domains;
