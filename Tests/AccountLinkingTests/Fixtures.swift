@@ -71,7 +71,7 @@ func incoming(
     _ provider: ProviderID,
     _ subject: String,
     _ email: EmailAddress?,
-    flagged: Bool? = false,
+    flagged: Bool? = nil,
     hostedDomain: String? = nil,
     issuer: String? = nil
 ) -> IncomingCredential {

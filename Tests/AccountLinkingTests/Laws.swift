@@ -69,7 +69,9 @@ struct SignInWithIdpLaws {
         forAll { point, decision in
             guard case .signIn(let id, let change, _) = decision,
                 let account = [point.accounts.identityOwner, point.accounts.emailOwner].compactMap({ $0 })
-                    .first(where: { $0.id == id }), account.isEmailVerified
+                    .first(where: { $0.id == id }), account.isEmailVerified,
+                // Where the operator has chosen that another subject takes the account over.
+                point.policy.subjectChange != .takeover
             else { return nil }
             let after = account.applying(change)
             return Set(account.signInMethods).isSubset(of: after.signInMethods) && after.email == account.email
@@ -248,11 +250,14 @@ struct LinkWithIdpLaws {
         }
     }
 
-    @Test func `linking never removes anything, ends nothing and leaves the profile alone`() {
+    @Test func `linking removes nothing but a subject that the owner replaces, ends nothing and keeps the profile`() {
         forAll { point, decision in
             guard case .signIn(_, let change, _) = decision else { return nil }
             let after = point.target.applying(change)
-            return change.unlinkedProviders.isEmpty && change.password == .keep && change.phone == .keep
+            let replaced: Set<ProviderID> =
+                point.request.settlesConflict && point.request.isSessionRecent
+                ? [point.credential.identity.provider] : []
+            return change.unlinkedProviders.isSubset(of: replaced) && change.password == .keep && change.phone == .keep
                 && change.emailLink == nil && !change.endsSessions && change.profile == .keep
                 && Set(point.target.signInMethods).isSubset(of: after.signInMethods)
                 && (point.target.email == nil || after.email?.address == point.target.email?.address)

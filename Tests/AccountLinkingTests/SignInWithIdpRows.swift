@@ -325,7 +325,9 @@ struct SignInWithIdpRows {
             )
         }
         #expect(decide(.trusted, policy: .secondFactors, emailOwner: proven, proven: user("m")).rule == .i7)
-        #expect(decide(.trusted, policy: .secondFactors, emailOwner: recycled, proven: user("m")).rule == .i8)
+        #expect(
+            decide(.trusted, policy: .secondFactors, emailOwner: recycled, proven: user("m")).rule == .subjectDiffers
+        )
         #expect(decide(.trusted, policy: .secondFactors, emailOwner: unproven, proven: user("m")).rule == .i9)
         #expect(decide(.trusted, emailOwner: unproven).rule == .i9)
     }

@@ -129,7 +129,7 @@ struct SignUpRows {
             enabledProviders: [],
             account: account,
             removal: Removal(providers: [.password]),
-            request: .client(isSessionRecent: false)
+            request: .client(isSessionRecent: true)
         )
         guard case .apply(_, let change, _) = unlinked.decision else {
             Issue.record("the password was not unlinked")

@@ -520,7 +520,7 @@ struct UnlinkRows {
     @Test func `K3: unlinking the password takes hash and link flag and keeps the address`() {
         let account = Account.fixture("a", email: ann, proof: .emailCode, password: true, emailLink: true)
         #expect(
-            decide(account, Removal(providers: [.password]), recent: false)
+            decide(account, Removal(providers: [.password]))
                 == applied {
                     $0.password = .remove
                     $0.emailLink = false
