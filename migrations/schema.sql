@@ -451,6 +451,7 @@ CREATE TABLE public.sessions (
     second_factor_id text,
     session_claims jsonb,
     sign_in_attributes jsonb,
+    started_at timestamp with time zone,
     CONSTRAINT sessions_check CHECK (((second_factor IS NULL) = (second_factor_id IS NULL))),
     CONSTRAINT sessions_secret_hash_check CHECK ((length(secret_hash) = 32)),
     CONSTRAINT sessions_session_id_check CHECK ((length(session_id) = 16))
@@ -493,6 +494,14 @@ CREATE TABLE public.signing_keys (
     CONSTRAINT signing_keys_algorithm_check CHECK ((algorithm = ANY (ARRAY['ES256'::text, 'RS256'::text]))),
     CONSTRAINT signing_keys_generation_check CHECK ((generation > 0)),
     CONSTRAINT signing_keys_purpose_check CHECK ((purpose = ANY (ARRAY['id-token'::text, 'session-cookie'::text])))
+);
+
+CREATE TABLE public.used_id_tokens (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    token_digest bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT used_id_tokens_token_digest_check CHECK ((length(token_digest) = 32))
 );
 
 CREATE TABLE public.users (
@@ -695,6 +704,9 @@ ALTER TABLE ONLY public.signing_keys
 ALTER TABLE ONLY public.signing_keys
     ADD CONSTRAINT signing_keys_purpose_generation_key UNIQUE (purpose, generation);
 
+ALTER TABLE ONLY public.used_id_tokens
+    ADD CONSTRAINT used_id_tokens_pkey PRIMARY KEY (tenant_id, user_id, token_digest);
+
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (tenant_id, user_id);
 
@@ -780,6 +792,8 @@ CREATE INDEX second_factors_by_number ON public.second_factors USING btree (tena
 
 CREATE INDEX short_codes_by_expiry ON public.short_codes USING btree (expires_at);
 
+CREATE INDEX used_id_tokens_by_expiry ON public.used_id_tokens USING btree (expires_at);
+
 CREATE INDEX users_by_initial_email ON public.users USING btree (tenant_id, lower((initial_email COLLATE "C"))) WHERE (initial_email IS NOT NULL);
 
 CREATE INDEX webhook_messages_done ON public.webhook_messages USING btree (finished_at) WHERE (state <> 'pending'::text);
@@ -821,6 +835,9 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.sign_in_methods
     ADD CONSTRAINT sign_in_methods_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.used_id_tokens
+    ADD CONSTRAINT used_id_tokens_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.webhook_messages
     ADD CONSTRAINT webhook_messages_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoints(endpoint_id) ON DELETE CASCADE;

@@ -68,7 +68,8 @@ extension InvalidCredential {
         case .unknownTenant: .invalidArgument(detail)
         case .unknownFlow, .clientRefused, .refusedByProvider, .unsupportedKind, .tooLarge, .malformed,
             .unacceptableType, .algorithmNotAllowed, .unknownKey, .badSignature, .wrongIssuer, .wrongAudience,
-            .wrongAuthorizedParty, .expired, .notYetValid, .missingSubject, .malformedClaim:
+            .wrongAuthorizedParty, .expired, .livesTooLong, .staleSignIn, .usedBefore, .notYetValid, .missingSubject,
+            .malformedClaim:
             .code(.invalidIdpResponse, detail)
         }
     }

@@ -31,6 +31,8 @@ struct SignInAttempt: Sendable {
     var decisions: [DecisionRecord] = []
     /// Whether a "no" is kept as well: where whoever asks has shown something.
     var keepsRefusals = false
+    /// The provider's ID token that opens the session; `nil` where none does, or where tokens are not counted.
+    var idTokenUse: IDTokenUse?
     /// Whose answer is kept with what is written; `nil` where the request may not be repeated.
     var once: Once<SignedIn>?
     private let eventID: AccountEvent.ID
@@ -110,6 +112,9 @@ extension AccountOperations {
             user = try attempt.newUser(verdict.rule).applying(change, attempt.context)
             user.lastLoginAt = attempt.now
             user.lastRefreshAt = attempt.now
+            // No token is older than the account. One whose user signed in at the provider before that is not a revoked one.
+            let signedInAt = session.record(for: user, at: attempt.now).authTime
+            user.validSince = min(user.validSince, Timestamp(secondsSinceEpoch: signedInAt.secondsSinceEpoch))
             kind = .userCreated
         case .signIn(let id, let change, let emailWasRecycled):
             guard let found = loaded.lazy.compactMap(\.self).first(where: { $0.id == id }) else {
@@ -140,6 +145,7 @@ extension AccountOperations {
             linkedProvider: linkedProvider,
             decision: attempt.decision
         )
+        if let use = attempt.idTokenUse { companions.append(.use(use, of: user.id, tenant: user.tenant)) }
         companions += try keeping(signedIn, for: attempt.once, of: user.id, tenant: user.tenant, at: attempt.now)
         let write = AccountWrite(
             previous: previous,

@@ -22,6 +22,8 @@ package struct BeginProviderFlow: Sendable {
     package var scopes: [String]
     package var customParameters: [String: String]
     package var loginHint: String?
+    /// Whether the user has to sign in at the provider anew: for a reauthentication.
+    package var reauthenticates: Bool
 
     package init(
         provider: ProviderID,
@@ -29,7 +31,8 @@ package struct BeginProviderFlow: Sendable {
         session: Session,
         scopes: [String] = [],
         customParameters: [String: String] = [:],
-        loginHint: String? = nil
+        loginHint: String? = nil,
+        reauthenticates: Bool = false
     ) {
         self.provider = provider
         self.redirectURI = redirectURI
@@ -37,6 +40,7 @@ package struct BeginProviderFlow: Sendable {
         self.scopes = scopes
         self.customParameters = customParameters
         self.loginHint = loginHint
+        self.reauthenticates = reauthenticates
     }
 
     package struct Result: Sendable {
@@ -81,6 +85,8 @@ extension AccountOperations {
         case .id(let id): (sessionID, sessionDigest) = (id, Self.digest(id))
         case .digest(let digest): (sessionID, sessionDigest) = (nil, digest)
         }
+        let now = effects.now()
+        let reauthenticates = request.reauthenticates && policy.countsProviderAuthTime
         let prepared = try await providers.authorization(
             for: AuthorizationRequest(
                 redirectURI: redirect.text,
@@ -89,15 +95,17 @@ extension AccountOperations {
                 codeVerifier: newSecret(),
                 scopes: request.scopes,
                 customParameters: request.customParameters,
-                loginHint: request.loginHint
+                loginHint: request.loginHint,
+                reauthenticates: reauthenticates
             ),
             at: request.provider,
             configuration: configurationWithSecrets(of: request.provider),
-            at: effects.now()
+            at: now
         )
         switch prepared {
         case .invalid(let reason): return .denied(.invalidCredential(reason))
-        case .prepared(let authorization):
+        case .prepared(var authorization):
+            if reauthenticates { authorization.flow.signedInSince = now }
             let digest = Self.digest(state)
             let flow = ProviderFlowRecord(
                 tenant: tenant,
@@ -108,7 +116,7 @@ extension AccountOperations {
                     Array(authorization.flow.stored.text.utf8),
                     context: Self.flowContext(digest)
                 ),
-                expiresAt: effects.now().adding(seconds: Lifetimes.providerFlowSeconds)
+                expiresAt: now.adding(seconds: Lifetimes.providerFlowSeconds)
             )
             try await store.begin(flow)
             return .success(BeginProviderFlow.Result(authURI: authorization.address, sessionID: sessionID))

@@ -29,7 +29,7 @@ extension AccountOperations {
         let verdict = decideRefresh(
             account: user?.account,
             sessionEpoch: session?.epoch,
-            sessionStartedAt: session?.authTime,
+            sessionStartedAt: session?.start,
             validSince: user?.validSince
         )
         switch verdict.decision {

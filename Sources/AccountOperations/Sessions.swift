@@ -20,6 +20,8 @@ struct NewSession: Sendable {
     /// Time of the sign-in, where that was not now. A session that goes on after a link is as old as the one that linked:
     /// otherwise a stolen old session would make itself recent by linking a provider of its own.
     var authTime: Timestamp?
+    /// When the user signed in at the provider; `nil` where no provider says so, or where it does not count.
+    private let signedInAt: Timestamp?
     private let claims: JSONValue?
     private let signInAttributes: JSONValue?
 
@@ -27,6 +29,7 @@ struct NewSession: Sendable {
         effects: Effects,
         signInProvider: String,
         secondFactor: SessionRecord.SecondFactor? = nil,
+        signedInAt: Timestamp? = nil,
         claims: JSONValue? = nil,
         signInAttributes: JSONValue? = nil
     ) {
@@ -34,6 +37,7 @@ struct NewSession: Sendable {
         self.secret = effects.randomBytes(RefreshToken.secretBytes)
         self.signInProvider = signInProvider
         self.secondFactor = secondFactor
+        self.signedInAt = signedInAt
         self.claims = claims
         self.signInAttributes = signInAttributes
     }
@@ -56,13 +60,15 @@ struct NewSession: Sendable {
 
     /// The session's row for `user`, under the epoch the record has.
     func record(for user: UserRecord, at now: Timestamp) -> SessionRecord {
-        SessionRecord(
+        let authTime = authTime ?? min(signedInAt ?? now, now)
+        return SessionRecord(
             tenant: user.tenant,
             user: user.id,
             id: id,
             secretHash: Array(SHA256.hash(data: secret)),
             epoch: user.sessionEpoch,
-            authTime: authTime ?? now,
+            authTime: authTime,
+            startedAt: authTime < now ? now : nil,
             signInProvider: signInProvider,
             secondFactor: secondFactor,
             claims: claims,

@@ -102,20 +102,34 @@ extension AccountOperations {
         var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
-            session: NewSession(
-                effects: effects,
-                signInProvider: provider.rawValue,
-                after: caller,
-                signInAttributes: credential.signInAttributes
-            ),
+            session: caller == nil
+                ? NewSession(
+                    effects: effects,
+                    signInProvider: provider.rawValue,
+                    signedInAt: countedSignIn(with: credential),
+                    signInAttributes: credential.signInAttributes
+                )
+                : NewSession(
+                    effects: effects,
+                    signInProvider: provider.rawValue,
+                    after: caller,
+                    signInAttributes: credential.signInAttributes
+                ),
             methodProof: .providerCredential
         )
+        if caller == nil {
+            // What waited in a conflict is no second use: it opened no session before.
+            attempt.idTokenUse = idTokenUse(credential, isFirst: !request.createsUsers && pending == nil)
+        }
         attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
         let provenBy = caller?.token.secondFactor == nil ? nil : caller?.user.id
 
         return try await decideAndApply {
             var attempt = attempt
             let found = try await matchingAccounts(for: incoming, target: caller?.user.id, tenant: tenant)
+            if let use = attempt.idTokenUse, try await isRepeated(use, by: found.identityOwner) {
+                return .denied(.invalidCredential(.usedBefore))
+            }
             if let pending {
                 // Read again with every attempt, and after the accounts: of two that use one handle at once the second must
                 // find it used, and not be told what the first did with it.
@@ -239,6 +253,31 @@ extension AccountOperations {
             case .success(.secondFactorRequired(let pending)): return .success(.secondFactorRequired(pending))
             }
         }
+    }
+
+    /// When the user of `credential` signed in at the provider, where the policy counts sign-ins from then.
+    func countedSignIn(with credential: VerifiedCredential) -> Timestamp? {
+        policy.countsProviderAuthTime ? credential.signedInAt : nil
+    }
+
+    /// The use of a credential's ID token by a sign-in; `nil` where it has none, where the token does not say when it ends,
+    /// as made-up ones do not, and where the policy does not ask.
+    ///
+    /// - `isFirst`: whether it must not have been used before, for a reauthentication.
+    func idTokenUse(_ credential: VerifiedCredential, isFirst: Bool) -> IDTokenUse? {
+        guard policy.countsProviderAuthTime, let digest = credential.tokens.idTokenDigest,
+            let end = credential.expiresAt
+        else { return nil }
+        let now = effects.now()
+        // A verified token lives no longer than that. A made-up one says what it likes.
+        let latest = now.adding(seconds: Lifetimes.providerTokenSecondsMax)
+        return IDTokenUse(digest: digest, expiresAt: min(max(end, now), latest), isFirst: isFirst)
+    }
+
+    /// Whether `use` has to be the first one of a token and is not. One round trip, for a reauthentication only.
+    func isRepeated(_ use: IDTokenUse, by owner: UserRecord?) async throws -> Bool {
+        guard use.isFirst, let owner else { return false }
+        return try await store.isUsed(idToken: use.digest, of: owner.id, tenant: owner.tenant)
     }
 
     /// Whether a credential that was verified, now or before it was kept, is accepted: its provider is enabled, and is

@@ -20,7 +20,7 @@ extension AccountStore {
         "read-password_credentials", "read-phone_verifications", "read-project_config", "read-project_config_versions",
         "read-proof_mails", "read-provider_configs", "read-quarantined_methods", "read-second_factors",
         "read-service_accounts", "read-sessions", "read-short_codes", "read-sign_in_methods", "read-signing_keys",
-        "read-users", "read-webhook_endpoints", "read-webhook_messages", "service-account-add",
+        "read-used_id_tokens", "read-users", "read-webhook_endpoints", "read-webhook_messages", "service-account-add",
         "service-account-remove", "signing-key-add", "webhook-claim", "webhook-endpoint", "webhook-finish",
         "write-probe",
     ]

@@ -33,6 +33,8 @@ extension AccountStore {
         case proofMails
         /// Sign-ins that nobody came back from.
         case providerFlows
+        /// ID tokens that their providers' keys vouch for no more.
+        case usedIDTokens
         /// Aborted or undone. One that was done answers for a uid, for good.
         case merges
         /// Kept no longer. What webhooks tell of them stands in rows of its own.
@@ -62,6 +64,7 @@ extension AccountStore {
             case .auditSteps: AuditStepRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .auditPlans: AuditPlanRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .providerFlows: ProviderFlowRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .usedIDTokens: UsedIDTokenRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .merges: MergeRow.deleteOver(before: cutoff, rowsMax: rowsMax)
             case .journal: AccountJournalRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .proofMails: ProofMailRow.deleteFree(before: cutoff, rowsMax: rowsMax)

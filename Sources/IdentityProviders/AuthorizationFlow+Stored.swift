@@ -1,3 +1,4 @@
+import AccountLinking
 package import JSON
 
 // A flow that waits for its answer is sealed as JSON.
@@ -9,7 +10,9 @@ extension AuthorizationFlow {
             "redirectURI": redirectURI, "nonce": nonce, "codeVerifier": codeVerifier, "tenant": tenant,
             "requestToken": requestToken, "requestTokenSecret": requestTokenSecret,
         ]
-        return .object(texts.compactMapValues { $0.map(JSONValue.string) })
+        var members = texts.compactMapValues { $0.map(JSONValue.string) }
+        if let signedInSince { members["signedInSince"] = .integer(signedInSince.secondsSinceEpoch) }
+        return .object(members)
     }
 
     /// The inverse of `stored`; `nil` for anything else.
@@ -21,7 +24,8 @@ extension AuthorizationFlow {
             codeVerifier: stored["codeVerifier"]?.string,
             tenant: stored["tenant"]?.string,
             requestToken: stored["requestToken"]?.string,
-            requestTokenSecret: stored["requestTokenSecret"]?.string
+            requestTokenSecret: stored["requestTokenSecret"]?.string,
+            signedInSince: stored["signedInSince"]?.integer.map(Timestamp.init(secondsSinceEpoch:))
         )
     }
 }

@@ -1,3 +1,5 @@
+package import AccountLinking
+
 /// A sign-in on a provider's own page that is to begin (`spec/01` §2.5 (b)).
 package struct AuthorizationRequest: Sendable, Hashable {
     /// Parameters that belong to the flow and cannot be set by whoever starts it (S70).
@@ -21,6 +23,8 @@ package struct AuthorizationRequest: Sendable, Hashable {
     package var customParameters: [String: String]
     /// The address the user will probably sign in with.
     package var loginHint: String?
+    /// Whether the user has to sign in at the provider anew, whatever session it remembers there.
+    package var reauthenticates: Bool
 
     package init(
         redirectURI: String,
@@ -29,7 +33,8 @@ package struct AuthorizationRequest: Sendable, Hashable {
         codeVerifier: String,
         scopes: [String] = [],
         customParameters: [String: String] = [:],
-        loginHint: String? = nil
+        loginHint: String? = nil,
+        reauthenticates: Bool = false
     ) {
         self.redirectURI = redirectURI
         self.state = state
@@ -38,6 +43,7 @@ package struct AuthorizationRequest: Sendable, Hashable {
         self.scopes = scopes
         self.customParameters = customParameters
         self.loginHint = loginHint
+        self.reauthenticates = reauthenticates
     }
 }
 
@@ -69,6 +75,8 @@ package struct AuthorizationFlow: Sendable, Hashable {
     /// OAuth 1.0a: the temporary credentials (RFC 5849 §2.1).
     package var requestToken: String?
     package var requestTokenSecret: String?
+    /// The instant since when the user must have signed in at the provider; `nil` where that may have been at any time.
+    package var signedInSince: Timestamp?
 
     package init(
         redirectURI: String,
@@ -76,7 +84,8 @@ package struct AuthorizationFlow: Sendable, Hashable {
         codeVerifier: String? = nil,
         tenant: String? = nil,
         requestToken: String? = nil,
-        requestTokenSecret: String? = nil
+        requestTokenSecret: String? = nil,
+        signedInSince: Timestamp? = nil
     ) {
         self.redirectURI = redirectURI
         self.nonce = nonce
@@ -84,5 +93,6 @@ package struct AuthorizationFlow: Sendable, Hashable {
         self.tenant = tenant
         self.requestToken = requestToken
         self.requestTokenSecret = requestTokenSecret
+        self.signedInSince = signedInSince
     }
 }

@@ -38,6 +38,12 @@ package enum InvalidCredential: Sendable, Hashable {
     /// Made for several clients, and handed to none of ours (OpenID Connect Core 1.0 §3.1.3.7).
     case wrongAuthorizedParty
     case expired
+    /// Its end is more than a day after it was issued.
+    case livesTooLong
+    /// A flow for a reauthentication was answered with a sign-in from before it began.
+    case staleSignIn
+    /// A reauthentication with a token that opened a session before.
+    case usedBefore
     /// Issued, or valid, only from an instant in the future.
     case notYetValid
     /// The token is bound to a nonce and the client sent none.
@@ -71,6 +77,9 @@ package enum InvalidCredential: Sendable, Hashable {
         case .wrongAudience: "The audience of the token is not a configured client id."
         case .wrongAuthorizedParty: "The authorized party of the token is not a configured client id."
         case .expired: "The token has expired."
+        case .livesTooLong: "The token is valid for more than 24 hours."
+        case .staleSignIn: "The user has not signed in to the identity provider anew."
+        case .usedBefore: "The token was used before; sign in to the identity provider anew."
         case .notYetValid: "The token is not valid yet."
         case .missingNonce: "The token is bound to a nonce and the request holds none."
         case .nonceMismatch: "The nonce does not match the one in the token."

@@ -37,6 +37,8 @@ extension VerifiedCredential {
         set("refreshToken", tokens.refreshToken)
         set("authorizationCode", tokens.authorizationCode)
         if let seconds = tokens.expiresInSeconds { members["expiresInSeconds"] = .integer(seconds) }
+        if let signedInAt { members["signedInAt"] = .integer(signedInAt.secondsSinceEpoch) }
+        if let expiresAt { members["expiresAt"] = .integer(expiresAt.secondsSinceEpoch) }
         if let signInAttributes { members["signInAttributes"] = signInAttributes }
         return .object(members)
     }
@@ -84,6 +86,8 @@ extension VerifiedCredential {
             firstName: stored["firstName"]?.string,
             lastName: stored["lastName"]?.string,
             fullName: stored["fullName"]?.string,
+            signedInAt: stored["signedInAt"]?.integer.map(Timestamp.init(secondsSinceEpoch:)),
+            expiresAt: stored["expiresAt"]?.integer.map(Timestamp.init(secondsSinceEpoch:)),
             signInAttributes: stored["signInAttributes"]
         )
     }

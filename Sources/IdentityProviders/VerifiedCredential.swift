@@ -19,6 +19,10 @@ package struct VerifiedCredential: Sendable, Hashable {
     package var firstName: String?
     package var lastName: String?
     package var fullName: String?
+    /// When the user signed in at the provider, as its ID token has it; `nil` where it does not say.
+    package var signedInAt: Timestamp?
+    /// The instant from which the ID token is refused; `nil` where there is none, or where it does not say.
+    package var expiresAt: Timestamp?
     /// `oidc.*` only: the claims for `sign_in_attributes` (`spec/04` §1), without those of the protocol itself.
     package var signInAttributes: JSONValue?
 
@@ -30,6 +34,8 @@ package struct VerifiedCredential: Sendable, Hashable {
         firstName: String? = nil,
         lastName: String? = nil,
         fullName: String? = nil,
+        signedInAt: Timestamp? = nil,
+        expiresAt: Timestamp? = nil,
         signInAttributes: JSONValue? = nil
     ) {
         self.incoming = incoming
@@ -39,6 +45,8 @@ package struct VerifiedCredential: Sendable, Hashable {
         self.firstName = firstName
         self.lastName = lastName
         self.fullName = fullName
+        self.signedInAt = signedInAt
+        self.expiresAt = expiresAt
         self.signInAttributes = signInAttributes
     }
 }

@@ -47,8 +47,12 @@ struct ProviderFlowTests {
         }
 
         /// A flow up to the point where the browser is back, as the request that finishes it.
-        func answer(_ provider: String, says yes: Bool = true) async throws -> [String: JSONValue] {
-            let begun = try await begin(provider)
+        func answer(
+            _ provider: String,
+            says yes: Bool = true,
+            _ extra: [String: JSONValue] = [:]
+        ) async throws -> [String: JSONValue] {
+            let begun = try await begin(provider, extra)
             #expect(begun.status == 200, "\(begun.text)")
             let callback = try simulator.consent(to: try #require(begun.json["authUri"]?.string), says: yes)
             var request: [String: JSONValue] = [
@@ -137,6 +141,33 @@ struct ProviderFlowTests {
             #expect(answer.status == 200, "\(answer.text) \(scenario.simulator.complaints)")
             #expect(answer.json["providerId"] == .string(Self.issuer))
             #expect(try await scenario.rows()["provider_flows"] == 0)
+        }
+    }
+
+    @Test func `a flow for a reauthentication has the provider ask anew, and takes no sign-in from before it`()
+        async throws
+    {
+        try await Self.withIssuer { scenario in
+            let clock = scenario.api.service.clock
+            #expect(try await scenario.finish(try await scenario.answer(Self.issuer)).status == 200)
+            let plain = try await scenario.begin(Self.issuer)
+            #expect(plain.json["authUri"]?.string?.contains("prompt=login") == false)
+            let begun = try await scenario.begin(Self.issuer, ["reauthenticate": true])
+            let address = try #require(begun.json["authUri"]?.string)
+            #expect(address.contains("prompt=login") && address.contains("max_age=0"))
+
+            func reauthenticate(signedIn seconds: Int64?) async throws -> TestAPI.Answer {
+                let signedIn = seconds.map { JSONValue.integer(clock.now.secondsSinceEpoch - $0) }
+                scenario.simulator.change { $0.lies["auth_time"] = signedIn }
+                var request = try await scenario.answer(Self.issuer, ["reauthenticate": true])
+                request["autoCreate"] = false
+                return try await scenario.finish(request)
+            }
+            let stale = try await reauthenticate(signedIn: 3600)
+            #expect(stale.errorMessage?.contains("has not signed in to the identity provider anew") == true)
+            #expect(try await reauthenticate(signedIn: 0).status == 200)
+            // Where the provider does not say, its token is new all the same.
+            #expect(try await reauthenticate(signedIn: nil).status == 200)
         }
     }
 

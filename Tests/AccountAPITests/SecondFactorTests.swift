@@ -458,6 +458,50 @@ struct SecondFactorTests {
         }
     }
 
+    @Test func `a second factor makes an old token no more recent, and a used one no new one`() async throws {
+        try await TestAPI.with { api async throws in
+            let owner = try await api.enrollApp(api.factorOwner("ada@gmail.com"))
+            let app = try #require(owner.app)
+            func now() -> Int64 { api.service.clock.now.secondsSinceEpoch }
+            func token(_ name: String, issued: Int64) -> JSONValue {
+                [
+                    "sub": "google-ada", "email": "ada@gmail.com", "email_verified": true, "jti": .string(name),
+                    "iat": .integer(issued), "exp": .integer(issued + 3600),
+                ]
+            }
+            func signIn(_ token: JSONValue, createsUsers: Bool = true) async throws -> TestAPI.Answer {
+                let body = idp("google.com", token).setting(.bool(createsUsers), at: ["autoCreate"])
+                let first = try await api.post("/v1/accounts:signInWithIdp", body)
+                guard let pending = first.json["mfaPendingCredential"]?.string else { return first }
+                api.service.clock.advance(seconds: TOTP.periodSeconds)
+                return try await api.secondStep(pending, owner.enrollmentID, api.code(of: app))
+            }
+            api.service.clock.advance(seconds: 7200)
+            let issued = now() - 3000
+            let old = try await signIn(token("old", issued: issued))
+            #expect(old.status == 200, "\(old.text)")
+            #expect(try payload(of: old.json["idToken"]?.string)["auth_time"] == .integer(issued))
+            let refused = try await api.withdraw(
+                try #require(owner.enrollmentID),
+                try #require(old.json["idToken"]?.string)
+            )
+            #expect(refused.errorMessage == "CREDENTIAL_TOO_OLD_LOGIN_AGAIN", "\(refused.text)")
+
+            let again = try await signIn(token("old", issued: issued), createsUsers: false)
+            #expect(again.errorMessage?.hasPrefix("INVALID_IDP_RESPONSE") == true, "\(again.text)")
+            // Two that began with one token: the second factor of one finishes.
+            let anew = token("anew", issued: now())
+            let body = idp("google.com", anew).setting(false, at: ["autoCreate"])
+            let waiting = try await api.post("/v1/accounts:signInWithIdp", body)
+            let pending = try #require(waiting.json["mfaPendingCredential"]?.string)
+            #expect(try await signIn(anew, createsUsers: false).status == 200)
+            api.service.clock.advance(seconds: TOTP.periodSeconds)
+            let late = try await api.secondStep(pending, owner.enrollmentID, api.code(of: app))
+            #expect(late.errorMessage?.hasPrefix("INVALID_IDP_RESPONSE") == true, "\(late.text)")
+            #expect(try await api.service.database.count("SELECT count(*) FROM used_id_tokens") == 2)
+        }
+    }
+
     @Test func `I9, M3: a takeover waits for the second factor, and leaves it`() async throws {
         try await TestAPI.with { api async throws in
             for (name, usesLink) in [("ada@gmail.com", false), ("bob@gmail.com", true)] {

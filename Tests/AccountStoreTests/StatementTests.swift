@@ -880,6 +880,31 @@ private let statementsOfDecisions: [Statement] = {
             sql: StoredEventRow.withQuestions(after: event.id, tenant: nil, limit: 500).sql,
             isHot: false
         ),
+        Statement(
+            name: "UsedIDTokenRow.deleteExpired",
+            sql: UsedIDTokenRow.deleteExpired(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(
+            name: "UsedIDTokenRow.insert",
+            sql: UsedIDTokenRow.insert(
+                IDTokenUse(digest: Array(repeating: 9, count: 32), expiresAt: later, isFirst: false),
+                of: fixed,
+                tenant: tenant
+            )
+        ),
+        Statement(
+            name: "UsedIDTokenRow.insertFirst",
+            sql: UsedIDTokenRow.insert(
+                IDTokenUse(digest: Array(repeating: 10, count: 32), expiresAt: later, isFirst: true),
+                of: fixed,
+                tenant: tenant
+            )
+        ),
+        Statement(
+            name: "UsedIDTokenRow.isUsed",
+            sql: UsedIDTokenRow.isUsed(Array(repeating: 9, count: 32), of: fixed, tenant: tenant).sql
+        ),
         Statement(name: "UserRow.setLastLogin", sql: UserRow.setLastLogin(origin, of: fixed, tenant: tenant)),
         Statement(name: "UserRow.lock", sql: UserRow.lock(user)),
         Statement(
@@ -1115,6 +1140,8 @@ struct PlanTests {
                 prepared_at, deadline_at, ended_at, undo_until)
             SELECT gen_random_uuid(), 'user-' || n, 'gone-' || n, 'committed', '{}', 'owners', 1, 1, now(), now(), now(), now()
             FROM generate_series(1, 1000) AS n;
+        INSERT INTO used_id_tokens (user_id, token_digest, expires_at)
+            SELECT 'user-' || n, sha256(n::text::bytea), now() + interval '1 hour' FROM generate_series(1, 1000) AS n;
         INSERT INTO provider_flows (state_digest, session_digest, provider_id, sealed_flow, expires_at)
             SELECT sha256(n::text::bytea), sha256(n::text::bytea), 'google.com', 'x', now() + interval '1 hour'
             FROM generate_series(1, 1000) AS n;

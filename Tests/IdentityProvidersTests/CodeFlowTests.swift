@@ -53,6 +53,59 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
+    func `a flow for a reauthentication asks the provider to sign its user in anew, as far as it can`(
+        provider: ProviderID
+    ) async throws {
+        let both = ["prompt": "login", "max_age": "0"]
+        let expected: [ProviderID: [String: String]] = [
+            .google: ["max_age": "0"], .apple: [:], .microsoft: ["prompt": "login"], .yahoo: ["prompt": "login"],
+            .linkedIn: [:], Scene.openIDConnect: both,
+        ]
+        try await SimulatedScene.run(provider) { scene async throws in
+            func asked(_ prepared: AuthorizationPreparation) throws -> [String: String] {
+                let address = try #require(prepared.prepared).address
+                let query = PercentEncoding.pairs(
+                    Array(try #require(address.split(separator: "?").last).utf8),
+                    plusIsSpace: false
+                )
+                return query.filter { both.keys.contains($0.key) }
+            }
+            #expect(try asked(try await scene.begin()) == [:])
+            let wanted = try #require(expected[provider])
+            #expect(try asked(try await scene.begin(reauthenticates: true)) == wanted)
+            // What the app asks for does not take that back.
+            let custom = try await scene.begin(
+                customParameters: ["prompt": "none", "max_age": "9999"],
+                reauthenticates: true
+            )
+            #expect(try asked(custom) == ["prompt": "none", "max_age": "9999"].merging(wanted) { $1 })
+        }
+    }
+
+    @Test(arguments: providers)
+    func `the answer to a flow for a reauthentication names no older sign-in`(provider: ProviderID) async throws {
+        try await SimulatedScene.run(provider) { scene async throws in
+            func answer(_ signedIn: JSONValue?) async throws -> CredentialVerification {
+                scene.simulator.change { $0.lies["auth_time"] = signedIn }
+                var prepared = try #require(try await scene.begin(reauthenticates: true).prepared)
+                prepared.flow.signedInSince = scene.now
+                let flow = try #require(AuthorizationFlow(stored: prepared.flow.stored))
+                #expect(flow == prepared.flow)
+                return try await scene.finish(scene.simulator.consent(to: prepared.address), flow)
+            }
+            let now = scene.now.secondsSinceEpoch
+            #expect(try await answer(.integer(now - 61)) == .invalid(.staleSignIn))
+            #expect(try await answer(1) == .invalid(.staleSignIn))
+            #expect(try await answer(.integer(now - 60)).verified != nil)
+            #expect(try await answer(.integer(now)).verified != nil)
+            // Where the provider does not say, its token is new all the same.
+            #expect(try await answer(nil).verified != nil)
+            scene.simulator.change { $0.lies["auth_time"] = 1 }
+            #expect(try await scene.signIn().verified != nil, "no reauthentication")
+        }
+    }
+
+    @Test(arguments: providers)
     func `a code is good once, and for the flow that asked for it`(provider: ProviderID) async throws {
         try await SimulatedScene.run(provider) { scene async throws in
             let prepared = try #require(try await scene.begin().prepared)

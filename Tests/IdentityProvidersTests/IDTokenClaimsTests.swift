@@ -57,6 +57,12 @@ struct IDTokenClaimsTests {
         Wrong(["exp": -1], .expired),
         Wrong(["iat": .null], .malformedClaim("iat")),
         Wrong(["iat": .integer(seconds + 61)], .notYetValid),
+        Wrong(["exp": .integer(seconds - 10 + 86_401)], .livesTooLong),
+        Wrong(["iat": 0], .livesTooLong),
+        Wrong(["iat": 1, "exp": 1_099_511_627_776], .livesTooLong),
+        Wrong(["iat": -1], .livesTooLong),
+        Wrong(["exp": .double(1e300)], .livesTooLong),
+        Wrong(["iat": .double(-1e300)], .livesTooLong),
         Wrong(["nbf": .integer(seconds + 61)], .notYetValid),
         Wrong(["nbf": "soon"], .malformedClaim("nbf")),
         Wrong(["sub": .null], .missingSubject),
@@ -80,6 +86,11 @@ struct IDTokenClaimsTests {
         ["exp": .double(Double(seconds) + 0.5)],
         ["iat": .integer(seconds + 60)],
         ["nbf": .integer(seconds + 60)],
+        ["iat": .integer(seconds), "exp": .integer(seconds + 86_400)],
+        ["auth_time": .integer(seconds - 86_400 * 365)],
+        ["auth_time": 0],
+        ["auth_time": "yesterday"],
+        ["auth_time": .double(1e300)],
         ["nbf": .integer(seconds - 60)],
         ["aud": ["client-1"]],
         ["aud": ["client-1", "client-3"], "azp": "client-1"],
@@ -93,6 +104,25 @@ struct IDTokenClaimsTests {
         for provider in Scene.verified {
             let scene = try Scene(provider)
             #expect(try await scene.verify(claims: changes).verified != nil, "\(provider.rawValue)")
+        }
+    }
+
+    @Test(arguments: Scene.verified)
+    func `a sign-in is as old as the provider says, at least as old as the token`(provider: ProviderID) async throws {
+        let scene = try Scene(provider)
+        let seconds = Self.seconds
+        for (changes, expected) in [
+            ([:], seconds - 10), (["auth_time": .integer(seconds - 5000)], seconds - 5000),
+            (["auth_time": .integer(seconds + 5000)], seconds - 10), (["auth_time": 0], seconds - 10),
+            (["auth_time": -1], seconds - 10), (["auth_time": "1"], seconds - 10),
+            (["auth_time": .double(Double(seconds) - 20.5)], seconds - 21),
+            (["iat": .integer(seconds + 60)], seconds + 60),
+        ] as [([String: JSONValue], Int64)] {
+            let verified = try #require(try await scene.verify(claims: changes).verified)
+            #expect(verified.signedInAt?.secondsSinceEpoch == expected, "\(changes)")
+            #expect(verified.expiresAt?.secondsSinceEpoch == seconds + 3590 + 60)
+            let stored = VerifiedCredential(stored: verified.stored)
+            #expect(stored == verified)
         }
     }
 

@@ -89,7 +89,7 @@ struct ProviderRegistryTests {
             .missingCredential, .unsupportedKind, .tooLarge, .malformed, .unacceptableType, .algorithmNotAllowed,
             .unknownKey, .badSignature, .wrongIssuer, .wrongAudience, .wrongAuthorizedParty, .expired, .notYetValid,
             .missingNonce, .nonceMismatch, .unknownTenant, .unknownFlow, .clientRefused, .incompleteConfiguration,
-            .missingSubject, .malformedClaim("exp"),
+            .missingSubject, .livesTooLong, .staleSignIn, .usedBefore, .malformedClaim("exp"),
         ]
         for reason in reasons {
             #expect(!reason.detail.isEmpty)

@@ -214,6 +214,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [("reauthViaRedirect", true), ("signInViaRedirect", false), ("linkViaRedirect", false)])
+    func `a reauthentication has the provider ask anew, and nothing else does`(type: String, asks: Bool) async throws {
+        try await Self.open { server, app, browser in
+            let query =
+                "authType=\(type)&apiKey=any&providerId=github.com&appName=app&redirectUrl=" + app.url("127.0.0.1")
+            try await browser.open(server.url + "/emulator/auth/handler?" + query)
+            try await browser.wait(until: "document.querySelector('#sub')?.value")
+            #expect(try await browser.value("location.search.includes('prompt=login')") == .bool(asks))
+        }
+    }
+
     // MARK: What goes wrong
 
     @Test func `an answer that was not asked for in this window goes nowhere`() async throws {

@@ -102,6 +102,8 @@ async function begin(request) {
     customParameter: parameters(request.customParameters),
     // Native apps keep the session id to themselves and send its digest here.
     sessionIdDigest: isNative(request) ? request.sessionId : undefined,
+    // The provider is asked to let nobody in by a session that it remembers.
+    reauthenticate: isReauthentication(request) || undefined,
     tenantId: request.tid ?? request.tenantId,
   });
   sessionStorage.setItem(kept, JSON.stringify({ ...request, ...(!isNative(request) && { sessionId: begun.sessionId }) }));
@@ -111,6 +113,7 @@ async function begin(request) {
 const isVerification = (request) => request.authType === "verifyApp";
 const isNative = (request) => request.authType === "signInWithRedirect" || isVerification(request);
 const isPopup = (request) => /^(signIn|link|reauth)ViaPopup$/.test(request.authType);
+const isReauthentication = (request) => /^reauthVia(Popup|Redirect)$/.test(request.authType);
 const isRedirect = (request) => /^(signIn|link|reauth)ViaRedirect$/.test(request.authType);
 
 // Where the answer will go is settled before anybody signs in.

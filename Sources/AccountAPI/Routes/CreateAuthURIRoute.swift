@@ -56,7 +56,9 @@ extension Route {
                     session: try session(body),
                     scopes: scopes(try body.nonEmptyString("oauthScope"), of: providerID),
                     customParameters: parameters,
-                    loginHint: try body.nonEmptyString("identifier")
+                    loginHint: try body.nonEmptyString("identifier"),
+                    // Concord's own, sent by its page (docs/providers.md).
+                    reauthenticates: try body.bool("reauthenticate") ?? false
                 ),
                 tenant: request.tenant
             )

@@ -40,6 +40,9 @@ package struct LinkPolicy: Sendable, Hashable {
     /// Concord's own pages take hosts below an authorized domain for authorized, as production's do. `false`: only where
     /// the project lists `*.` before it.
     package var authorizesSubdomains = false
+    /// Counts a sign-in with a provider from the provider's own sign-in (`auth_time`, at most `iat`), and accepts an ID
+    /// token once for a reauthentication.
+    package var countsProviderAuthTime = true
     package var emailTrust = EmailTrust.declared
     /// What conflicts may be settled by, pair by pair; empty where every proof will do.
     package var conflictProofRules: [ConflictProofRule] = []

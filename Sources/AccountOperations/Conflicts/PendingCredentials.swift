@@ -94,6 +94,9 @@ extension AccountOperations {
         let user = conflict.account
         let now = event.occurredAt
         let anew = now.adding(seconds: project.settings.conflictLifetimeSeconds)
+        // Whoever comes back with it has signed in at the provider by now, and not later.
+        var credential = credential
+        credential.signedInAt = min(credential.signedInAt ?? now, now)
         let sealed = try sealer.seal(
             Array(credential.stored.text.utf8),
             context: Self.credentialContext(user, tenant, digest)

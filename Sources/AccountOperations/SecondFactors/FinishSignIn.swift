@@ -273,6 +273,7 @@ extension AccountOperations {
                     kind: shown.factor.kind.rawValue,
                     enrollmentID: shown.factor.id.rawValue
                 ),
+                signedInAt: firstFactor.openingCredential.flatMap(countedSignIn),
                 signInAttributes: firstFactor.signInAttributes
             ),
             methodProof: firstFactor.methodProof
@@ -280,6 +281,9 @@ extension AccountOperations {
         if firstFactor.links { attempt.session.authTime = firstFactor.authTime }
         attempt.companions = [.useUp(waiting.challenge, by: use, at: now)] + shown.companions
         var settlesConflict = false
+        if let credential = firstFactor.openingCredential {
+            attempt.idTokenUse = idTokenUse(credential, isFirst: firstFactor.isReauthentication)
+        }
         var loaded: [UserRecord?] = [user]
         let question: SignInQuestion
         var takesConflict = true
@@ -316,6 +320,9 @@ extension AccountOperations {
             takesConflict = kept == nil && !firstFactor.links
             let found = try await matchingAccounts(for: incoming, target: target, tenant: user.tenant)
             loaded += found.loaded
+            if let use = attempt.idTokenUse, try await isRepeated(use, by: found.identityOwner) {
+                return .denied(.invalidCredential(.usedBefore))
+            }
             let isAccepted = isAccepted(incoming)
             if firstFactor.links {
                 question = .linkIdp(

@@ -144,6 +144,22 @@ extension FirstFactor {
         }
     }
 
+    /// The provider's credential that opens a session by itself; `nil` where it joins one that is open, and for others.
+    var openingCredential: VerifiedCredential? {
+        switch kind {
+        case .password, .emailLink: nil
+        case .idp(let credential, conflict: _): links ? nil : credential
+        }
+    }
+
+    /// Whether it is a reauthentication with a provider. A credential that waited in a conflict is a sign-in.
+    var isReauthentication: Bool {
+        switch kind {
+        case .password, .emailLink: false
+        case .idp(_, let conflict): !createsUsers && conflict == nil
+        }
+    }
+
     var signInAttributes: JSONValue? {
         switch kind {
         case .password, .emailLink: nil

@@ -6,6 +6,7 @@ import JSON
 package struct VerifiedIDToken: Sendable, Hashable {
     package var user: UserID
     package var tenant: TenantID
+    /// When the sign-in happened. In `auth_time`, unless sessions of the account ended since (`concord.auth_time`).
     package var authTime: Timestamp
     package var issuedAt: Timestamp
     package var expiresAt: Timestamp
@@ -40,6 +41,8 @@ enum IDTokenClaims {
         issuedAt: Timestamp
     ) -> [UInt8] {
         let custom = customClaims(of: user, session: session)
+        let authTime = session.authTime.secondsSinceEpoch
+        let shownAuthTime = Self.shownAuthTime(of: session, user)
         let now = issuedAt.secondsSinceEpoch
         return JSONWriter.object { writer in
             if custom["name"] == nil { writer.field("name", user.profile.displayName) }
@@ -48,7 +51,7 @@ enum IDTokenClaims {
             if session.signInProvider == "anonymous" { writer.field("provider_id", "anonymous") }
             writer.field("iss", issuer)
             writer.field("aud", audience)
-            writer.field("auth_time", session.authTime.secondsSinceEpoch)
+            writer.field("auth_time", shownAuthTime)
             writer.field("user_id", user.id.rawValue)
             writer.field("sub", user.id.rawValue)
             writer.field("iat", now)
@@ -69,8 +72,22 @@ enum IDTokenClaims {
                     writer.field("sign_in_attributes", session.signInAttributes)
                 }
             )
-            writer.field("concord", object: { writer in writer.field("epoch", user.sessionEpoch) })
+            writer.field(
+                "concord",
+                object: { writer in
+                    writer.field("epoch", user.sessionEpoch)
+                    if shownAuthTime != authTime { writer.field("auth_time", authTime) }
+                }
+            )
         }
+    }
+
+    /// The sign-in as Admin SDKs may see it, which take a token for a revoked one if its `auth_time` is before the
+    /// account's `validSince`: a session that began after a revocation is none that was revoked, however long ago its user
+    /// signed in at the provider.
+    private static func shownAuthTime(of session: SessionRecord, _ user: UserRecord) -> Int64 {
+        let revoked = min(user.validSince.secondsSinceEpoch, session.start.secondsSinceEpoch)
+        return max(session.authTime.secondsSinceEpoch, revoked)
     }
 
     private static func customClaims(of user: UserRecord, session: SessionRecord) -> [String: JSONValue] {
@@ -125,7 +142,7 @@ enum IDTokenClaims {
         return VerifiedIDToken(
             user: user,
             tenant: TenantID(firebase["tenant"]?.string ?? ""),
-            authTime: Timestamp(secondsSinceEpoch: authTime),
+            authTime: Timestamp(secondsSinceEpoch: claims["concord"]?["auth_time"]?.integer ?? authTime),
             issuedAt: Timestamp(secondsSinceEpoch: issuedAt),
             expiresAt: Timestamp(secondsSinceEpoch: expiresAt),
             sessionEpoch: sessionEpoch,

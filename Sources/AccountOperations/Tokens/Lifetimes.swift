@@ -10,6 +10,9 @@ package enum Lifetimes {
     /// The bearer token of a service account.
     static let accessTokenSeconds: Int64 = 3600
 
+    /// The longest that a provider's ID token is accepted: a day, and the minute that clocks may differ by at either end.
+    static let providerTokenSecondsMax: Int64 = 86_400 + 120
+
     /// The longest a custom token, or an assertion of a service account, may live.
     static let assertionSecondsMax: Int64 = 3600
 

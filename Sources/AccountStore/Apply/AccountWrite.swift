@@ -30,10 +30,13 @@ package struct AccountWrite: Sendable {
         let statements: [SQL]
         /// What the statements make true.
         let announcements: [Announcement]
+        /// Whether the statements touch no row that is there: such a write can be one with others (ADR 0070).
+        let standsAlone: Bool
 
-        init(_ statements: [SQL], announcing announcements: [Announcement] = []) {
+        init(_ statements: [SQL], announcing announcements: [Announcement] = [], standsAlone: Bool = false) {
             self.statements = statements
             self.announcements = announcements
+            self.standsAlone = standsAlone
         }
     }
 
@@ -58,7 +61,8 @@ package struct AccountWrite: Sendable {
     /// Whether it touches no row that is there: an account is made, or a session opened. Many such writes can be one
     /// (ADR 0070).
     var standsAlone: Bool {
-        (previous == nil || previous == user) && !raisesVersion && companions.isEmpty && journal == nil
+        (previous == nil || previous == user) && !raisesVersion && companions.allSatisfy(\.standsAlone)
+            && journal == nil
     }
 
     /// The methods that the write takes off the account and that are suspended then. A mailed link is none: whoever has

@@ -12,8 +12,10 @@ package struct SessionRecord: Sendable, Hashable {
     package var secretHash: [UInt8]
     /// The user's epoch that the sign-in decision saw.
     package var epoch: Int64
-    /// When the sign-in that started the session happened; refreshing does not move it.
+    /// When the sign-in that started the session happened, at the provider if it was by one; refreshing does not move it.
     package var authTime: Timestamp
+    /// When the session began, where the sign-in was earlier.
+    package var startedAt: Timestamp?
     /// `sign_in_provider` of the tokens: `password`, `anonymous`, `custom`, `phone` or a provider id.
     package var signInProvider: String
     package var secondFactor: SecondFactor?
@@ -21,6 +23,9 @@ package struct SessionRecord: Sendable, Hashable {
     package var claims: JSONValue?
     /// OIDC claims or SAML attributes of this sign-in.
     package var signInAttributes: JSONValue?
+
+    /// When the session began.
+    package var start: Timestamp { startedAt ?? authTime }
 
     /// The factor that was proven in this session.
     package struct SecondFactor: Sendable, Hashable {
@@ -41,6 +46,7 @@ package struct SessionRecord: Sendable, Hashable {
         secretHash: [UInt8],
         epoch: Int64,
         authTime: Timestamp,
+        startedAt: Timestamp? = nil,
         signInProvider: String,
         secondFactor: SecondFactor? = nil,
         claims: JSONValue? = nil,
@@ -52,6 +58,7 @@ package struct SessionRecord: Sendable, Hashable {
         self.secretHash = secretHash
         self.epoch = epoch
         self.authTime = authTime
+        self.startedAt = startedAt
         self.signInProvider = signInProvider
         self.secondFactor = secondFactor
         self.claims = claims
@@ -75,6 +82,7 @@ struct SessionRow: RowDecodable {
         let secondFactorID = try row.next(String?.self)
         let claims = try row.optionalJSON("sessions.session_claims")
         let attributes = try row.optionalJSON("sessions.sign_in_attributes")
+        let startedAt = try row.optionalTimestamp()
         var factor: SessionRecord.SecondFactor?
         if let secondFactor, let secondFactorID {
             factor = SessionRecord.SecondFactor(kind: secondFactor, enrollmentID: secondFactorID)
@@ -86,6 +94,7 @@ struct SessionRow: RowDecodable {
             secretHash: secretHash,
             epoch: epoch,
             authTime: authTime,
+            startedAt: startedAt,
             signInProvider: signInProvider,
             secondFactor: factor,
             claims: claims,
@@ -100,7 +109,7 @@ struct SessionRow: RowDecodable {
             keyColumn: 0,
             """
             SELECT keys.key, tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
-                second_factor, second_factor_id, session_claims, sign_in_attributes
+                second_factor, second_factor_id, session_claims, sign_in_attributes, started_at
             FROM (SELECT * FROM sessions WHERE tenant_id = \(tenant.rawValue)) AS sessions
             JOIN unnest(\([id + Array(user.rawValue.utf8)])) AS keys (key)
                 ON user_id = convert_from(substr(key, 17), 'UTF8') AND session_id = substr(key, 1, 16)
@@ -114,11 +123,12 @@ struct SessionRow: RowDecodable {
             (\(session.tenant.rawValue), \(session.user.rawValue), \(session.id), \(session.secretHash),
             \(session.epoch), \(session.authTime.stored), \(session.signInProvider),
             \(session.secondFactor?.kind), \(session.secondFactor?.enrollmentID),
-            \(session.claims.map { JSONText($0.text) }), \(session.signInAttributes.map { JSONText($0.text) }))
+            \(session.claims.map { JSONText($0.text) }), \(session.signInAttributes.map { JSONText($0.text) }),
+            \(session.startedAt?.stored))
             """
         return """
             INSERT INTO sessions (tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
-                second_factor, second_factor_id, session_claims, sign_in_attributes)
+                second_factor, second_factor_id, session_claims, sign_in_attributes, started_at)
             VALUES \(row: values)
             """
     }

@@ -20,6 +20,9 @@ struct AuthorizationServer: Sendable {
     var responseType = "code"
     /// What the consent page is told besides.
     var parameters: [(name: String, value: String)] = []
+    /// What tells the consent page that the user has to sign in anew (OpenID Connect Core 1.0 §3.1.2.1). `max_age` makes
+    /// the provider say in the ID token when that was.
+    var reauthentication: [(name: String, value: String)] = [("prompt", "login"), ("max_age", "0")]
     var authentication = ClientAuthentication.form
     /// What stands in the place of an address for codes that were asked for without one; `nil`: nothing does.
     var nativeRedirectURI: String?
@@ -50,6 +53,7 @@ struct AuthorizationServer: Sendable {
         }
         if let hint = request.loginHint { query.append(("login_hint", hint)) }
         query += parameters
+        if request.reauthenticates { query += reauthentication }
         let custom = request.customParameters.filter { name, _ in
             !AuthorizationRequest.reservedParameters.contains(name) && !query.contains { $0.name == name }
         }

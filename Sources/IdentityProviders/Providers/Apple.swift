@@ -16,6 +16,8 @@ extension KnownIssuer {
             scopes: ["name", "email"],
             // Apple sends names no other way.
             parameters: [("response_mode", "form_post")],
+            // Apple asks each time, and documents no parameter for it.
+            reauthentication: [],
             clientSecret: { configuration, now in
                 guard let clientID = configuration.clientIDs.first else { return nil }
                 return configuration.appleKey?.clientSecret(of: clientID, at: now)

@@ -15,6 +15,8 @@ extension KnownIssuer {
             authorizationURL: "https://www.facebook.com/dialog/oauth",
             tokenURL: "https://graph.facebook.com/oauth/access_token",
             scopes: ["public_profile", "email"],
+            // developers.facebook.com, "Re-authentication".
+            reauthentication: [("auth_type", "reauthenticate")],
             usesNonces: false
         ),
         accessTokens: FacebookAccessTokens()

@@ -24,6 +24,7 @@ package struct FakeProvider: Sendable {
         let origin = request.redirectURI.split(separator: "/", omittingEmptySubsequences: false).prefix(3)
             .joined(separator: "/")
         var query = [("provider", provider.rawValue), ("redirect_uri", request.redirectURI), ("state", request.state)]
+        if request.reauthenticates { query.append(("prompt", "login")) }
         if let hint = request.loginHint { query.append(("login_hint", hint)) }
         return PreparedAuthorization(
             address: origin + Self.pagePath + "?" + PercentEncoding.form(query.map { (name: $0, value: $1) }),

@@ -10,6 +10,8 @@ struct GitHub: IdentityProvider {
         authorizationURL: "https://github.com/login/oauth/authorize",
         tokenURL: "https://github.com/login/oauth/access_token",
         scopes: ["user:email"],
+        // GitHub documents no parameter for it.
+        reauthentication: [],
         usesNonces: false
     )
 

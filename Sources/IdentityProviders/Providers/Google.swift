@@ -15,6 +15,8 @@ extension KnownIssuer {
             authorizationURL: "https://accounts.google.com/o/oauth2/v2/auth",
             tokenURL: "https://oauth2.googleapis.com/token",
             scopes: ["openid", "email", "profile"],
+            // Google knows no prompt of that name and shows an error (developers.google.com/identity, "prompt").
+            reauthentication: [("max_age", "0")],
             nativeRedirectURI: ""
         ),
         refine: refineGoogle,

@@ -16,6 +16,8 @@ extension KnownIssuer {
             authorizationURL: "https://www.linkedin.com/oauth/v2/authorization",
             tokenURL: "https://www.linkedin.com/oauth/v2/accessToken",
             scopes: ["openid", "email", "profile"],
+            // LinkedIn documents no parameter for it.
+            reauthentication: [],
             usesCodeVerifiers: false,
             usesNonces: false
         )

@@ -20,7 +20,8 @@ extension KnownIssuer {
             server: AuthorizationServer(
                 authorizationURL: base + tenant + "/oauth2/v2.0/authorize",
                 tokenURL: base + tenant + "/oauth2/v2.0/token",
-                scopes: ["openid", "email", "profile", "User.Read"]
+                scopes: ["openid", "email", "profile", "User.Read"],
+                reauthentication: [("prompt", "login")]
             ),
             ofTenant: microsoftTenant,
             subject: microsoftSubject,

@@ -41,13 +41,17 @@ struct Twitter: IdentityProvider {
             throw .malformedAnswer
         }
         let custom = request.customParameters.filter { name, _ in
-            name != "oauth_token" && !AuthorizationRequest.reservedParameters.contains(name)
+            name != "oauth_token" && !(request.reauthenticates && name == "force_login")
+                && !AuthorizationRequest.reservedParameters.contains(name)
         }
+        // docs.x.com, "GET oauth/authenticate".
+        let reauthentication = request.reauthenticates ? [("force_login", "true")] : []
         let page = configuration.address(.authorization, usual: "https://api.twitter.com/oauth/authenticate")
         return .prepared(
             PreparedAuthorization(
                 address: PercentEncoding.adding(
-                    [("oauth_token", token.identifier)] + custom.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
+                    [("oauth_token", token.identifier)] + reauthentication
+                        + custom.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
                     to: page
                 ),
                 flow: AuthorizationFlow(

@@ -33,6 +33,7 @@ extension CredentialVerification {
             return .invalid(.malformedClaim("sub"))
         }
         let standard = StandardClaims(claims: claims)
+        let times = IDTokenTimes(of: claims)
         var verified = VerifiedCredential(
             incoming: IncomingCredential(
                 identity: identity,
@@ -45,7 +46,9 @@ extension CredentialVerification {
             rawUserInfo: claims.text,
             firstName: standard.firstName,
             lastName: standard.lastName,
-            fullName: standard.fullName
+            fullName: standard.fullName,
+            signedInAt: times.signedInAt,
+            expiresAt: times.expiresAt
         )
         refine(&verified, standard)
         return .verified(verified)

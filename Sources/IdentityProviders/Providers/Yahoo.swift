@@ -14,6 +14,7 @@ extension KnownIssuer {
             authorizationURL: "https://api.login.yahoo.com/oauth2/request_auth",
             tokenURL: "https://api.login.yahoo.com/oauth2/get_token",
             scopes: ["openid", "email", "profile"],
+            reauthentication: [("prompt", "login")],
             authentication: .basic,
             usesCodeVerifiers: false
         )

@@ -31,14 +31,17 @@ struct IDTokenRequirements: Sendable {
     var nonceRule: NonceRule
 
     /// How far the issuer's clock and ours may differ.
-    private static let clockSkewSeconds = 60.0
+    static let clockSkewSeconds = 60.0
+    /// Longest life of a token, from `iat` to `exp`. Apple's tokens live as long, everybody else's shorter.
+    static let lifetimeSecondsMax = 86_400.0
 
     /// The first rule that `claims` break, in the order issuer, audience, times, nonce, subject.
     func violation(by claims: JSONValue, of credential: ProviderCredential, at now: Timestamp) -> InvalidCredential? {
         guard let issuer = claims["iss"]?.string else { return .malformedClaim("iss") }
         guard tenants.map({ $0.issuer(of: claims) == issuer }) ?? issuers.contains(issuer) else { return .wrongIssuer }
         return audienceViolation(claims) ?? timeViolation(claims, at: now)
-            ?? nonceRule.violation(by: claims, of: credential) ?? subjectViolation(claims)
+            ?? credential.flow?.violation(by: claims) ?? nonceRule.violation(by: claims, of: credential)
+            ?? subjectViolation(claims)
     }
 
     private func audienceViolation(_ claims: JSONValue) -> InvalidCredential? {
@@ -60,22 +63,15 @@ struct IDTokenRequirements: Sendable {
     private func timeViolation(_ claims: JSONValue, at now: Timestamp) -> InvalidCredential? {
         let seconds = Double(now.microsecondsSinceEpoch) / 1_000_000
         let skew = Self.clockSkewSeconds
-        guard let expiry = Self.numericDate(claims["exp"]) else { return .malformedClaim("exp") }
+        let times = IDTokenTimes(of: claims)
+        guard let expiry = times.expiry else { return .malformedClaim("exp") }
         guard seconds < expiry + skew else { return .expired }
-        guard let issued = Self.numericDate(claims["iat"]) else { return .malformedClaim("iat") }
+        guard let issued = times.issued else { return .malformedClaim("iat") }
         guard issued <= seconds + skew else { return .notYetValid }
+        guard expiry - issued <= Self.lifetimeSecondsMax else { return .livesTooLong }
         guard let start = claims["nbf"] else { return nil }
-        guard let start = Self.numericDate(start) else { return .malformedClaim("nbf") }
+        guard let start = IDTokenTimes.numericDate(start) else { return .malformedClaim("nbf") }
         return start <= seconds + skew ? nil : .notYetValid
-    }
-
-    /// Seconds since 1970, possibly with a fraction (RFC 7519 §2).
-    private static func numericDate(_ value: JSONValue?) -> Double? {
-        switch value {
-        case .integer(let seconds): Double(seconds)
-        case .double(let seconds): seconds
-        default: nil
-        }
     }
 
     private func subjectViolation(_ claims: JSONValue) -> InvalidCredential? {
@@ -114,6 +110,16 @@ extension IDTokenRequirements.NonceRule {
 
     private static func looksLikeDigest(_ text: String) -> Bool {
         text.utf8.count == 64 && text.allSatisfy { $0.isASCII && $0.isHexDigit }
+    }
+}
+
+extension AuthorizationFlow {
+    /// How `claims` answer a flow for a reauthentication without a new sign-in. A provider that says nothing about the
+    /// sign-in is believed: its token was issued since.
+    fileprivate func violation(by claims: JSONValue) -> InvalidCredential? {
+        guard let start = signedInSince, let signedIn = IDTokenTimes(of: claims).signedIn else { return nil }
+        let isNew = signedIn + IDTokenRequirements.clockSkewSeconds >= Double(start.secondsSinceEpoch)
+        return isNew ? nil : .staleSignIn
     }
 }
 

@@ -102,7 +102,8 @@ struct SimulatedScene: Sendable {
     func begin(
         scopes: [String] = [],
         customParameters: [String: String] = [:],
-        loginHint: String? = nil
+        loginHint: String? = nil,
+        reauthenticates: Bool = false
     ) async throws -> AuthorizationPreparation {
         try await registry.authorization(
             for: AuthorizationRequest(
@@ -112,7 +113,8 @@ struct SimulatedScene: Sendable {
                 codeVerifier: String(repeating: "v", count: 43),
                 scopes: scopes,
                 customParameters: customParameters,
-                loginHint: loginHint
+                loginHint: loginHint,
+                reauthenticates: reauthenticates
             ),
             at: provider,
             configuration: configuration,

@@ -1,0 +1,71 @@
+package import AccountLinking
+package import Postgres
+
+/// A use of a provider's ID token: it opens a session.
+package struct IDTokenUse: Sendable, Hashable {
+    /// SHA-256 of what the provider signed.
+    package var digest: [UInt8]
+    /// The instant from which nobody accepts the token any more.
+    package var expiresAt: Timestamp
+    /// Whether the token must not have opened a session of the account before.
+    package var isFirst: Bool
+
+    package init(digest: [UInt8], expiresAt: Timestamp, isFirst: Bool) {
+        self.digest = digest
+        self.expiresAt = expiresAt
+        self.isFirst = isFirst
+    }
+}
+
+enum UsedIDTokenRow {
+    /// Raises 23505 for a token that was used before, where the use has to be the first; 23503 when the user is gone.
+    static func insert(_ use: IDTokenUse, of user: UserID, tenant: TenantID) -> SQL {
+        let values: SQL = "(\(tenant.rawValue), \(user.rawValue), \(use.digest), \(use.expiresAt.stored))"
+        if use.isFirst {
+            return "INSERT INTO used_id_tokens (tenant_id, user_id, token_digest, expires_at) VALUES \(row: values)"
+        }
+        return """
+            INSERT INTO used_id_tokens (tenant_id, user_id, token_digest, expires_at) VALUES \(row: values)
+            ON CONFLICT DO NOTHING
+            """
+    }
+
+    static func isUsed(_ digest: [UInt8], of user: UserID, tenant: TenantID) -> Query<Bool> {
+        Query(
+            """
+            SELECT EXISTS (
+                SELECT FROM used_id_tokens
+                WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND token_digest = \(digest)
+            )
+            """
+        )
+    }
+
+    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM used_id_tokens WHERE (tenant_id, user_id, token_digest) IN (
+            SELECT tenant_id, user_id, token_digest FROM used_id_tokens WHERE expires_at <= \(cutoff.stored)
+            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}
+
+extension AccountStore {
+    /// Returns true if the token opened a session of `user` before. One round trip.
+    package func isUsed(
+        idToken digest: [UInt8],
+        of user: UserID,
+        tenant: TenantID
+    ) async throws(PostgresError) -> Bool {
+        try await client.read(UsedIDTokenRow.isUsed(digest, of: user, tenant: tenant)).first ?? false
+    }
+}
+
+extension AccountWrite.Companion {
+    /// Remembers that the session of `user` that is opened with it was opened by an ID token. If that has to be the first
+    /// use and is not, nothing is written.
+    package static func use(_ use: IDTokenUse, of user: UserID, tenant: TenantID) -> Self {
+        Self([UsedIDTokenRow.insert(use, of: user, tenant: tenant)], standsAlone: true)
+    }
+}

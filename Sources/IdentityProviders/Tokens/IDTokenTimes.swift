@@ -1,0 +1,44 @@
+import AccountLinking
+import JSON
+
+/// The instants that an ID token names (OpenID Connect Core 1.0 §2), in seconds since 1970.
+struct IDTokenTimes: Sendable {
+    let issued: Double?
+    /// `auth_time`; absent where a provider writes 0 for an instant that it does not know.
+    let signedIn: Double?
+    let expiry: Double?
+
+    init(of claims: JSONValue) {
+        issued = Self.numericDate(claims["iat"])
+        signedIn = Self.numericDate(claims["auth_time"]).flatMap { $0 > 0 ? $0 : nil }
+        expiry = Self.numericDate(claims["exp"])
+    }
+
+    /// The latest instant at which the user can have signed in: an issuer issues nothing before.
+    var signedInAt: Timestamp? {
+        [issued, signedIn].compactMap(\.self).min().flatMap(Self.instant)
+    }
+
+    /// The instant from which the token is refused, on whatever server: its end, by the slowest clock.
+    var expiresAt: Timestamp? {
+        expiry.flatMap { Self.instant($0 + IDTokenRequirements.clockSkewSeconds) }
+    }
+
+    /// Seconds since 1970, possibly with a fraction (RFC 7519 §2).
+    static func numericDate(_ value: JSONValue?) -> Double? {
+        switch value {
+        case .integer(let seconds): Double(seconds)
+        case .double(let seconds): seconds
+        default: nil
+        }
+    }
+
+    /// The whole second, never later than `secondsMax`; `nil` for none after 1970.
+    private static func instant(_ seconds: Double) -> Timestamp? {
+        guard seconds >= 1 else { return nil }
+        return Timestamp(secondsSinceEpoch: Int64(min(seconds, secondsMax)))
+    }
+
+    /// The year 5138, far within what an instant holds in microseconds.
+    private static let secondsMax = 1e11
+}

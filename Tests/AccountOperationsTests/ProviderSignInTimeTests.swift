@@ -1,0 +1,299 @@
+import AccountLinking
+import AccountStore
+import AccountTestSupport
+import IdentityProviders
+import JSON
+import Postgres
+import Testing
+
+@testable import AccountOperations
+
+/// How old a sign-in with a provider is, and how often an ID token is good for one. The clock is moved, so each test has a
+/// service of its own.
+struct ProviderSignInTimeTests {
+    private static let address = "ada@gmail.com"
+
+    /// A token of Google's about Ada that was issued, and that follows a sign-in at Google, so many seconds ago.
+    private func token(
+        _ service: TestService,
+        _ name: String = "first",
+        issued: Int64 = 0,
+        signedIn: Int64? = nil,
+        lives: Int64 = 3600
+    ) -> ProviderCredential {
+        let now = service.clock.now.secondsSinceEpoch
+        var claims: [String: JSONValue] = [
+            "sub": "ada", "email": .string(Self.address), "email_verified": true, "jti": .string(name),
+            "iat": .integer(now - issued), "exp": .integer(now - issued + lives),
+        ]
+        claims["auth_time"] = signedIn.map { .integer(now - $0) }
+        return ProviderCredential(provider: .google, idToken: JSONValue.object(claims).text)
+    }
+
+    /// What a session is refused that sets a password; `nil` when its sign-in is recent.
+    private func refusalOfPassword(_ service: TestService, _ session: SignedIn) async throws -> Denial? {
+        var update = UpdateAccount()
+        update.password = "another horse"
+        return try await service.operations
+            .updateAccount(update, idToken: session.tokens.idToken, tenant: .project).denial
+    }
+
+    private func refresh(_ service: TestService, _ session: SignedIn) async throws -> Denial? {
+        try await service.operations.refreshSession(session.tokens.refreshToken).denial
+    }
+
+    private func authTime(_ session: SignedIn) throws -> Int64? {
+        try claims(session.tokens.idToken)["auth_time"]?.integer
+    }
+
+    private func usedTokens(_ service: TestService) async throws -> Int64 {
+        try await service.database.count("SELECT count(*) FROM used_id_tokens")
+    }
+
+    // MARK: How old
+
+    @Test func `an ID token from an hour ago does not make a session recent`() async throws {
+        try await TestService.with { service in
+            let account = try await service.signIn(token(service)).signedIn()
+            service.clock.advance(seconds: 86_400)
+            let old = try await service.signIn(token(service, "old", issued: 3500)).signedIn()
+            #expect(old.user.id == account.user.id)
+            #expect(try authTime(old) == service.clock.now.secondsSinceEpoch - 3500)
+            #expect(try await refusalOfPassword(service, old) == .refusal(.credentialTooOld))
+            let deleted = try await service.operations.deleteAccount(idToken: old.tokens.idToken, tenant: .project)
+            #expect(deleted.denial == .refusal(.credentialTooOld))
+            // It is a session all the same, and its tokens keep the time of the sign-in.
+            let refreshed = try await service.operations.refreshSession(old.tokens.refreshToken).success()
+            #expect(
+                try claims(refreshed.idToken)["auth_time"]?.integer == service.clock.now.secondsSinceEpoch - 3500
+            )
+
+            let new = try await service.signIn(token(service, "new")).signedIn()
+            #expect(try await refusalOfPassword(service, new) == nil)
+        }
+    }
+
+    @Test func `a provider's sign-in of last month counts as of last month`() async throws {
+        try await TestService.with { service in
+            _ = try await service.signIn(token(service)).signedIn()
+            service.clock.advance(seconds: 60 * 86_400)
+            let month: Int64 = 30 * 86_400
+            let session = try await service.signIn(token(service, "new", signedIn: month)).signedIn()
+            #expect(try authTime(session) == service.clock.now.secondsSinceEpoch - month)
+            #expect(try await refusalOfPassword(service, session) == .refusal(.credentialTooOld))
+            #expect(try await refresh(service, session) == nil)
+        }
+    }
+
+    @Test func `the same token again makes no session more recent than the first`() async throws {
+        try await TestService.with { service in
+            let token = token(service)
+            let first = try await service.signIn(token).signedIn()
+            service.clock.advance(seconds: 301)
+            let second = try await service.signIn(token).signedIn()
+            #expect(second.user.id == first.user.id)
+            #expect(try authTime(second) == authTime(first))
+            #expect(try await refusalOfPassword(service, second) == .refusal(.credentialTooOld))
+            #expect(try await usedTokens(service) == 1)
+        }
+    }
+
+    @Test func `an account that an old token makes is no more recent than the token, and Admin SDKs take its session`()
+        async throws
+    {
+        try await TestService.with { service in
+            let session = try await service.signIn(token(service, issued: 3000, signedIn: 90_000)).signedIn()
+            let signedIn = service.clock.now.secondsSinceEpoch - 90_000
+            #expect(session.isNewUser)
+            #expect(try authTime(session) == signedIn)
+            // Admin SDKs compare the two to tell a revoked token.
+            #expect(try #require(try await service.user(session.user.id)).validSince.secondsSinceEpoch <= signedIn)
+            #expect(try await refresh(service, session) == nil)
+            #expect(try await refusalOfPassword(service, session) == .refusal(.credentialTooOld))
+        }
+    }
+
+    @Test func `a takeover by an old token ends other sessions, and is not recent itself`() async throws {
+        try await TestService.with { service in
+            let intruder = try await service.signUp(Self.address)
+            service.clock.advance(seconds: 86_400)
+            let owner = try await service.signIn(token(service, issued: 3500)).signedIn()
+            #expect(owner.user.id == intruder.user.id && !owner.isNewUser)
+            #expect(try await refresh(service, intruder) == .refusal(.tokenExpired))
+            // The session began with the revocation, so it is none that was revoked, also for whoever looks at auth_time.
+            let validSince = try #require(try await service.user(owner.user.id)).validSince.secondsSinceEpoch
+            #expect(try #require(try authTime(owner)) >= validSince)
+            #expect(try await refresh(service, owner) == nil)
+            #expect(try await refusalOfPassword(service, owner) == .refusal(.credentialTooOld))
+        }
+    }
+
+    @Test func `a session after a revocation lives, however old its sign-in is, and is not recent for that`()
+        async throws
+    {
+        try await TestService.with { service in
+            let account = try await service.signIn(token(service)).signedIn()
+            service.clock.advance(seconds: 86_400)
+            let revokedAt = service.clock.now
+            try await service.edit(account.user.id) { $0.endSessions(at: revokedAt) }
+            service.clock.advance(seconds: 10)
+            // The owner has ended every session; a thief has an ID token from before.
+            let session = try await service.signIn(token(service, "stolen", issued: 1000)).signedIn()
+            #expect(try authTime(session) == revokedAt.secondsSinceEpoch)
+            #expect(try await refresh(service, session) == nil)
+            #expect(try await refusalOfPassword(service, session) == .refusal(.credentialTooOld))
+            let refreshed = try await service.operations.refreshSession(session.tokens.refreshToken).success()
+            let read = try service.operations.tokens.verifyIDToken(refreshed.idToken, at: service.clock.now)
+            #expect(read.authTime.secondsSinceEpoch == service.clock.now.secondsSinceEpoch - 1000)
+        }
+    }
+
+    @Test func `what a provider says of the future, of 1970 or in other forms makes nothing recent or impossible`()
+        async throws
+    {
+        try await TestService.with { service in
+            let now = service.clock.now.secondsSinceEpoch
+            let forms: [(String, [String: JSONValue], Int64)] = [
+                ("a made-up token", [:], now),
+                ("from the future", ["iat": .integer(now + 50)], now),
+                ("signed in in the future", ["iat": .integer(now), "auth_time": .integer(now + 1_000_000)], now),
+                ("in the far future", ["iat": .double(1e300), "exp": .double(1e300)], now),
+                ("signed in never", ["iat": .integer(now - 5), "auth_time": 0], now - 5),
+                ("before 1970", ["iat": .integer(now - 5), "auth_time": -5], now - 5),
+                ("as text", ["iat": .integer(now - 5), "auth_time": "100"], now - 5),
+                ("with a fraction", ["iat": .double(Double(now) - 6.5)], now - 7),
+            ]
+            for (subject, times, expected) in forms {
+                let claims = JSONValue.object(times.merging(["sub": .string(subject)]) { $1 })
+                let session = try await service.signIn(
+                    ProviderCredential(provider: .gitHub, idToken: claims.text)
+                ).signedIn()
+                #expect(try authTime(session) == expected, "\(subject)")
+            }
+        }
+    }
+
+    @Test func `a credential that waited in a conflict is as old as its sign-in, and no second use of its token`()
+        async throws
+    {
+        try await TestService.with { service in
+            let owner = try await service.signIn(token(service)).signedIn()
+            let other = try await service.signUp("other@example.com")
+            // A made-up token without times counts from when it came.
+            let plain = service.credential(.google, subject: "ada", email: Self.address, isVerified: true)
+            for (credential, uses) in [(token(service, "second"), 2), (plain, 2)] as [(ProviderCredential, Int64)] {
+                let (refusal, handle) = try await service.signIn(credential, idToken: other.tokens.idToken).refused()
+                #expect(refusal == .federatedIdentityAlreadyLinked)
+                let opened = service.clock.now.secondsSinceEpoch
+                service.clock.advance(seconds: 400)
+                let session = try await service.operations.signInWithIdp(
+                    SignInWithIdp(source: .pendingToken(try #require(handle)), idToken: nil, createsUsers: false),
+                    tenant: .project
+                ).signedIn()
+                #expect(session.user.id == owner.user.id)
+                #expect(try authTime(session) == opened)
+                #expect(try await refusalOfPassword(service, session) == .refusal(.credentialTooOld))
+                #expect(try await usedTokens(service) == uses)
+            }
+        }
+    }
+
+    // MARK: How often
+
+    @Test func `a token that was used once does not reauthenticate again`() async throws {
+        try await TestService.with { service in
+            let signIn = token(service, "sign-in")
+            let account = try await service.signIn(signIn).signedIn()
+            #expect(
+                try await service.signIn(signIn, createsUsers: false).denial == .invalidCredential(.usedBefore)
+            )
+            let anew = token(service, "anew")
+            let reauthenticated = try await service.signIn(anew, createsUsers: false).signedIn()
+            #expect(reauthenticated.user.id == account.user.id)
+            #expect(try await refusalOfPassword(service, account) == nil)
+            #expect(try await service.signIn(anew, createsUsers: false).denial == .invalidCredential(.usedBefore))
+            // A sign-in may be repeated: SDKs do when an answer was lost.
+            #expect(try await service.signIn(anew).signedIn().user.id == account.user.id)
+            #expect(try await usedTokens(service) == 2)
+            // Ending every session forgets no token.
+            let now = service.clock.now
+            try await service.edit(account.user.id) { $0.endSessions(at: now) }
+            #expect(try await service.signIn(anew, createsUsers: false).denial == .invalidCredential(.usedBefore))
+        }
+    }
+
+    @Test func `a token that proves nothing is not used up, and a made-up one without an end never is`() async throws {
+        try await TestService.with { service in
+            let token = token(service)
+            // Nobody has the identity yet.
+            let (refusal, _) = try await service.signIn(token, createsUsers: false).refused()
+            #expect(refusal == .userNotFound)
+            #expect(try await usedTokens(service) == 0)
+            _ = try await service.signIn(token).signedIn()
+            let plain = service.credential(.google, subject: "ada", email: Self.address, isVerified: true)
+            for _ in 1...3 { _ = try await service.signIn(plain, createsUsers: false).signedIn() }
+            #expect(try await usedTokens(service) == 1)
+        }
+    }
+
+    @Test func `of 64 who reauthenticate with one token at once exactly one does`() async throws {
+        try await TestService.withTwo { first, second in
+            let account = try await first.signIn(token(first)).signedIn()
+            let anew = token(first, "anew")
+            let denials = try await first.race(with: second) { service, _ in
+                try await service.signIn(anew, createsUsers: false).denial
+            }
+            #expect(denials.count { $0 == nil } == 1)
+            #expect(denials.count { $0 == .invalidCredential(.usedBefore) } == 63)
+            #expect(try await usedTokens(first) == 2)
+            #expect(try await first.database.count("SELECT count(*) FROM sessions") == 2)
+            #expect(try await first.user(account.user.id) != nil)
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `of many who sign in and reauthenticate with one token at once no more than one reauthenticates`()
+        async throws
+    {
+        try await TestService.withTwo { first, second in
+            _ = try await first.signIn(token(first)).signedIn()
+            let anew = token(first, "anew")
+            let outcomes = try await first.race(with: second) { service, caller in
+                let isSignIn = caller % 4 < 2
+                return (isSignIn, try await service.signIn(anew, createsUsers: isSignIn).denial)
+            }
+            #expect(outcomes.allSatisfy { isSignIn, denial in !isSignIn || denial == nil })
+            #expect(outcomes.count { isSignIn, denial in !isSignIn && denial == nil } <= 1)
+            #expect(try await usedTokens(first) == 2)
+            let opened = outcomes.count { $0.1 == nil } + 1
+            #expect(try await first.database.count("SELECT count(*) FROM sessions") == Int64(opened))
+        }
+    }
+
+    @Test func `a token is remembered until it ends, and goes with its account`() async throws {
+        try await TestService.with { service in
+            let account = try await service.signIn(token(service, lives: 600)).signedIn()
+            _ = try await service.signIn(token(service, "longer", lives: 1 << 40)).signedIn()
+            var purge = Purge(
+                store: service.operations.store,
+                project: service.operations.project,
+                effects: service.operations.effects,
+                keepSeconds: 7 * 86_400,
+                rowsMax: 100
+            )
+            service.clock.advance(seconds: 659)
+            #expect(try await purge.run().rows[.usedIDTokens] == 0)
+            service.clock.advance(seconds: 1)
+            #expect(try await purge.run().rows[.usedIDTokens] == 1)
+            // Whatever a token says, it is no longer than any is accepted.
+            let latest = try await service.database.count(
+                "SELECT max(extract(epoch FROM expires_at))::bigint FROM used_id_tokens"
+            )
+            #expect(latest <= service.clock.now.secondsSinceEpoch + 86_400 + 120)
+            let new = try await service.signIn(token(service, "new")).signedIn()
+            _ = try await service.operations.deleteAccount(idToken: new.tokens.idToken, tenant: .project).success()
+            #expect(new.user.id == account.user.id)
+            #expect(try await usedTokens(service) == 0)
+        }
+    }
+}

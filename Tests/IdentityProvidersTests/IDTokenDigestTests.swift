@@ -1,0 +1,31 @@
+import AccountLinking
+import AccountTestSupport
+import IdentityProviders
+import JSON
+import Testing
+
+/// What of a token tells it from another.
+struct IDTokenDigestTests {
+    private static func digest(_ idToken: String) -> [UInt8]? { ProviderTokens(idToken: idToken).idTokenDigest }
+
+    @Test func `a token whose signature is written otherwise is the same token`() throws {
+        let token = try Scene(.google).token()
+        let parts = token.split(separator: ".").map(String.init)
+        let digest = try #require(Self.digest(token))
+        #expect(digest.count == 32)
+        for signature in ["", "AA", parts[2] + "="] {
+            let rewritten = [parts[0], parts[1], signature].joined(separator: ".")
+            #expect(Self.digest(rewritten) == digest)
+        }
+        let other = try Scene(.google).token(["jti": "2"])
+        #expect(Self.digest(other) != digest)
+    }
+
+    @Test func `made-up tokens that differ anywhere are different ones`() {
+        let first = Self.digest(#"{"email":"a@example.com","sub":"1"}"#)
+        let second = Self.digest(#"{"email":"a@example.com","sub":"2"}"#)
+        #expect(first != second)
+        let none = ProviderTokens(accessToken: "x").idTokenDigest
+        #expect(none == nil)
+    }
+}
