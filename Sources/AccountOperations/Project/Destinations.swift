@@ -1,4 +1,5 @@
 import AccountLinking
+import IdentityProviders
 
 extension AccountOperations {
     /// Returns true if codes and sessions of the project may go to the page at `url`.

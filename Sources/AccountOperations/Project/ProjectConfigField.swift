@@ -88,6 +88,13 @@ package struct ProjectConfigField: Sendable, Hashable {
             "An account with second factors takes proven addresses only."
         ),
         .init(
+            "linkPolicy.countsProviderAuthTime",
+            .bool,
+            .bool(true),
+            firebase: .bool(false),
+            "A sign-in with a provider is as old as the provider's own; an ID token reauthenticates once."
+        ),
+        .init(
             "linkPolicy.httpContinueURLs",
             .bool,
             .bool(false),

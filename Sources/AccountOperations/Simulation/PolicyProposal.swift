@@ -97,6 +97,10 @@ package struct PolicyState: Sendable {
         policy.version = 0
         policy.recentSignInSeconds = 0
         policy.enrollableSecondFactors = []
+        policy.countsProviderAuthTime = true
+        policy.requiresHTTPSContinueURLs = true
+        policy.authorizesSubdomains = false
+        policy.preset = .strict
         return policy
     }
 
