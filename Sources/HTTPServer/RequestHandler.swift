@@ -138,7 +138,9 @@ final class RequestHandler: ChannelInboundHandler {
         }
         if case .idle = phase { enter(.arriving, context) }
         self.head = head
-        keepsAlive = head.isKeepAlive && !isEnding
+        // HTTP/1.0 knows no transfer codings: where such a message ends is anyone's guess (RFC 9112 §6.1).
+        let hasDoubtfulEnd = head.version == .http1_0 && head.headers.contains(name: "Transfer-Encoding")
+        keepsAlive = head.isKeepAlive && !isEnding && !hasDoubtfulEnd
         body = nil
         isTooLarge = false
         if let length = head.headers.first(name: "Content-Length"), let bytes = Int(length) {

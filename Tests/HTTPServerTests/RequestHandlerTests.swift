@@ -153,6 +153,17 @@ import Testing
         #expect(connection.isOpen == isKept)
     }
 
+    @Test(arguments: ["chunked", "gzip, chunked"])
+    func `a request of version 1-0 with a transfer coding is the last of its connection`(coding: String) throws {
+        let connection = try Connection()
+        let head = "POST / HTTP/1.0\r\nhost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: \(coding)\r\n\r\n"
+        try? connection.send(head + "2\r\n{}\r\n0\r\n\r\nGET /smuggled HTTP/1.0\r\n\r\n")
+        if !connection.responder.requests.isEmpty { connection.answer() }
+        #expect(!connection.isOpen)
+        #expect(connection.responder.requests.allSatisfy { $0.target != "/smuggled" })
+        #expect(try !connection.written().contains("keep-alive"))
+    }
+
     @Test func `HEAD tells the length and sends no body, 204 tells none`() throws {
         let connection = try Connection()
         try connection.send("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n")
