@@ -1,6 +1,7 @@
 import AccountLinking
 import AccountOperations
 import HTTPTypes
+import IdentityProviders
 import JSON
 
 /// One endpoint: where it is reached, who may call it, and what it does. Bytes in, bytes out; it knows no framework.
@@ -132,8 +133,15 @@ struct APIRequest: Sendable {
     /// The network address of the client, as far as proxies that are trusted say.
     let clientAddress: String?
 
-    /// Where this service is reached, as configured or else as the client called it; no slash at the end.
-    var baseURL: String { publicURL ?? "\(scheme)://\(authority ?? "localhost")" }
+    /// Where this service is reached, without a slash at the end: as configured, or else where it listens.
+    ///
+    /// In production never what a caller says in `Host`: it would choose whose keys a reader of the document trusts.
+    /// Development is reached by many names (from a container, from a telephone's simulator) and answers by the caller's.
+    var baseURL: String {
+        if let publicURL { return publicURL }
+        guard operations.providers.isForDevelopment else { return operations.mailLinks.base }
+        return "\(scheme)://\(authority ?? "localhost")"
+    }
 
     /// Whether an administrator asks about an account of their choice, not about a session.
     func actsOnAnyAccount(sessionFields: [String]) -> Bool {

@@ -17,6 +17,21 @@ struct PublicURLTests {
         }
     }
 
+    @Test(arguments: ["evil.example", "evil.example:8080", "localhost@evil.example", "127.0.0.1.evil.example", ""])
+    func `a caller's Host does not choose whose keys a discovery document names`(host: String) async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url) { server in
+                for path in ["", "/\(TestService.projectID)"].map({ $0 + "/.well-known/openid-configuration" }) {
+                    let answer = try await server.send(.GET, path, key: nil, headers: ["Host": host])
+                    let address = try #require(answer.json["jwks_uri"]?.string)
+                    #expect(address.hasPrefix(server.url + "/"), "\(address)")
+                    #expect(answer.headers.first(name: "Cache-Control") == "no-store")
+                }
+            }
+        }
+    }
+
     @Test func `the pages that mails lead to are there`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()

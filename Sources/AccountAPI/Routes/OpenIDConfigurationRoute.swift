@@ -26,7 +26,7 @@ extension Route {
 
     private static func discoveryDocument(_ request: APIRequest) -> APIResponse {
         let operations = request.operations
-        // Where the document repeats the Host that the caller sent, a shared cache could be made to keep a wrong one.
+        // Without a public URL the address may be that of one machine, or in development the caller's own word.
         let maxAgeSeconds = request.publicURL == nil ? nil : 900
         return .object(maxAgeSeconds: maxAgeSeconds) { writer in
             writer.field("issuer", "https://securetoken.google.com/\(operations.project.settings.projectID)")

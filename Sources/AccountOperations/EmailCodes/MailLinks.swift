@@ -13,7 +13,8 @@ package struct MailLinks: Sendable {
         case emulator = "/emulator/action"
     }
 
-    private let base: String
+    /// Where this service is reached, from its own configuration; no slash at the end.
+    package let base: String
     private let page: Page
 
     /// `base`: scheme, host and port, without a slash at the end.
