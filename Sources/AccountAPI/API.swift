@@ -135,11 +135,16 @@ package struct API: Sendable {
     /// What the server answers with: edge, then the route's endpoint.
     package func responder() -> Edge {
         var table = RouteTable<Edge.Target>()
-        for route in Self.routes + (development?.routes ?? []) {
-            let endpoint = Endpoint(route: route, api: self)
-            let target = Edge.Target(handler: endpoint.respond, series: metrics.series(of: route.name))
+        func add(_ route: Route, isPrivileged: Bool) {
+            let target = Edge.Target(
+                handler: Endpoint(route: route, api: self).respond,
+                series: metrics.series(of: route.name),
+                isPrivileged: isPrivileged
+            )
             for path in route.paths { table.add(route.method, path, target) }
         }
+        for route in Self.routes { add(route, isPrivileged: route.access == .administrator) }
+        for route in development?.routes ?? [] { add(route, isPrivileged: true) }
         for missing in UnimplementedPath.all {
             let target = Edge.Target(
                 handler: { _ in throw APIError.unimplemented(missing.what) },
@@ -174,7 +179,9 @@ package struct API: Sendable {
             audience: audience,
             trustedProxies: trustedProxies,
             logger: logger,
-            metrics: metrics
+            metrics: metrics,
+            isDevelopment: development != nil,
+            isSecure: audience == .everyone && (scheme == "https" || publicURL?.hasPrefix("https://") == true)
         )
     }
 

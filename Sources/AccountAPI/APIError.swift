@@ -211,6 +211,13 @@ struct APIError: Error, Sendable {
         reason: "forbidden"
     )
 
+    static let foreignPage = APIError(
+        .forbidden,
+        "In development, administrators' and emulator routes answer pages of this machine only (http://localhost).",
+        canonicalStatus: "PERMISSION_DENIED",
+        reason: "forbidden"
+    )
+
     static let bodyTooLarge = APIError(
         .contentTooLarge,
         "Request payload size exceeds the limit.",

@@ -16,7 +16,8 @@ struct RoutedRequest: Sendable {
 
 /// What every answer passes on its way out: errors become envelopes, and browsers are let in (`spec/01` §1.4, §1.5).
 ///
-/// Cookies play no part in any call, so any origin may read any answer it has the credentials for.
+/// Cookies play no part in any call, so any origin may read any answer it has the credentials for. Development is another
+/// matter: its administrator's word is known to everyone, and so its privileged routes are for pages of this machine.
 package struct Edge: Responder {
     typealias Handler = @Sendable (RoutedRequest) async throws -> ServerResponse
 
@@ -24,6 +25,8 @@ package struct Edge: Responder {
     struct Target: Sendable {
         let handler: Handler
         let series: HTTPMetrics.Series
+        /// For administrators, or for development alone.
+        var isPrivileged = false
     }
 
     let table: RouteTable<Target>
@@ -31,13 +34,20 @@ package struct Edge: Responder {
     let trustedProxies: [IPNetwork]
     let logger: Logger
     let metrics: HTTPMetrics
+    let isDevelopment: Bool
+    /// Whether clients reach the service by TLS, its own or a proxy's.
+    let isSecure: Bool
     /// Whether everything but the paths for whoever runs the service is refused: there is no place for more.
     private(set) var isFull = false
 
     package func respond(to request: ServerRequest) async -> ServerResponse {
         let start = ContinuousClock.now
         var series = metrics.unmatched
-        let response = await respond(to: request, &series)
+        var response = await respond(to: request, &series)
+        // What is JSON is never taken for a page (Fetch, "should response be blocked due to nosniff").
+        response.headers.add(name: "X-Content-Type-Options", value: "nosniff")
+        // A year, for this host alone (RFC 6797 §6.1).
+        if isSecure { response.headers.add(name: "Strict-Transport-Security", value: "max-age=31536000") }
         series.record(response.status, since: start)
         return response
     }
@@ -71,6 +81,7 @@ package struct Edge: Responder {
         let (path, query) = request.pathAndQuery
         guard let (target, captures) = table.find(request.meantMethod, path) else { throw APIError.notFound }
         series = target.series
+        if target.isPrivileged, refusesPage(of: request) { throw APIError.foreignPage }
         if isFull, !API.ownPaths.contains(path) { throw APIError.unavailable }
         return try await target.handler(RoutedRequest(http: request, captures: captures, query: query))
     }
@@ -79,7 +90,19 @@ package struct Edge: Responder {
         request.clientAddress(trusted: trustedProxies).map { ["client.address": "\($0)"] } ?? [:]
     }
 
+    /// Whether a page of another machine's asks, in development.
+    private func refusesPage(of request: ServerRequest) -> Bool {
+        isDevelopment && request.headers.first(name: "Origin").map(API.isOfThisHost(origin:)) == false
+    }
+
     private func preflight(_ request: ServerRequest, origin: String?) -> ServerResponse {
+        if refusesPage(of: request),
+            let method = request.headers.first(name: "Access-Control-Request-Method").flatMap({ HTTPRequest.Method($0) }
+            ),
+            table.find(method, request.pathAndQuery.path)?.target.isPrivileged == true
+        {
+            return answer(.foreignPage, to: request)
+        }
         var response = ServerResponse(status: .noContent)
         allow(origin, in: &response)
         response.headers.add(name: "Access-Control-Allow-Methods", value: "GET,HEAD,PUT,PATCH,POST,DELETE")
@@ -164,6 +187,15 @@ extension API {
         // All of 127/8 is this host (RFC 1122 §3.2.1.3); digits and dots alone are no name anybody can register.
         let isIPv4 = host.hasPrefix("127.") && host.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
         return isIPv4 || host == "::1" || host.lowercased() == "localhost"
+    }
+}
+
+extension API {
+    /// Whether a page of `origin` was served by this machine; not so for an opaque one, `null`.
+    static func isOfThisHost(origin: String) -> Bool {
+        guard let scheme = origin.firstRange(of: "://") else { return false }
+        let authority = String(origin[scheme.upperBound...])
+        return isThisHost(authority) || authority.prefix { $0 != ":" }.lowercased().hasSuffix(".localhost")
     }
 }
 

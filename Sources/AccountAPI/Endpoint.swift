@@ -18,6 +18,11 @@ struct Endpoint: Sendable {
         guard case .ready(let operations, _) = api.service.state else { throw APIError.unavailable }
         let query = PercentEncoding.pairs(Array(request.query.utf8), plusIsSpace: false)
         let caller = try await caller(of: request, query: query, operations: operations)
+        if caller == .administrator, api.development != nil, let origin = request.http.headers.first(name: "Origin"),
+            !API.isOfThisHost(origin: origin)
+        {
+            throw APIError.foreignPage
+        }
         for text in query.values where text.utf8.contains(0) { throw APIError.containsNUL }
         let body = try body(of: request.http)
         try checkProject(request.captures, query: query, body, caller: caller, operations: operations)

@@ -40,7 +40,6 @@ struct PageFile: Sendable {
             "Content-Type": contentType,
             "Content-Security-Policy": Self.contentSecurityPolicy(kind),
             "Referrer-Policy": "no-referrer",
-            "X-Content-Type-Options": "nosniff",
             // Asked for again each time, so that page and script are of one version.
             "Cache-Control": "no-cache",
             "ETag": entityTag,

@@ -120,6 +120,26 @@ struct Wire: Sendable {
         try await body(Wire(responder: api.responder()))
     }
 
+    /// The listener's audience, its scheme and the URL it is reached at.
+    static func with(
+        service: ServiceHandle,
+        transport: (audience: API.Audience, scheme: String, publicURL: String?),
+        _ body: @Sendable (Wire) async throws -> Void
+    ) async throws {
+        let api = API(
+            service: service,
+            audience: transport.audience,
+            callers: RegisteredCallers(),
+            development: nil,
+            jsonDepthMax: 64,
+            publicURL: transport.publicURL,
+            scheme: transport.scheme,
+            trustedProxies: [],
+            logger: RecordedLog().logger
+        )
+        try await body(Wire(responder: api.responder()))
+    }
+
     struct Answer: Sendable {
         let status: Int
         let headers: HTTPFields

@@ -139,6 +139,45 @@ struct TransportTests {
         #expect(noOrigin.headers[.accessControlAllowOrigin] == "*")
     }
 
+    @Test func `no answer is taken for another kind of thing than it says`() async throws {
+        let api = try TestAPI.shared
+        for answer in [
+            try await api.wire.send(.post, "/v1/accounts:signUp", Array("{}".utf8)),
+            try await api.wire.send(.post, "/v1/accounts:signUp", Array("[]".utf8)),
+            try await api.wire.send(.get, "/concord/v1/nothing"), try await api.wire.send(.get, "/healthz"),
+            try await api.wire.send(.options, "/v1/accounts:signUp", key: nil),
+            try await api.wire.send(.get, "/__/auth/action", key: nil),
+        ] {
+            #expect(answer.headers[values: .xContentTypeOptions] == ["nosniff"])
+            #expect(answer.headers[.strictTransportSecurity] == nil, "it is reached in the clear")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("https", nil), ("http", "https://id.example.com"), ("http", "http://id.example.com"), ("http", nil),
+        ] as [(String, String?)]
+    )
+    func `browsers that came by TLS once come by TLS`(scheme: String, publicURL: String?) async throws {
+        let service = try TestAPI.shared.service
+        let handle = ServiceHandle()
+        handle.state = .ready(service.operations, checkDatabase: { nil })
+        for audience in [API.Audience.everyone, .operators] {
+            let settings = (audience, scheme, publicURL)
+            try await Wire.with(service: handle, transport: settings) { wire in
+                let isSecure =
+                    settings.0 == .everyone && (settings.1 == "https" || settings.2?.hasPrefix("https:") == true)
+                for path in ["/healthz", "/v1/projects", "/__/auth/action", "/nowhere"] {
+                    let answer = try await wire.send(.get, path)
+                    #expect(
+                        answer.headers[.strictTransportSecurity] == (isSecure ? "max-age=31536000" : nil),
+                        "\(path)"
+                    )
+                }
+            }
+        }
+    }
+
     @Test func `health and readiness need no key`() async throws {
         let api = try TestAPI.shared
         #expect(try await api.wire.send(.get, "/healthz", key: nil).status == 200)
