@@ -28,6 +28,8 @@ struct Composition {
         var apps: AppVerifiers
         /// The ways out of the outbox; what none of them takes waits until it expires.
         var channels: @Sendable (ProjectCache) -> [any OutboxChannel]
+        /// The form of tokens in development; `nil` signs them as JWTs, as production does.
+        var developmentTokens: DevelopmentTokens?
         /// Routes that only development has; `nil` in production.
         var development: DevelopmentRoutes?
         /// Where the links in mails lead.

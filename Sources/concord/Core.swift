@@ -154,8 +154,16 @@ struct Core: Service, CustomStringConvertible {
             projectID: project.settings.projectID
         )
         let projectID = project.settings.projectID
-        let tokens = TokenAuthority(projectID: projectID, keys: try await keys.load(.idToken))
-        let cookies = SessionCookieAuthority(projectID: projectID, keys: try await keys.load(.sessionCookie))
+        let tokens = TokenAuthority(
+            projectID: projectID,
+            keys: try await keys.load(.idToken),
+            development: composition.mode.developmentTokens
+        )
+        let cookies = SessionCookieAuthority(
+            projectID: projectID,
+            keys: try await keys.load(.sessionCookie),
+            development: composition.mode.developmentTokens
+        )
         let serviceAccounts = ServiceAccountTokens(store: store, projectID: projectID)
         let passwords = try PasswordHasher(
             threadCount: composition.limits.passwordHashingThreads,

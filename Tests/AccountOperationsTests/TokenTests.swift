@@ -82,7 +82,7 @@ struct TokenScene {
 }
 
 extension TokenAuthority {
-    fileprivate func rejection(of token: String, at now: Timestamp = TokenScene.now) -> Rejection? {
+    func rejection(of token: String, at now: Timestamp = TokenScene.now) -> Rejection? {
         do {
             _ = try verifyIDToken(token, at: now)
             return nil

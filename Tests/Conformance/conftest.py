@@ -15,6 +15,8 @@ import pytest
 
 PROJECT = "demo-conformance"
 ALGORITHMS = ["ES256", "RS256"]
+#: What development gives out unless it is told to sign.
+UNSIGNED = "none"
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -69,6 +71,8 @@ class Server:
 
 #: Runs a test once for each algorithm that tokens can be signed with.
 for_each_algorithm = pytest.mark.parametrize("server", ALGORITHMS, indirect=True, scope="session")
+#: The same, and once with the unsigned tokens of development.
+for_each_form = pytest.mark.parametrize("server", [UNSIGNED, *ALGORITHMS], indirect=True, scope="session")
 
 
 def address():
@@ -77,9 +81,10 @@ def address():
 
 
 def serve(binary, directory, algorithm):
+    signed = [] if algorithm == UNSIGNED else ["--signed-tokens", "--signing-algorithm", algorithm]
     process = subprocess.Popen(
         [binary, "dev", "--port", "0", "--project", PROJECT, "--data-dir", directory,
-         "--migrations", str(REPOSITORY / "migrations"), "--signing-algorithm", algorithm],
+         "--migrations", str(REPOSITORY / "migrations"), *signed],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -103,8 +108,8 @@ def serve(binary, directory, algorithm):
 
 @pytest.fixture(scope="session")
 def server(request):
-    """Signs with ES256, unless a test is parametrized with another algorithm."""
-    algorithm = getattr(request, "param", "ES256")
+    """Does not sign tokens, unless a test is parametrized with an algorithm."""
+    algorithm = getattr(request, "param", UNSIGNED)
     with tempfile.TemporaryDirectory(prefix="concord-conformance-") as directory:
         binary = os.environ["CONCORD"]
         process, host = serve(binary, directory, algorithm)

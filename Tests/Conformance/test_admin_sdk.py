@@ -9,7 +9,7 @@ import urllib.parse
 import pytest
 from firebase_admin import auth, exceptions
 
-from conftest import PROJECT, address, for_each_algorithm
+from conftest import PROJECT, address, for_each_form
 
 
 def test_a_user_is_created_and_found_by_every_identifier(app):
@@ -107,7 +107,7 @@ def test_users_are_deleted_one_by_one_and_many_at_once(app):
     assert auth.get_users([auth.UidIdentifier(uid) for uid in uids]).users == []
 
 
-@for_each_algorithm
+@for_each_form
 def test_an_id_token_is_verified(app, server):
     person = server.sign_up()
     claims = auth.verify_id_token(person["idToken"], check_revoked=True)
@@ -190,7 +190,7 @@ def test_a_second_factor_is_enrolled_asked_for_and_in_the_token(app, server):
     assert "mfaPendingCredential" not in answer and "idToken" in answer
 
 
-@for_each_algorithm
+@for_each_form
 def test_a_session_cookie_is_made_and_verified(app, server):
     person = server.sign_up()
     cookie = auth.create_session_cookie(person["idToken"], expires_in=3600)
@@ -201,7 +201,7 @@ def test_a_session_cookie_is_made_and_verified(app, server):
         auth.create_session_cookie("nonsense", expires_in=3600)
 
 
-@for_each_algorithm
+@for_each_form
 def test_revoking_ends_sessions_and_shows_in_tokens(app, server):
     person = server.sign_up()
     cookie = auth.create_session_cookie(person["idToken"], expires_in=3600)

@@ -1,10 +1,13 @@
 import AccountLinking
+import AccountOperations
+import AccountStore
 import AccountTestSupport
 import Crypto
 import HTTPTypes
 import IdentityProviders
 import JSON
 import NIOHTTP1
+import Postgres
 import Subprocess
 import SystemPackage
 import Testing
@@ -214,6 +217,8 @@ import Testing
                 Self.unsigned(claims), try Self.signedByNobody(claims),
                 try Self.signedByNobody(claims, header: header),
                 "\(parts[0]).\(parts[1]).", claims.text,
+                // The form of development, around the real signature.
+                try Self.unsigned(claims, claim: "\(header.text("kid")).\(parts[2])"),
             ]
             for token in forgeries {
                 for (path, more) in Self.routesOfSessions {
@@ -233,6 +238,25 @@ import Testing
         }
     }
 
+    @Test func `a token of development is refused even under the server's own keys`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url) { server in
+                let account = try await server.signUp("ada@example.com", password: "correct horse").success()
+                let signed = try account.text("idToken")
+                let token = try await database.developmentToken(for: account.text("localId"))
+                // It is good: a server in development, given the same keys, accepts it.
+                #expect(try await database.acceptsInDevelopment(token))
+                #expect(try await server.lookUp(signed).status == 200)
+                for (path, more) in Self.routesOfSessions {
+                    let body = JSONValue.object(more.merging(["idToken": .string(token)]) { $1 })
+                    let answer = try await server.post(path, body)
+                    #expect(answer.code == "INVALID_ID_TOKEN", "\(path): \(answer.status) \(answer.text)")
+                }
+            }
+        }
+    }
+
     @Test func `a custom token that no service account signed is refused`() async throws {
         try await Self.withServer { server, account in
             let claims: JSONValue = [
@@ -248,7 +272,7 @@ import Testing
     }
 
     @Test func `the switches of development are unknown words`() async throws {
-        for word in ["--trust-asserted-emails", "--project=demo-x", "--data-dir=/tmp"] {
+        for word in ["--trust-asserted-emails", "--signed-tokens", "--project=demo-x", "--data-dir=/tmp"] {
             let result = try await Subprocess.run(
                 .path(FilePath("\(try ProgramFolder.path)/concord")),
                 arguments: ["serve", word],
@@ -283,6 +307,12 @@ import Testing
         return "\(Base64URL.encode(header.text.utf8)).\(Base64URL.encode(claims.text.utf8))."
     }
 
+    private static func unsigned(_ claims: JSONValue, claim: String) throws -> String {
+        var members = try #require(claims.object)
+        members["concord_signature"] = .string(claim)
+        return unsigned(.object(members))
+    }
+
     /// A good signature by a key that nobody published.
     private static func signedByNobody(_ claims: JSONValue, header: JSONValue? = nil) throws -> String {
         let header = header ?? ["alg": "HS256", "typ": "JWT"]
@@ -297,6 +327,50 @@ extension Route {
     var concretePaths: [String] {
         paths.map { path in
             path.replacing("{project}", with: TestService.projectID).replacing(#/\{[a-zA-Z]+\}/#, with: "x")
+        }
+    }
+}
+
+extension TestDatabase {
+    /// The tokens of `concord dev` on this database, with the keys of the server that runs on it.
+    private func developmentTokens(_ client: PostgresClient) async throws -> TokenAuthority {
+        let key = try #require(Sealer.Key(id: "1", bytes: ServeProcess.keyEncryptionKeyBytes))
+        let keys = SigningKeys(
+            store: AccountStore(client: client),
+            sealer: Sealer(sealingKey: key),
+            effects: .system,
+            algorithm: .es256,
+            projectID: TestService.projectID
+        )
+        return TokenAuthority(
+            projectID: TestService.projectID,
+            keys: try await keys.load(.idToken),
+            development: DevelopmentTokens()
+        )
+    }
+
+    fileprivate func developmentToken(for localID: String) async throws -> String {
+        try await withClient { client in
+            let id = try #require(UserID(localID))
+            let user = try #require(await AccountStore(client: client).user(id, tenant: .project))
+            let now = Effects.system.now()
+            let session = SessionRecord(
+                tenant: .project,
+                user: id,
+                id: Array(repeating: 1, count: 16),
+                secretHash: Array(repeating: 2, count: 32),
+                epoch: user.sessionEpoch,
+                authTime: now,
+                signInProvider: "password"
+            )
+            return try await developmentTokens(client).mintIDToken(for: user, session: session, at: now)
+        }
+    }
+
+    fileprivate func acceptsInDevelopment(_ token: String) async throws -> Bool {
+        try await withClient { client in
+            let tokens = try await developmentTokens(client)
+            return (try? tokens.verifyIDToken(token, at: Effects.system.now())) != nil
         }
     }
 }

@@ -30,6 +30,7 @@ enum IDTokenClaims {
     /// Names the service writes itself after everything else, so that no custom claim survives under them.
     private static let reservedNames: Set<String> = forbiddenNames.union([
         "user_id", "email", "email_verified", "phone_number", "provider_id", "concord",
+        DevelopmentTokens.claim,
     ])
 
     /// The payload: profile, then the account's custom claims, then the session's claims, then the reserved ones.

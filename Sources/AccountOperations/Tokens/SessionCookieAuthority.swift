@@ -7,10 +7,13 @@ import Synchronization
 /// Safe to use from any task. The key set is replaced as a whole when keys are rotated.
 package final class SessionCookieAuthority: Sendable {
     private let issuer: String
+    private let development: DevelopmentTokens?
     private let keys: Mutex<TokenAuthority.KeySet>
 
-    package init(projectID: String, keys: TokenAuthority.KeySet) {
+    /// - `development`: the form of cookies in development; `nil` signs each as a JWT.
+    package init(projectID: String, keys: TokenAuthority.KeySet, development: DevelopmentTokens? = nil) {
         self.issuer = "https://session.firebase.google.com/\(projectID)"
+        self.development = development
         self.keys = Mutex(keys)
     }
 
@@ -28,11 +31,14 @@ package final class SessionCookieAuthority: Sendable {
         guard parts.count == 3, let payload = Base64URL.decode(parts[1]),
             var claims = try JSONValue(parsing: payload).object
         else { return nil }
+        // The ID token's own signature in development; the cookie gets another.
+        claims[DevelopmentTokens.claim] = nil
         claims["iss"] = .string(issuer)
         claims["iat"] = .integer(now.secondsSinceEpoch)
         claims["exp"] = .integer(now.secondsSinceEpoch + lifetimeSeconds)
         let key = keys.withLock { $0.signing }
-        return try key.sign(Array(JSONValue.object(claims).text.utf8))
+        let cookie = Array(JSONValue.object(claims).text.utf8)
+        return try development?.mint(cookie, signedBy: key) ?? key.sign(cookie)
     }
 
     /// The published keys as a JSON Web Key Set (RFC 7517 §5).

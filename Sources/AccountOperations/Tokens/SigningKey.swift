@@ -123,15 +123,17 @@ package struct SigningKey: Sendable {
     /// A signed compact JWT (RFC 7515 §3.1) around `payload`, which must be a JSON object.
     package func sign(_ payload: [UInt8]) throws -> String {
         let signingInput = encodedHeader + Base64URL.encode(payload)
-        let signature: [UInt8]
-        switch privateKey {
-        case .es256(let key):
-            signature = Array(try key.signature(for: Array(signingInput.utf8)).rawRepresentation)
+        return signingInput + "." + Base64URL.encode(try signature(over: signingInput.utf8))
+    }
+
+    /// The signature that `verifies` accepts.
+    func signature(over signingInput: some Sequence<UInt8>) throws -> [UInt8] {
+        let input = Array(signingInput)
+        return switch privateKey {
+        case .es256(let key): Array(try key.signature(for: input).rawRepresentation)
         case .rs256(let key):
-            let digest = SHA256.hash(data: Array(signingInput.utf8))
-            signature = Array(try key.signature(for: digest, padding: .insecurePKCS1v1_5).rawRepresentation)
+            Array(try key.signature(for: SHA256.hash(data: input), padding: .insecurePKCS1v1_5).rawRepresentation)
         }
-        return signingInput + "." + Base64URL.encode(signature)
     }
 
     /// Whether `signature` is this key's over `signingInput`.

@@ -59,13 +59,16 @@ package final class TokenAuthority: Sendable {
 
     private let issuer: String
     private let audience: String
+    private let development: DevelopmentTokens?
     private let state: Mutex<State>
 
     ///
     /// - `projectID`: the audience of every token, and the end of its issuer.
-    package init(projectID: String, keys: KeySet) {
+    /// - `development`: the form of ID tokens in development; `nil` signs each as a JWT and refuses every other form.
+    package init(projectID: String, keys: KeySet, development: DevelopmentTokens? = nil) {
         self.issuer = "https://securetoken.google.com/\(projectID)"
         self.audience = projectID
+        self.development = development
         self.state = Mutex(State(keys: keys))
     }
 
@@ -83,9 +86,14 @@ package final class TokenAuthority: Sendable {
     /// An ID token for `user` within `session`, valid for an hour from `now`.
     package func mintIDToken(for user: UserRecord, session: SessionRecord, at now: Timestamp) throws -> String {
         let key = state.withLock { $0.keys.signing }
-        let token = try key.sign(
-            IDTokenClaims.payload(for: user, session: session, issuer: issuer, audience: audience, issuedAt: now)
+        let payload = IDTokenClaims.payload(
+            for: user,
+            session: session,
+            issuer: issuer,
+            audience: audience,
+            issuedAt: now
         )
+        let token = try development?.mint(payload, signedBy: key) ?? key.sign(payload)
         // SDKs look the account up with a token as soon as they have it.
         let verified = IDTokenClaims.verified(for: user, session: session, issuedAt: now)
         let digest = SHA256.hash(data: Array(token.utf8))
@@ -105,11 +113,16 @@ package final class TokenAuthority: Sendable {
     }
 
     private func checkSignature(of token: [UInt8], digest: SHA256Digest) throws(Rejection) -> VerifiedIDToken {
-        guard let (payload, key) = verifiedPayload(of: token),
+        guard let (payload, key) = developmentPayload(of: token) ?? verifiedPayload(of: token),
             let verified = IDTokenClaims.decode(payload, issuer: issuer, audience: audience)
         else { throw .invalid }
         state.withLock { $0.remember(verified, for: digest, signedBy: key) }
         return verified
+    }
+
+    /// The signed payload of a token in the form of development, and the key; `nil` for any other token, and outside development.
+    private func developmentPayload(of token: [UInt8]) -> (payload: [UInt8], key: SigningKey)? {
+        development?.verifiedPayload(of: token, keys: state.withLock { $0.keys.published })
     }
 
     /// The payload of a token that one of the keys signed, whatever it says, and the key; `nil` for any other.
@@ -146,9 +159,10 @@ package final class TokenAuthority: Sendable {
     /// The published certificates by key id, the form Admin SDKs fetch (`spec/01` §8).
     package func certificates() -> [UInt8] { state.withLock { $0.keys }.certificates() }
 
-    /// The algorithms of the published keys, each once, in a fixed order.
+    /// The algorithms in the headers of ID tokens, each once, in a fixed order.
     package var algorithms: [String] {
-        Set(state.withLock { $0.keys.published }.map(\.algorithm.rawValue)).sorted()
+        if development != nil { return [DevelopmentTokens.algorithm] }
+        return Set(state.withLock { $0.keys.published }.map(\.algorithm.rawValue)).sorted()
     }
 }
 

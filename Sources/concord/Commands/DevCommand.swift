@@ -18,8 +18,11 @@ struct DevCommand: AsyncParsableCommand {
         abstract: "Run the HTTP API for development, with a private PostgreSQL of its own.",
         discussion: """
             Listens on the loopback interface only, takes any API key, treats `Bearer owner` as administrator, and has \
-            every sign-in method enabled. Tokens are really signed and really verified. Point the SDKs' emulator \
-            switches at it.
+            every sign-in method enabled. Point the SDKs' emulator switches at it.
+
+            ID tokens and session cookies say `alg: none`, because the Admin SDK for Node accepts no other from an \
+            emulator. Concord still signs them, in the claim `concord_signature`, and refuses forged ones. With \
+            --signed-tokens they are signed as in production.
             """
     )
 
@@ -37,6 +40,9 @@ struct DevCommand: AsyncParsableCommand {
 
     @Flag(help: "Take every provider's email_verified at face value, as emulator test suites expect.")
     var trustAssertedEmails = false
+
+    @Flag(help: "Sign ID tokens and session cookies as production does; the Admin SDK for Node then refuses them.")
+    var signedTokens = false
 
     @Option(help: ArgumentHelp("What signs the tokens of a new database.", valueName: "algorithm"))
     var signingAlgorithm = TokensConfiguration.SigningAlgorithm.ES256
@@ -122,6 +128,7 @@ struct DevCommand: AsyncParsableCommand {
                     apps: AppVerifiers(recaptcha: DevelopmentAppVerifier()),
                     // Nothing is sent: the mails are shown.
                     channels: { _ in [] },
+                    developmentTokens: signedTokens ? nil : DevelopmentTokens(),
                     development: DevelopmentRoutes(),
                     actionPage: .emulator,
                     projectToCreate: project,

@@ -48,6 +48,7 @@ struct ServeCommand: AsyncParsableCommand {
                         ]
                         return channels.compactMap(\.self)
                     },
+                    developmentTokens: nil,
                     development: nil,
                     actionPage: .standard,
                     projectToCreate: nil,
