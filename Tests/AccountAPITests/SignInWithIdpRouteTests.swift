@@ -129,6 +129,38 @@ struct SignInWithIdpRouteTests {
         }
     }
 
+    /// The recovery that Firebase documents for `auth/account-exists-with-different-credential`, with a sign-in that
+    /// brings an ID token of its own making only: SDKs rebuild the credential from the answer's access token.
+    @Test(arguments: ["github.com", "facebook.com", "twitter.com", "google.com"])
+    func `a made-up sign-in that ends in a conflict brings tokens to link with`(_ provider: String) async throws {
+        try await TestAPI.with { api in
+            let email = "ann@example.com"
+            _ = try await api.signUp(email)
+            let madeUp = "providerId=\(provider)&id_token={\"sub\":\"1\",\"email\":\"\(email)\"}"
+            func rebuilt(_ answer: TestAPI.Answer) throws -> String {
+                let token = try #require(answer.json["oauthAccessToken"]?.string, "\(answer.text)")
+                let secret = answer.json["oauthTokenSecret"]?.string
+                #expect((secret != nil) == (provider == "twitter.com"))
+                #expect((answer.json["oauthIdToken"] == nil) == (provider == "twitter.com"))
+                return "providerId=\(provider)&access_token=\(token)&oauth_token_secret=\(secret ?? "")"
+            }
+            let asks: [String: JSONValue] = ["returnIdpCredential": true]
+            let conflict = try await api.post(Self.path, request(madeUp, asks))
+            #expect(conflict.json["needConfirmation"] == true, "\(conflict.text)")
+            let session = try await api.signIn(email).json["idToken"] ?? .null
+            let linked = try await api.post(Self.path, request(try rebuilt(conflict), ["idToken": session]))
+            #expect(linked.status == 200 && linked.json["email"]?.string == email, "\(linked.text)")
+
+            // `auth/credential-already-in-use`, and the sign-in that an app answers it with.
+            let other = try await api.signUpAnonymously()["idToken"] ?? .null
+            let taken = try await api.post(Self.path, request(madeUp, asks.merging(["idToken": other]) { $1 }))
+            #expect(taken.json["errorMessage"] == "FEDERATED_USER_ID_ALREADY_LINKED", "\(taken.text)")
+            let signedIn = try await api.post(Self.path, request(try rebuilt(taken), asks))
+            #expect(signedIn.json["localId"] == linked.json["localId"], "\(signedIn.text)")
+            #expect(try rebuilt(signedIn) == (try rebuilt(taken)))
+        }
+    }
+
     @Test(arguments: ["refresh_token", "access_token", "oauth_token_secret", "code", "user", "nonce", "x"])
     func `what holds U+0000 is refused, for it could not be kept`(_ name: String) async throws {
         try await TestAPI.with { api in

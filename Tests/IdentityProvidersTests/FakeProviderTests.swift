@@ -31,7 +31,7 @@ struct FakeProviderTests {
             let verified = try #require(try await verify(.init(provider: provider, idToken: token)).verified)
             #expect(verified.incoming.identity == ProviderIdentity(provider: provider, subject: "fake-1"))
             #expect(verified.incoming.profile.displayName == "Ada")
-            #expect(verified.tokens.idToken == token)
+            #expect(verified.tokens.idToken == (provider == .twitter ? nil : token))
             guard case .present(let address, let flag, let domain) = verified.incoming.email else {
                 Issue.record("no address")
                 return
@@ -52,6 +52,26 @@ struct FakeProviderTests {
         #expect(verified.incoming.email == .absent)
         #expect(verified.tokens.tokenSecret == "secret")
         #expect(verified.federatedID == "12")
+    }
+
+    /// What SDKs rebuild a credential from after a conflict: GitHub's and Facebook's needs an access token, Twitter's a
+    /// secret too.
+    @Test(arguments: fakes)
+    func `a fake ID token comes back with an access token that signs in by itself`(token: String) async throws {
+        for provider in FakeProvider.providers {
+            let tokens = try #require(try await verify(.init(provider: provider, idToken: token)).verified).tokens
+            #expect((tokens.tokenSecret != nil) == (provider == .twitter))
+            let rebuilt = ProviderCredential(
+                provider: provider,
+                accessToken: try #require(tokens.accessToken),
+                tokenSecret: tokens.tokenSecret
+            )
+            let again = try #require(try await verify(rebuilt).verified)
+            #expect(again.incoming.identity == ProviderIdentity(provider: provider, subject: "fake-1"))
+        }
+        let own = ProviderCredential(provider: .twitter, idToken: token, accessToken: "own", tokenSecret: "own secret")
+        let tokens = try #require(try await verify(own).verified).tokens
+        #expect(tokens == ProviderTokens(accessToken: "own", tokenSecret: "own secret"))
     }
 
     @Test

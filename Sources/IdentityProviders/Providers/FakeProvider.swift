@@ -61,15 +61,33 @@ package struct FakeProvider: Sendable {
             return OpenIDConnect.verification(of: credential, claims: claims, issuer: issuer)
         }
         guard Self.providers.contains(credential.provider) else { return nil }
+        let completed = Self.completed(credential)
         if let known = KnownIssuer.all.first(where: { $0.provider == credential.provider }) {
             if let reason = Self.nonceViolation(by: claims, of: credential, usual: known.nonceRule) {
                 return .invalid(reason)
             }
-            return known.verification(of: credential, claims: claims)
+            return known.verification(of: completed, claims: claims)
         }
         // The rest have no ID tokens and so no issuer.
-        return .verified(of: credential, claims: claims, issuer: nil) { _, _ in }
+        return .verified(of: completed, claims: claims, issuer: nil) { _, _ in }
     }
+
+    /// The credential with an access token, which the provider would have given as well.
+    ///
+    /// SDKs rebuild a credential from the answer, and for GitHub, Facebook and Twitter from its access token alone
+    /// (`GithubAuthProvider.credentialFromError`), for Twitter from its secret too. The made-up token itself stands in for
+    /// a missing access token, so that the rebuilt credential signs in as well. Twitter has no ID tokens.
+    private static func completed(_ credential: ProviderCredential) -> ProviderCredential {
+        var completed = credential
+        completed.accessToken = credential.accessToken ?? credential.idToken
+        if credential.provider == .twitter {
+            completed.idToken = nil
+            completed.tokenSecret = credential.tokenSecret ?? madeUpSecret
+        }
+        return completed
+    }
+
+    private static let madeUpSecret = "made-up"
 
     /// Why an ID token that is neither made up nor of the form of a real one is refused, where a made-up one would have
     /// been taken; `nil`: nothing is wrong with the form.
