@@ -59,6 +59,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case invalidReqType = "INVALID_REQ_TYPE"
     case invalidSessionInfo = "INVALID_SESSION_INFO"
     case invalidTemporaryProof = "INVALID_TEMPORARY_PROOF"
+    case invalidTestingPhoneNumber = "INVALID_TESTING_PHONE_NUMBER"
     case lastSignInMethod = "LAST_SIGN_IN_METHOD"
     case localIDListExceedsLimit = "LOCAL_ID_LIST_EXCEEDS_LIMIT"
     case mfaEnrollmentNotFound = "MFA_ENROLLMENT_NOT_FOUND"

@@ -20,6 +20,8 @@ package struct AccountOperations: Sendable {
     package let effects: Effects
     package let webhooks: any WebhookSending
     package var apps: AppVerifiers
+    /// `nil` in production.
+    package var developmentNumbers: DevelopmentNumbers?
     let metrics: OperationMetrics
 
     package init(
@@ -35,6 +37,7 @@ package struct AccountOperations: Sendable {
         effects: Effects,
         webhooks: any WebhookSending,
         apps: AppVerifiers,
+        developmentNumbers: DevelopmentNumbers? = nil,
         metrics: OperationMetrics
     ) {
         self.store = store
@@ -49,6 +52,7 @@ package struct AccountOperations: Sendable {
         self.effects = effects
         self.webhooks = webhooks
         self.apps = apps
+        self.developmentNumbers = developmentNumbers
         self.metrics = metrics
     }
 

@@ -26,6 +26,8 @@ struct Composition {
         var providers: ProviderRegistry
         var webhooks: any WebhookSending
         var apps: AppVerifiers
+        /// Which telephone numbers only development accepts; `nil` in production.
+        var developmentNumbers: DevelopmentNumbers?
         /// The ways out of the outbox; what none of them takes waits until it expires.
         var channels: @Sendable (ProjectCache) -> [any OutboxChannel]
         /// The form of tokens in development; `nil` signs them as JWTs, as production does.

@@ -185,6 +185,7 @@ struct Core: Service, CustomStringConvertible {
             effects: effects,
             webhooks: composition.mode.webhooks,
             apps: composition.mode.apps,
+            developmentNumbers: composition.mode.developmentNumbers,
             metrics: measurements.operations
         )
         reportConfiguration(project, at: effects.now())

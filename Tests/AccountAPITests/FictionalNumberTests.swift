@@ -54,6 +54,42 @@ struct FictionalNumberTests {
         }
     }
 
+    /// Test suites look for the code of every session there.
+    @Test func `development lists and shows the session of a fictional number, and counts it nowhere`() async throws {
+        try await TestAPI.with(
+            settings: Self.settings([number: .string(code)]),
+            callers: DevelopmentCallers(),
+            developmentNumbers: DevelopmentNumbers()
+        ) { api async throws in
+            let sent = [try await api.phoneCode(number), try await api.phoneCode("+1 650-555-3434")]
+            #expect(sent.map(\.code) == [code, code] && sent[0].sessionInfo != sent[1].sessionInfo)
+            let shown = try await api.send(.get, "/inbox/messages", key: nil).json["messages"]?.array ?? []
+            #expect(shown.count == 2 && shown.allSatisfy { $0["text"]?.string?.contains(code) == true })
+            #expect(try await count("SELECT count(*) FROM message_counts", api) == 0)
+            #expect(try await api.signInByPhone(sent[0].sessionInfo, sent[0].code).status == 200)
+            #expect(try await api.listedMessages().map { $0["sessionInfo"]?.string } == [sent[1].sessionInfo])
+        }
+    }
+
+    @Test(arguments: ["+15555551000", "+1 555-555-0100", "+1 (555) 010-0199", "+11235550123"])
+    func `a number of examples is sent a code in development only`(_ example: String) async throws {
+        for developmentNumbers in [DevelopmentNumbers(), nil] {
+            try await TestAPI.with(developmentNumbers: developmentNumbers) { api async throws in
+                guard developmentNumbers != nil else {
+                    #expect(try await api.askForCode(example).errorMessage == "INVALID_PHONE_NUMBER : Invalid format.")
+                    return
+                }
+                let signedIn = try await api.signInByPhone(example)
+                let digits = example.filter { $0.isNumber || $0 == "+" }
+                #expect(signedIn.json["phoneNumber"]?.string == digits, "\(signedIn.text)")
+                for other in ["+1555555100", "+155555510000", "+11235550223", "+445555551000", "5555551000"] {
+                    let answer = try await api.askForCode(other)
+                    #expect(answer.errorMessage?.hasPrefix("INVALID_PHONE_NUMBER") == true, "\(other): \(answer.text)")
+                }
+            }
+        }
+    }
+
     @Test func `what an SDK sends with verification switched off is enough, and for a real number is not`() async throws
     {
         try await withFictional { api async throws in
@@ -145,7 +181,7 @@ struct FictionalNumberTests {
                 Array(#"{"signIn":{"phoneNumber":{"testPhoneNumbers":{"+16505553434":"111111"}}}}"#.utf8),
                 bearer: "owner"
             )
-            #expect(answer.errorMessage?.hasPrefix("INVALID_ARGUMENT : ") == true)
+            #expect(answer.errorMessage?.hasPrefix("INVALID_TESTING_PHONE_NUMBER : ") == true)
         }
     }
 

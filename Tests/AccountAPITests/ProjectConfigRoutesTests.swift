@@ -236,8 +236,20 @@ import Testing
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let answer = try await api.change(Self.body(.object([number: code])), mask: Self.numbersMask)
             #expect(answer.status == 400)
-            #expect(answer.errorMessage?.contains(rule) == true, "\(answer.text)")
+            let code = "INVALID_TESTING_PHONE_NUMBER : signIn.phoneNumber.testPhoneNumbers: "
+            #expect(answer.errorMessage == code + rule, "\(answer.text)")
             #expect(try await api.config().json["signIn"]?["phoneNumber"]?["testPhoneNumbers"] == nil)
+        }
+    }
+
+    @Test func `what is wrong beside a fictional number is answered as what is wrong by itself`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let body: JSONValue = [
+                "signIn": ["phoneNumber": ["enabled": "yes", "testPhoneNumbers": ["5551234": "123456"]]]
+            ]
+            let answer = try await api.change(body, mask: "signIn.phoneNumber")
+            #expect(answer.errorMessage?.hasPrefix("INVALID_ARGUMENT : ") == true, "\(answer.text)")
+            #expect(answer.errorMessage?.contains("5551234 is not a phone number in E.164 form") == true)
         }
     }
 
@@ -252,7 +264,11 @@ import Testing
             let numbers: JSONValue = ["+16505553434": "654321", "+16505553435": "654321"]
             let answer = try await api.change(Self.body(numbers), mask: Self.numbersMask)
             #expect(answer.status == 400)
-            #expect(answer.errorMessage?.contains("an account owns +16505553434") == true)
+            #expect(
+                answer.errorMessage
+                    == "INVALID_TESTING_PHONE_NUMBER : "
+                    + "signIn.phoneNumber.testPhoneNumbers: an account owns +16505553434"
+            )
             #expect(try await api.config().json["signIn"]?["phoneNumber"]?["testPhoneNumbers"] == nil)
         }
     }
@@ -263,7 +279,11 @@ import Testing
             let numbers: JSONValue = ["+16505553434": "654321", "+16505553435": "654321"]
             let answer = try await api.change(Self.body(numbers), mask: Self.numbersMask)
             #expect(answer.status == 400)
-            #expect(answer.errorMessage?.contains("an account owns +16505553434") == true)
+            #expect(
+                answer.errorMessage
+                    == "INVALID_TESTING_PHONE_NUMBER : "
+                    + "signIn.phoneNumber.testPhoneNumbers: an account owns +16505553434"
+            )
             #expect(try await api.config().json["signIn"]?["phoneNumber"]?["testPhoneNumbers"] == nil)
             let enrolled = try #require(try await api.service.user(owner.id)?.secondFactors.first)
             #expect(try await api.withdraw(enrolled.id.rawValue, owner.idToken).status == 200)

@@ -23,11 +23,14 @@ struct TestAPI: Sendable {
         settings: JSONValue = ProjectSettings.developmentDefaults,
         callers: any CallerAuthentication = RegisteredCallers(),
         development: DevelopmentRoutes? = DevelopmentRoutes(),
+        developmentNumbers: DevelopmentNumbers? = nil,
         _ body: @Sendable (TestAPI) async throws -> Void
     ) async throws {
         try await TestService.with(settings: settings) { service in
             let handle = ServiceHandle()
-            handle.state = .ready(service.operations, checkDatabase: { nil })
+            var operations = service.operations
+            operations.developmentNumbers = developmentNumbers
+            handle.state = .ready(operations, checkDatabase: { nil })
             let log = RecordedLog()
             try await Wire.with(service: handle, callers: callers, development: development, log: log) { wire in
                 try await body(TestAPI(service: service, wire: wire, log: log))

@@ -59,6 +59,15 @@ import Testing
         }
     }
 
+    @Test(arguments: ["+15555551000", "+15550100199", "+11235550123"])
+    func `no code goes to a number of examples`(_ number: String) async throws {
+        try await Self.withServer { server, _ in
+            let body: JSONValue = ["phoneNumber": .string(number), "recaptchaToken": "app"]
+            let answer = try await server.send(.POST, "/v1/accounts:sendVerificationCode", body)
+            #expect(answer.code == "INVALID_PHONE_NUMBER", "\(answer.text)")
+        }
+    }
+
     @Test func `no route of development is there`() async throws {
         try await Self.withServer { server, _ in
             let routes = DevelopmentRoutes().routes

@@ -30,7 +30,10 @@ extension Route {
         case .failure(.versionMismatch):
             throw APIError.invalidArgument("The configuration has changed since it was read")
         case .failure(.testPhoneNumberInUse(let number)):
-            throw APIError.invalidArgument("signIn.phoneNumber.testPhoneNumbers: an account owns \(number.rawValue)")
+            throw APIError.code(
+                .invalidTestingPhoneNumber,
+                "signIn.phoneNumber.testPhoneNumbers: an account owns \(number.rawValue)"
+            )
         }
     }
 
@@ -49,16 +52,24 @@ extension Route {
 }
 
 extension ProjectConfigChange.Mistakes {
+    /// Admin SDKs translate the code for fictional numbers; it is answered where nothing else is wrong.
     var apiError: APIError {
         var invalid: [String] = []
+        var numbers: [String] = []
         var unavailable: [String] = []
         for mistake in all {
             switch mistake {
             case .invalid(let text): invalid.append(text)
+            case .testPhoneNumber(let text): numbers.append(text)
             case .unavailable(let field): unavailable.append(field)
             }
         }
-        if invalid.isEmpty { return .unimplemented(unavailable.joined(separator: ", ")) }
-        return .invalidArgument((invalid + unavailable.map { "\($0) is not implemented" }).joined(separator: "; "))
+        if invalid.isEmpty, numbers.isEmpty { return .unimplemented(unavailable.joined(separator: ", ")) }
+        if invalid.isEmpty, unavailable.isEmpty {
+            return .code(.invalidTestingPhoneNumber, numbers.joined(separator: "; "))
+        }
+        return .invalidArgument(
+            (invalid + numbers + unavailable.map { "\($0) is not implemented" }).joined(separator: "; ")
+        )
     }
 }

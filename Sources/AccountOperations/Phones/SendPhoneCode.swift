@@ -103,17 +103,22 @@ extension AccountOperations {
         if let fictional = number.flatMap(PhoneNumber.init), settings.testPhoneNumbers[fictional] != nil {
             return .success(PhoneAddressee(number: fictional, isFictional: true, isRegionAllowed: true))
         }
+        let dialable: DialableNumber
         switch NumberingPlan.judge(number ?? "") {
-        case .failure(let defect): return .denied(.phone(.invalidNumber(defect)))
-        case .success(let dialable):
-            return .success(
-                PhoneAddressee(
-                    number: dialable.number,
-                    isFictional: false,
-                    isRegionAllowed: settings.messageRegions.contains(dialable.region)
-                )
-            )
+        case .failure(let defect):
+            guard let example = number.flatMap({ developmentNumbers?.example($0) }) else {
+                return .denied(.phone(.invalidNumber(defect)))
+            }
+            dialable = example
+        case .success(let judged): dialable = judged
         }
+        return .success(
+            PhoneAddressee(
+                number: dialable.number,
+                isFictional: false,
+                isRegionAllowed: settings.messageRegions.contains(dialable.region)
+            )
+        )
     }
 
     /// The number of a request, once an app answers for it; a fictional one is asked for none.
@@ -181,12 +186,13 @@ extension AccountOperations {
             expiresAt: now.adding(seconds: project.settings.phoneCodeSeconds)
         )
         if order.isFictional {
+            let shown = try developmentMessage(to: order, verification, session)
             return try await decideAndApply {
                 let applied = try await store.issue(
                     verification,
                     isCurrent: false,
                     superseding: nil,
-                    message: nil,
+                    message: shown,
                     counting: [],
                     at: now
                 )
@@ -235,6 +241,16 @@ extension AccountOperations {
             )
             return applied == .applied ? .success(session.text) : nil
         }
+    }
+
+    /// The message that development shows where a fictional number is sent none; `nil` in production.
+    private func developmentMessage(
+        to order: PhoneCodeOrder,
+        _ verification: PhoneVerificationRecord,
+        _ session: PhoneSession
+    ) throws -> OutboxMessage? {
+        guard developmentNumbers != nil, let code = project.settings.testPhoneNumbers[order.number] else { return nil }
+        return try message(carrying: code, verification, session, locale: order.locale)
     }
 
     private func message(

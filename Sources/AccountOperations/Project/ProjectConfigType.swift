@@ -46,13 +46,15 @@ package indirect enum ProjectConfigType: Sendable, Hashable {
 package enum ProjectConfigMistake: Sendable, Hashable {
     /// A field holds something else than it may; the text names the field and the rule.
     case invalid(String)
+    /// A fictional number, or its code, is malformed; the text names the field, the number and the rule.
+    case testPhoneNumber(String)
     /// The field asks for something that Concord does not do.
     case unavailable(String)
 
     /// For people.
     package var text: String {
         switch self {
-        case .invalid(let text): text
+        case .invalid(let text), .testPhoneNumber(let text): text
         case .unavailable(let field): "\(field) is not implemented"
         }
     }
@@ -188,14 +190,14 @@ extension ProjectConfigType {
             let shown = number.prefix(32)
             let parsed = PhoneNumber(number)
             if parsed == nil {
-                mistakes.append(.invalid("\(path): \(shown) is not a phone number in E.164 form"))
+                mistakes.append(.testPhoneNumber("\(path): \(shown) is not a phone number in E.164 form"))
             }
             let isCode =
                 code.string.map { text in
                     text.utf8.count == 6
                         && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
                 } ?? false
-            if !isCode { mistakes.append(.invalid("\(path): the code of \(shown) must be six digits")) }
+            if !isCode { mistakes.append(.testPhoneNumber("\(path): the code of \(shown) must be six digits")) }
             if let parsed { read[parsed.rawValue] = code }
         }
         return .object(read)

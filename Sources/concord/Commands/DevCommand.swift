@@ -126,6 +126,7 @@ struct DevCommand: AsyncParsableCommand {
                         http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true), resolver: .webhooks)
                     ),
                     apps: AppVerifiers(recaptcha: DevelopmentAppVerifier()),
+                    developmentNumbers: DevelopmentNumbers(),
                     // Nothing is sent: the mails are shown.
                     channels: { _ in [] },
                     developmentTokens: signedTokens ? nil : DevelopmentTokens(),

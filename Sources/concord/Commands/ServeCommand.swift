@@ -41,6 +41,7 @@ struct ServeCommand: AsyncParsableCommand {
                         timeout: configuration.limits.providerCallTimeout
                     ),
                     apps: AppVerifiers(configuration, sealer: sealer),
+                    developmentNumbers: nil,
                     channels: { project in
                         let channels: [(any OutboxChannel)?] = [
                             configuration.mail?.channel(project), configuration.messages.channel(),
