@@ -11,6 +11,7 @@ package struct DevelopmentRoutes: Sendable {
         .notices,
         .inboxMessages,
         .inboxMail,
+        .signInForecasts,
         .emulatorAction,
         .emulator,
         .emulatorConfig,

@@ -65,6 +65,7 @@ struct PageFile: Sendable {
         PageFile("/inbox/inbox.js", "text/javascript; charset=utf-8", PackageResources.inbox_js, .inbox),
         PageFile(FakeProvider.pagePath, "text/html; charset=utf-8", PackageResources.provider_html, .popup),
         PageFile("/emulator/auth/provider.js", "text/javascript; charset=utf-8", PackageResources.provider_js, .popup),
+        PageFile("/emulator/auth/provider.css", "text/css; charset=utf-8", PackageResources.provider_css, .popup),
     ]
 
     /// The handler once more, where it shows that an app is used by a person.

@@ -46,11 +46,16 @@ import Testing
         return try await server.send(.POST, "/v1/accounts:signInWithIdp?key=any", .object(body)).json
     }
 
-    private static func consent(_ browser: Browser, email: String, isVerified: Bool = true) async throws {
+    private static func consent(
+        _ browser: Browser,
+        email: String,
+        isVerified: Bool = true
+    ) async throws {
         try await browser.wait(until: "document.querySelector('#sub')?.value")
-        #expect(try await browser.text("h1") == "Sign in with github.com")
+        try await browser.wait(until: "document.querySelector('#outcome').ariaBusy === 'false'")
+        #expect(try await browser.text("h1").hasPrefix("Sign in with "))
         try await browser.run("document.querySelector('#email').value = '\(email)'")
-        if !isVerified { try await browser.run("document.querySelector('#unverified').click()") }
+        if !isVerified { try await browser.run("document.querySelector('#flag-false').click()") }
         try await browser.screenshot("provider")
     }
 
@@ -80,9 +85,30 @@ import Testing
             let answer = try await Self.signIn(server, event)
             #expect(answer["needConfirmation"] == true && answer["localId"]?.string == account, "\(answer.text)")
             #expect(answer["pendingToken"] != nil && answer["idToken"] == nil)
+            // `GithubAuthProvider.credentialFromError` is made of it.
+            #expect(answer["oauthAccessToken"] != nil && answer["oauthIdToken"] == nil)
 
             let again = try await Self.signIn(server, event)
             #expect(again["error"]?["message"]?.string?.hasPrefix("INVALID_IDP_RESPONSE") == true, "\(again.text)")
+        }
+    }
+
+    @Test(arguments: ["google.com", "apple.com", "facebook.com", "twitter.com", "microsoft.com"])
+    func `a made-up sign-in brings the tokens that the provider would give`(provider: String) async throws {
+        try await Self.open { server, app, browser in
+            try await browser.open(Self.address(app, server, provider: provider))
+            try await browser.wait(until: "events.length === 1")
+            try await browser.press("popup")
+            try await browser.inPopup(of: try #require(try await browser.windows().first)) {
+                try await Self.consent(browser, email: "\(provider)@example.com")
+                try await browser.press("Sign in")
+            }
+            try await browser.wait(until: "events.length === 2")
+            let answer = try await Self.signIn(server, try await browser.value("events[1]"))
+            #expect(answer["idToken"] != nil && answer["oauthAccessToken"] != nil, "\(answer.text)")
+            let hasIDTokens = !["facebook.com", "twitter.com"].contains(provider)
+            #expect((answer["oauthIdToken"] != nil) == hasIDTokens, "\(answer.text)")
+            #expect((answer["oauthTokenSecret"] != nil) == (provider == "twitter.com"), "\(answer.text)")
         }
     }
 
@@ -110,6 +136,8 @@ import Testing
                 #expect(answer["idToken"] != nil && answer["providerId"] == "twitter.com", "\(answer.text)")
                 #expect(answer["oauthAccessToken"] != nil && answer["oauthTokenSecret"] != nil)
                 #expect(answer["screenName"]?.string?.isEmpty == false && answer["rawUserInfo"] != nil)
+                let registration = "/v2/projects/demo-concord/defaultSupportedIdpConfigs/twitter.com"
+                #expect(try await server.send(.DELETE, registration, bearer: "owner").status == 200)
             }
         }
     }

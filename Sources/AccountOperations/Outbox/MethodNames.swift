@@ -1,5 +1,5 @@
 /// A sign-in method as people call it, as on the page for people (`Pages/strings.json`; a test compares).
-func methodName(_ method: String, in language: String) -> String {
+package func methodName(_ method: String, in language: String) -> String {
     methodNames[language]?[method] ?? methodNames["en"]?[method] ?? providerNames[method]
         ?? method.replacing(/^(oidc|saml)\./, with: "")
 }

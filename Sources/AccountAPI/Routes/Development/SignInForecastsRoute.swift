@@ -1,0 +1,50 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import IdentityProviders
+import JSON
+
+extension Route {
+    /// The outcome of a made-up sign-in, for each thing that its provider can say about the address: what the consent page
+    /// shows before somebody signs in. Development only.
+    static let signInForecasts = Route(
+        .post,
+        FakeProvider.pagePath + "/forecasts",
+        service: .none,
+        access: .anyone
+    ) { request in
+        guard let name = try request.body.nonEmptyString("providerId"), let provider = ProviderID(name) else {
+            throw APIError.code(.invalidProviderID)
+        }
+        guard let claims = request.body.json["claims"]?.object else {
+            throw APIError.invalidValue(at: "claims", expected: "an object")
+        }
+        var forecasts: [(flag: String, forecast: SignInForecast)] = []
+        for (flag, isVerified) in [("true", JSONValue.bool(true)), ("false", .bool(false)), ("absent", nil)] {
+            var claims = claims
+            claims["email_verified"] = isVerified
+            let credential = ProviderCredential(provider: provider, idToken: JSONValue.object(claims).text)
+            let forecast = try await request.operations.forecastSignIn(with: credential, tenant: request.tenant).value()
+            forecasts.append((flag, forecast))
+        }
+        return .object { writer in
+            writer.field("provider", methodName(provider.rawValue, in: "en"))
+            writer.field(
+                "forecasts",
+                object: { writer in
+                    for (flag, forecast) in forecasts {
+                        writer.field(
+                            flag,
+                            object: { writer in
+                                writer.field("address", forecast.address.rawValue)
+                                writer.field("ending", forecast.ending.rawValue)
+                                writer.field("rule", forecast.rule.rawValue)
+                                writer.field("text", forecast.rule.text.sentence)
+                            }
+                        )
+                    }
+                }
+            )
+        }
+    }
+}
