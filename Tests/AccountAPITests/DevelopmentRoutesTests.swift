@@ -1,3 +1,4 @@
+import AccountOperations
 import AccountTestSupport
 import HTTPTypes
 import JSON
@@ -21,6 +22,29 @@ struct DevelopmentRoutesTests {
             )
             #expect(deleted == 2)
             #expect(try await api.signUp("ann@example.com")["localId"]?.string != nil)
+        }
+    }
+
+    @Test func `the inbox leads people to the page with buttons, the listing test suites to the one they fetch`()
+        async throws
+    {
+        let settings = ProjectSettings.developmentDefaults.with("concord", ["linkDomains": ["app.example.com"]])
+        try await TestAPI.with(settings: settings) { api in
+            for inApp in [false, true] {
+                api.service.clock.advance(seconds: 60)
+                let body: JSONValue = [
+                    "requestType": "EMAIL_SIGNIN", "email": "ann@example.com", "continueUrl": "http://localhost/",
+                    "canHandleCodeInApp": .bool(inApp),
+                ]
+                #expect(try await api.post("/v1/accounts:sendOobCode", body).status == 200)
+                let listed = try await api.listedCode("EMAIL_SIGNIN").link
+                let messages = try await api.send(.get, "/inbox/messages", key: nil).json["messages"]?.array ?? []
+                let text = try #require(messages.first?["text"]?.string)
+                let fetched = inApp ? "%2Femulator%2Faction%3F" : "/emulator/action?"
+                let shown = inApp ? "%2F__%2Fauth%2Faction%3F" : "/__/auth/action?"
+                #expect(listed.contains(fetched) && !text.contains(fetched), "\(text)")
+                #expect(text.contains(listed.replacing(fetched, with: shown)), "\(text)")
+            }
         }
     }
 

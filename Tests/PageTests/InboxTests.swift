@@ -61,13 +61,56 @@ import Testing
             let hash = try await browser.value("location.hash").string ?? ""
             try await browser.press("Plain text")
             let text = try await browser.text("#text")
-            #expect(text.contains("/emulator/action?mode=resetPassword") && text.contains("inbox@example.com"))
+            #expect(text.contains("/__/auth/action?mode=resetPassword") && text.contains("inbox@example.com"))
             try await browser.press("HTML")
 
             try await browser.reload()
             try await browser.wait(until: "\(Self.subject).startsWith('Choose a new password')")
             #expect(try await browser.value("location.hash").string == hash)
             #expect(try await browser.complaints().allSatisfy { $0.hasPrefix("network: ") })
+        }
+    }
+
+    /// Test suites get the link to what they fetch, people the page with a button.
+    @Test func `the button of a mail leads to the page where a new password is chosen`() async throws {
+        let server = try Self.server
+        let email = "button@example.com"
+        try await askForMail(to: email)
+        let listing = try await server.send(.GET, "/emulator/v1/projects/demo-concord/oobCodes").json["oobCodes"]
+        let listed = try #require(listing?.array?.last { $0["email"]?.string == email }?["oobLink"]?.string)
+        #expect(listed.hasPrefix(server.url + "/emulator/action?mode=resetPassword"))
+
+        let messages = try await server.send(.GET, "/inbox/messages").json["messages"]?.array ?? []
+        let mail = try #require(messages.first { $0["to"]?.string == email })
+        let link = try #require(mail["text"]?.string?.firstMatch(of: /http\S+/)).output
+        #expect(String(link) == listed.replacing("/emulator/action?", with: "/__/auth/action?"))
+        try await Browser.run { browser in
+            try await browser.open(String(link))
+            try await browser.wait(until: "document.querySelector('#password-field')")
+            try await browser.run("document.querySelector('#password-field').value = 'another horse'")
+            try await browser.run("document.querySelector('button.primary').click()")
+            try await browser.wait(until: "!document.querySelector('#password-field')")
+        }
+        let body: JSONValue = ["email": .string(email), "password": "another horse"]
+        #expect(try await server.send(.POST, "/v1/accounts:signInWithPassword?key=any", body).status == 200)
+    }
+
+    @Test func `messages of one second stand in their order, the newest first, with times that differ`() async throws {
+        let server = try Self.server
+        let numbers = (0..<5).map { "+1650555020\($0)" }
+        for number in numbers { try await askForMessage(to: number) }
+        try await Browser.run { browser in
+            try await browser.open(server.url + "/inbox")
+            try await browser.wait(until: "document.body.innerText.includes('\(numbers[4])')")
+            let shown = try await browser.value(
+                "[...document.querySelectorAll('#messages button')].slice(0, 5).map((one) => one.children[1].textContent)"
+            )
+            #expect(shown.array?.compactMap(\.string) == numbers.reversed())
+            let times = try await browser.value(
+                "[...document.querySelectorAll('#messages button')].slice(0, 5).map((one) => one.children[2].textContent)"
+            )
+            let texts = times.array?.compactMap(\.string) ?? []
+            #expect(Set(texts).count == 5 && texts.allSatisfy { $0.contains(/:\d\d\.\d{3}/) }, "\(texts)")
         }
     }
 

@@ -36,8 +36,12 @@ async function read() {
   }
 }
 
+// To the millisecond: several messages of one second are told apart.
 function time(message) {
-  return new Date(message.createTime).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" });
+  return new Date(message.createTime).toLocaleString("en", {
+    year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", second: "2-digit",
+    fractionalSecondDigits: 3,
+  });
 }
 
 function entry(message) {

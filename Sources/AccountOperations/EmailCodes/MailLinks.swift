@@ -68,6 +68,15 @@ package struct MailLinks: Sendable {
         return "https://\(domain.lowercased())/__/auth/links?" + formatted(query)
     }
 
+    /// The link of a mail as people should follow it: to the page with buttons, where `text` leads to the one that test
+    /// suites fetch. The page may stand inside a link that opens an app.
+    func forPeople(_ text: String) -> String {
+        let fetched = base + Page.emulator.rawValue + "?"
+        let shown = base + Page.standard.rawValue + "?"
+        return text.replacing(fetched, with: shown)
+            .replacing(PercentEncoding.encode(fetched), with: PercentEncoding.encode(shown))
+    }
+
     private func formatted(_ query: [(name: String, value: String)]) -> String {
         query.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
     }

@@ -26,8 +26,8 @@ extension AccountOperations {
     /// The program's own words.
     private static let inboxTemplates = Result { try MailTemplates() }
 
-    /// The newest mails and messages that wait, the newest first, as they would go out. For development: it opens what is
-    /// sealed.
+    /// The newest mails and messages that wait, the newest first, as they would go out: links lead to the pages for people,
+    /// also where test suites are told others. For development: it opens what is sealed.
     package func inbox(tenant: TenantID) async throws -> [InboxMessage] {
         let templates = try Self.inboxTemplates.get()
         let settings = project.settings
@@ -35,9 +35,12 @@ extension AccountOperations {
         let texts = try await store.waitingMessages(.sms, countMax: Self.inboxMessagesMax, tenant: tenant)
         let shown =
             mails.compactMap { message -> InboxMessage? in
-                guard let mail = Mail(opening: message.sealedPayload, id: message.id, tenant: tenant, sealer: sealer),
-                    let said = mail.said(by: templates, in: settings, senderName: nil)
-                else { return nil }
+                guard var mail = Mail(opening: message.sealedPayload, id: message.id, tenant: tenant, sealer: sealer)
+                else {
+                    return nil
+                }
+                mail.link = mail.link.map(mailLinks.forPeople)
+                guard let said = mail.said(by: templates, in: settings, senderName: nil) else { return nil }
                 return InboxMessage(
                     id: message.id.text,
                     kind: OutboxMessage.Kind.mail.rawValue,
