@@ -24,7 +24,7 @@ package enum ExportedAccount {
         passwordHash: String?,
         to writer: inout JSONWriter
     ) {
-        writer.user(account, passwordHash: passwordHash ?? redactedPasswordHash)
+        writer.user(account, passwordHash: passwordHash ?? redactedPasswordHash, showsNumbers: true)
     }
 
     /// Writes what the Firebase CLI writes, and no more: it refuses files with other keys.
@@ -47,7 +47,7 @@ package enum ExportedAccount {
             writer.field("customAttributes", text: account.customAttributes)
             if !account.secondFactors.isEmpty {
                 writer.name("mfaInfo")
-                writer.secondFactors(account.secondFactors)
+                writer.secondFactors(account.secondFactors, numbers: .once)
             }
             writer.name("providerUserInfo")
             writer.array { writer in

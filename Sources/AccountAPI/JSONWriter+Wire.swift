@@ -16,12 +16,17 @@ extension JSONWriter {
     /// A `UserInfo` (`spec/02` §1).
     ///
     /// `passwordHash`: what an export shows; anybody else is only told that there is one.
-    mutating func user(_ user: UserRecord, passwordHash: String = redactedPasswordHash) {
-        self.user(ShownAccount(user), passwordHash: passwordHash)
+    /// `showsNumbers`: adds `unobfuscatedPhoneInfo` to second factors, for administrators.
+    mutating func user(_ user: UserRecord, passwordHash: String = redactedPasswordHash, showsNumbers: Bool) {
+        self.user(ShownAccount(user), passwordHash: passwordHash, showsNumbers: showsNumbers)
     }
 
     /// As above, of any form of text.
-    mutating func user<Text: WritableText>(_ user: ShownAccount<Text>, passwordHash: String) {
+    mutating func user<Text: WritableText>(
+        _ user: ShownAccount<Text>,
+        passwordHash: String,
+        showsNumbers: Bool
+    ) {
         object { writer in
             writer.field("localId", text: user.id)
             if let email = user.email {
@@ -45,7 +50,7 @@ extension JSONWriter {
             }
             if !user.secondFactors.isEmpty {
                 writer.name("mfaInfo")
-                writer.secondFactors(user.secondFactors)
+                writer.secondFactors(user.secondFactors, numbers: showsNumbers ? .twice : .once)
             }
             writer.field("validSince", decimalString: user.validSince.secondsSinceEpoch)
             writer.field("disabled", user.isDisabled)
@@ -72,21 +77,28 @@ extension JSONWriter {
     mutating func pending(_ signIn: PendingSignIn) {
         field("mfaPendingCredential", signIn.credential)
         name("mfaInfo")
-        secondFactors(signIn.user.secondFactors, masksNumbers: true)
+        secondFactors(signIn.user.secondFactors, numbers: .masked)
     }
 
     /// Second factors (`spec/02` §7); which key an item has tells its kind.
-    mutating func secondFactors(_ factors: [SecondFactor], masksNumbers: Bool = false) {
-        array(factors) { writer, factor in writer.secondFactor(factor, masksNumber: masksNumbers) }
+    mutating func secondFactors(_ factors: [SecondFactor], numbers: ShownNumbers) {
+        array(factors) { writer, factor in writer.secondFactor(factor, number: numbers) }
     }
 
-    mutating func secondFactor(_ factor: SecondFactor, masksNumber: Bool) {
+    mutating func secondFactor(_ factor: SecondFactor, number shown: ShownNumbers) {
         object { writer in
             writer.field("mfaEnrollmentId", factor.id.rawValue)
             writer.field("displayName", factor.displayName)
             writer.field("enrolledAt", RFC3339.text(factor.enrolledAt))
             switch factor.method {
-            case .phone(let number): writer.field("phoneInfo", masksNumber ? number.masked : number.rawValue)
+            case .phone(let number):
+                switch shown {
+                case .masked: writer.field("phoneInfo", number.masked)
+                case .once: writer.field("phoneInfo", number.rawValue)
+                case .twice:
+                    writer.field("phoneInfo", number.rawValue)
+                    writer.field("unobfuscatedPhoneInfo", number.rawValue)
+                }
             case .totp: writer.field("totpInfo", object: { _ in })
             }
         }
@@ -132,6 +144,15 @@ extension JSONWriter {
         self.name(name)
         value.write(to: &self)
     }
+}
+
+/// The numbers of second factors in an answer.
+enum ShownNumbers {
+    /// The last four digits.
+    case masked
+    case once
+    /// Also as `unobfuscatedPhoneInfo`, as administrators see them.
+    case twice
 }
 
 extension ShownAccount {

@@ -6,7 +6,7 @@ package struct AccountPage: Sendable {
     package let users: [UserRecord]
     /// By account; those without a password are left out.
     package let passwordHashes: [UserID: String]
-    /// The id after which the next page begins; `nil` on the last one.
+    /// The id after which the next page begins; `nil` where this page has room for more.
     package let lastID: UserID?
 
     package init(users: [UserRecord] = [], passwordHashes: [UserID: String] = [:], lastID: UserID? = nil) {
@@ -19,17 +19,16 @@ package struct AccountPage: Sendable {
 extension AccountStore {
     /// The accounts after `id`, in the order of their ids. Two round trips.
     ///
-    /// A walk through all pages sees every account that exists throughout, once.
+    /// A walk through all pages sees every account that exists throughout, once. A full page names a next one, which may be
+    /// empty: as production.
     /// `limit`: at least 1.
     package func accountPage(after id: UserID?, limit: Int, tenant: TenantID) async throws -> AccountPage {
-        // One more than asked says whether another page follows.
-        let found = try await users(after: id, limit: Int64(limit) + 1, tenant: tenant)
-        let users = Array(found.prefix(limit))
+        let users = try await users(after: id, limit: Int64(limit), tenant: tenant)
         let hashes = try await passwordHashes(users.filter { $0.passwordUpdatedAt != nil }.map(\.id), tenant: tenant)
         return AccountPage(
             users: users,
             passwordHashes: hashes,
-            lastID: found.count > users.count ? users.last?.id : nil
+            lastID: users.count == limit ? users.last?.id : nil
         )
     }
 }
@@ -43,6 +42,11 @@ extension AccountOperations {
     /// As `AccountStore.accountPage` (`accounts:batchGet`).
     package func listAccounts(after id: UserID?, limit: Int, tenant: TenantID) async throws -> AccountPage {
         try await store.accountPage(after: id, limit: limit, tenant: tenant)
+    }
+
+    /// Returns true if an account has the id.
+    package func hasAccount(_ id: UserID, tenant: TenantID) async throws -> Bool {
+        try await store.user(id, tenant: tenant) != nil
     }
 
     /// One page of all accounts in an order of the caller's choice (`accounts:query`).

@@ -350,7 +350,7 @@ struct BatchCreateTests {
                 (["localId": "c0", "rawPassword": "short"], "password has to have 6 to 4096 characters"),
                 (["localId": "also fine"], nil),
             ]
-            let answer = try await upload(api, ["users": .array(rows.map(\.0))])
+            let answer = try await upload(api, ["users": .array(rows.map(\.0)), "allowOverwrite": true])
             #expect(answer.status == 200)
             let expected = rows.enumerated().compactMap { index, row in row.1.map { (Int64(index), $0) } }
             let said = reasons(answer)
@@ -383,6 +383,7 @@ struct BatchCreateTests {
                     "DUPLICATE_RAW_ID : Provider id(google.com), Raw id(g)"
                 ),
                 (["users": [ann, ann], "allowOverwrite": false], "DUPLICATE_LOCAL_ID : ann"),
+                (["users": [ann, ann]], "DUPLICATE_LOCAL_ID : ann"),
                 (["users": [hashed]], "INVALID_HASH_ALGORITHM : hashAlgorithm is missing"),
                 (["users": [ann], "hashAlgorithm": "SHA256"], "INVALID_HASH_ALGORITHM : rounds is missing"),
                 (

@@ -44,6 +44,51 @@ struct BatchRoutesTests {
         }
     }
 
+    @Test func `a full page names the next one, which may be empty`() async throws {
+        try await TestAPI.withAdministrator { api in
+            try await fill(api, 2)
+            let full = try await page(api, "?maxResults=2")
+            let token = try #require(full.json["nextPageToken"]?.string)
+            let empty = try await page(api, "?maxResults=2&nextPageToken=\(token)")
+            #expect(empty.json == ["kind": "identitytoolkit#DownloadAccountResponse"])
+            #expect(try await page(api, "?maxResults=3").json["nextPageToken"] == nil)
+        }
+    }
+
+    @Test func `a list continues after a uid`() async throws {
+        try await TestAPI.withAdministrator { api in
+            try await fill(api, 4)
+            let answer = try await page(api, "?maxResults=2&nextPageToken=user-000")
+            #expect(ids(answer.json["users"]) == ["user-001", "user-002"])
+            // A uid with characters of its own, and the longest there is.
+            for id in ["ünï/+= é", String(repeating: "z", count: 128)] {
+                try await api.create(["localId": .string(id)])
+                let encoded = try #require(id.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+                #expect(try await page(api, "?nextPageToken=\(encoded)").status == 200)
+            }
+        }
+    }
+
+    /// Backends let users choose their uids. One that reads like a page token must not send an export back, or past others.
+    @Test func `nobody chooses a uid that sends a list to another place`() async throws {
+        try await TestAPI.withAdministrator { api in
+            try await fill(api, 3)
+            let token = try #require(try await page(api, "?maxResults=1").json["nextPageToken"]?.string)
+            let refused = try await api.admin("accounts", ["localId": .string(token)])
+            #expect(refused.status == 400, "no account has such a uid: \(refused.text)")
+            // What a shorter token of the same account would be.
+            let uids: [String] = [UInt8(1), 2].map { Base64URL.encode([$0] + Array("user-000".utf8)) }
+            for uid in uids {
+                #expect(try await page(api, "?nextPageToken=\(uid)").errorMessage == "INVALID_PAGE_SELECTION")
+                try await api.create(["localId": .string(uid)])
+                let answer = try await page(api, "?nextPageToken=\(uid)")
+                let after: [String] = ["user-000", "user-001", "user-002"].filter { $0 > uid }
+                #expect(ids(answer.json["users"]) == after)
+                _ = try await api.admin("accounts:delete", ["localId": .string(uid)])
+            }
+        }
+    }
+
     @Test func `an empty project has a page without users`() async throws {
         try await TestAPI.withAdministrator { api in
             let answer = try await page(api, "")
@@ -52,9 +97,13 @@ struct BatchRoutesTests {
     }
 
     @Test func `page selections that mean nothing are refused`() async throws {
+        let noID = Base64URL.encode([UInt8(2)] + [UInt8](repeating: 0, count: 96))
+        let long = String(repeating: "A", count: 4000)
         try await TestAPI.withAdministrator { api in
             for (query, error) in [
                 ("?nextPageToken=nonsense", "INVALID_PAGE_SELECTION"), ("?maxResults=-1", "INVALID_PAGE_SELECTION"),
+                ("?nextPageToken=\(noID)", "INVALID_PAGE_SELECTION"),
+                ("?nextPageToken=\(long)", "INVALID_PAGE_SELECTION"),
                 ("?maxResults=many", "Invalid value at 'maxResults' (TYPE_INT32)"),
                 ("?tenantId=t", "TENANT_NOT_FOUND"),
             ] {
@@ -187,6 +236,9 @@ struct BatchRoutesTests {
             let id = try await api.create(["email": "ann@example.com"])
             let missing = try await api.admin("accounts:delete")
             #expect(missing.errorMessage == "MISSING_LOCAL_ID")
+            let session = try await api.signUp("bob@example.com")["idToken"] ?? .null
+            let onlyToken = try await api.admin("accounts:delete", ["idToken": session])
+            #expect(onlyToken.errorMessage == "MISSING_LOCAL_ID")
             let answer = try await api.admin("accounts:delete", ["localId": .string(id)])
             #expect(answer.json == ["kind": "identitytoolkit#DeleteAccountResponse"])
             let again = try await api.admin("accounts:delete", ["localId": .string(id)])

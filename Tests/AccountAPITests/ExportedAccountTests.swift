@@ -92,7 +92,7 @@ struct ExportedAccountTests {
                 return page.users.map { user in
                     var writer = JSONWriter()
                     let hash = page.passwordHashes[user.id].map { ExportedAccount.passwordHash($0) }
-                    writer.user(user, passwordHash: hash ?? ExportedAccount.redacted)
+                    writer.user(user, passwordHash: hash ?? ExportedAccount.redacted, showsNumbers: true)
                     return writer.text
                 }
             }

@@ -31,6 +31,11 @@ struct SecondFactorAdminTests {
             #expect(try await api.admin("accounts", body).status == 200)
             let listed = try await enrolled("a", api)
             #expect(listed.map { $0["phoneInfo"] } == [.string(numbers[0]), .string(numbers[1])])
+            #expect(listed.allSatisfy { $0["unobfuscatedPhoneInfo"] == $0["phoneInfo"] })
+            let page = try await api.send(.get, "\(TestAPI.projectPath)/accounts:batchGet", key: nil, bearer: "owner")
+            #expect(page.json["users"]?.array?.first?["mfaInfo"] == .array(listed))
+            let queried = try await api.admin("accounts:query")
+            #expect(queried.json["userInfo"]?.array?.first?["mfaInfo"] == .array(listed))
             #expect(listed.map { $0["displayName"] } == ["work", nil])
             #expect(listed.allSatisfy { $0["mfaEnrollmentId"]?.string?.utf8.count == 28 })
         }

@@ -73,6 +73,7 @@ struct SecondFactorTests {
             let found = try await api.post("/v1/accounts:lookup", ["idToken": .string(owner.idToken)])
             let user = try #require(found.json["users"]?.array?.first)
             #expect(user["mfaInfo"]?.array?.first?["phoneInfo"] == .string(number))
+            #expect(user["mfaInfo"]?.array?.first?["unobfuscatedPhoneInfo"] == nil)
             #expect(user["phoneNumber"] == nil, "a second factor is no way in")
 
             let first = try await api.firstStep(owner)

@@ -39,9 +39,11 @@ extension Route {
             try checkDuplicates(rows, isOnePerEmail: operations.project.settings.policy.isOneAccountPerEmail)
         }
         var options = AccountImport.Options(tenant: request.tenant)
-        // Neither SDKs nor the CLI send it, and the original replaces (`spec/06` §4).
-        options.allowsOverwrite = try body.bool("allowOverwrite") ?? true
-        if !options.allowsOverwrite { try checkLocalIDs(rows) }
+        // Neither SDKs nor the CLI send it, and the original replaces accounts that exist, but takes no uid twice
+        // (`spec/06` §4).
+        let allowsOverwrite = try body.bool("allowOverwrite")
+        options.allowsOverwrite = allowsOverwrite ?? true
+        if allowsOverwrite != true { try checkLocalIDs(rows) }
         let parameters = try HashParameters(reading: body)
         if let parameters {
             switch try await operations.hashKeys.hashing(by: parameters) {

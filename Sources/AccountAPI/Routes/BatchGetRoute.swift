@@ -42,13 +42,8 @@ extension Route {
     private static func page(_ request: APIRequest, maxResults: Int64?, token: String?) async throws -> APIResponse {
         let size = maxResults ?? Int64(pageSize)
         guard size >= 0 else { throw APIError.code(.invalidPageSelection) }
-        var after: UserID?
-        if let token, !token.isEmpty {
-            guard let id = lastID(of: token) else { throw APIError.code(.invalidPageSelection) }
-            after = id
-        }
         let page = try await request.operations.listAccounts(
-            after: after,
+            after: try await lastID(token, request),
             limit: size == 0 ? pageSize : Int(min(size, Int64(pageSizeMax))),
             tenant: request.tenant
         )
@@ -58,21 +53,50 @@ extension Route {
                 writer.field("users", array: page.users) { writer, user in
                     // The text describes itself, salt and parameters included, so it stands alone.
                     let hash = page.passwordHashes[user.id].map(ExportedAccount.passwordHash)
-                    writer.user(user, passwordHash: hash ?? redactedPasswordHash)
+                    writer.user(user, passwordHash: hash ?? redactedPasswordHash, showsNumbers: true)
                 }
             }
-            writer.field("nextPageToken", page.lastID.map(pageToken))
+            writer.field("nextPageToken", page.lastID.map { PageToken($0).text })
         }
     }
 
-    private static let tokenVersion: UInt8 = 1
+    /// The account after which the page begins; `nil` at the first page.
+    private static func lastID(_ token: String?, _ request: APIRequest) async throws -> UserID? {
+        guard let token, !token.isEmpty else { return nil }
+        if let token = PageToken(token) { return token.lastID }
+        // The Admin SDKs' tests continue after a uid. A uid without an account is a mistake.
+        guard let id = UserID(token), try await request.operations.hasAccount(id, tenant: request.tenant) else {
+            throw APIError.code(.invalidPageSelection)
+        }
+        return id
+    }
+}
 
-    private static func pageToken(_ id: UserID) -> String { Base64URL.encode([tokenVersion] + id.rawValue.utf8) }
+/// A `nextPageToken` that Concord makes: the id of the last account of a page.
+///
+/// It is longer than any uid. A client may also send a uid in its place, and a backend may let users choose their uids: a
+/// uid that reads like a token would send the listing to another place.
+private struct PageToken {
+    let lastID: UserID
 
-    private static func lastID(of token: String) -> UserID? {
-        guard let bytes = Base64URL.decode(token), bytes.first == tokenVersion,
-            let text = String(validating: bytes.dropFirst(), as: UTF8.self)
+    private static let version: UInt8 = 2
+    /// One more than base64url needs for the 128 characters of the longest ASCII uid.
+    private static let bytesMin = 97
+
+    init(_ lastID: UserID) { self.lastID = lastID }
+
+    /// - Returns: `nil` for a text that is no page token.
+    init?(_ text: String) {
+        guard text.utf8.count > 128, let bytes = Base64URL.decode(text), bytes.first == Self.version,
+            let last = bytes.lastIndex(where: { $0 != 0 }),
+            let lastID = String(validating: bytes[1..<last + 1], as: UTF8.self).flatMap(UserID.init)
         else { return nil }
-        return UserID(text)
+        self.lastID = lastID
+    }
+
+    var text: String {
+        let bytes = [Self.version] + lastID.rawValue.utf8
+        // A uid has no control characters, so the padding is no part of it.
+        return Base64URL.encode(bytes + [UInt8](repeating: 0, count: max(0, Self.bytesMin - bytes.count)))
     }
 }

@@ -13,7 +13,8 @@ extension Route {
         access: .client
     ) { request in
         let users: [UserRecord]
-        if request.actsOnAnyAccount(sessionFields: ["idToken"]) {
+        let isForAdministrator = request.actsOnAnyAccount(sessionFields: ["idToken"])
+        if isForAdministrator {
             users = try await request.operations.lookUp(try search(request.body), tenant: request.tenant)
         } else {
             let user = try await request.operations
@@ -23,7 +24,10 @@ extension Route {
         }
         return .object { writer in
             writer.field("kind", "identitytoolkit#GetAccountInfoResponse")
-            if !users.isEmpty { writer.field("users", array: users) { writer, user in writer.user(user) } }
+            guard !users.isEmpty else { return }
+            writer.field("users", array: users) { writer, user in
+                writer.user(user, showsNumbers: isForAdministrator)
+            }
         }
     }
 

@@ -41,7 +41,7 @@ extension Route {
         return .object { writer in
             writer.field("recordsCount", decimalString: Int64(users.count))
             guard returnsUsers, !users.isEmpty else { return }
-            writer.field("userInfo", array: users) { writer, user in writer.user(user) }
+            writer.field("userInfo", array: users) { writer, user in writer.user(user, showsNumbers: true) }
         }
     }
 

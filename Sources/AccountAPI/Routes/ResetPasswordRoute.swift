@@ -38,7 +38,7 @@ extension Route {
             writer.field("requestType", code.kind.rawValue)
             if let factor {
                 writer.name("mfaInfo")
-                writer.secondFactor(factor, masksNumber: true)
+                writer.secondFactor(factor, number: .masked)
             }
         }
     }
