@@ -47,7 +47,7 @@ extension ProviderConfig {
         } catch {
             throw ProviderConfigMistake(description: error.message)
         }
-        let taken = try? JSONValue(parsing: JSONWriter.object { $0.fields(of: self) })
+        let taken = try? JSONValue(parsing: JSONWriter.object { $0.fields(of: self, showsFalse: true) })
         if let field = item.firstField(missingFrom: taken ?? .null) {
             throw ProviderConfigMistake(description: "\(field) is unknown, empty, or means nothing here")
         }
@@ -158,7 +158,9 @@ struct ProviderConfigField: Sendable {
 
 extension JSONWriter {
     /// The fields of an item but for its name.
-    mutating func fields(of config: ProviderConfig) {
+    ///
+    /// `showsFalse`: includes the members of `responseType` that are false. Answers leave them out, as production does.
+    mutating func fields(of config: ProviderConfig, showsFalse: Bool = false) {
         field("enabled", config.isEnabled)
         field("displayName", config.displayName)
         field("clientId", config.clientID)
@@ -168,8 +170,8 @@ extension JSONWriter {
             field(
                 "responseType",
                 object: { writer in
-                    writer.field("idToken", config.acceptsIDTokens)
-                    writer.field("code", config.acceptsAuthorizationCodes)
+                    let types = [("idToken", config.acceptsIDTokens), ("code", config.acceptsAuthorizationCodes)]
+                    for (name, isAccepted) in types where isAccepted || showsFalse { writer.field(name, isAccepted) }
                 }
             )
             if !config.emailDomains.isEmpty { field("emailDomains", config.emailDomains.map(\.rawValue)) }

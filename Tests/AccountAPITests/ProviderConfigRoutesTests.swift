@@ -32,7 +32,7 @@ import Testing
             var expected: JSONValue = [
                 "name": "projects/demo-test/oauthIdpConfigs/oidc.demo", "enabled": true, "displayName": "Demo",
                 "clientId": "client-1", "clientSecret": "s3cret-of-oidc", "issuer": "https://issuer.example",
-                "responseType": ["idToken": true, "code": false], "emailDomains": ["demo.example"],
+                "responseType": ["idToken": true], "emailDomains": ["demo.example"],
             ]
             #expect(created.json == expected)
             #expect(try await api.asAdministrator(.get, Self.oauth + "/oidc.demo").json == expected)
@@ -44,6 +44,16 @@ import Testing
             )
             expected = expected.setting(false, at: ["enabled"]).setting("Other", at: ["displayName"])
             #expect(changed.json == expected)
+
+            let responseTypes: [(sent: JSONValue, answered: JSONValue)] = [
+                (["code": true, "idToken": false], ["code": true]),
+                (["code": true, "idToken": true], ["code": true, "idToken": true]),
+            ]
+            for (sent, answered) in responseTypes {
+                let path = Self.oauth + "/oidc.demo?updateMask=responseType"
+                let answer = try await api.asAdministrator(.patch, path, .object(["responseType": sent]))
+                #expect(answer.json["responseType"] == answered)
+            }
 
             let removed = try await api.asAdministrator(.delete, Self.oauth + "/oidc.demo")
             #expect(removed.text == "{}")
