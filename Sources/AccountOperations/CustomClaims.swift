@@ -1,3 +1,4 @@
+import AccountLinking
 import JSON
 
 /// The rules for claims that an administrator or a developer sets (`spec/02` §8, `spec/04` §1).
@@ -37,9 +38,11 @@ package enum CustomClaims {
         return forbidden.first.map { .reservedName(name: $0) }
     }
 
-    /// The text to store: `nil` for no claims.
+    /// The text to store: `nil` if there never were claims, `UserRecord.noClaims` if they were cleared. Production answers the two
+    /// differently.
     static func stored(_ text: String) -> String? {
+        guard !text.isEmpty else { return nil }
         let hasClaims = (try? JSONValue(parsing: Array(text.utf8)))?.object?.isEmpty == false
-        return hasClaims ? text : nil
+        return hasClaims ? text : UserRecord.noClaims
     }
 }

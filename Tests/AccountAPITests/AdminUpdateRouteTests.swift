@@ -135,8 +135,34 @@ struct AdminUpdateRouteTests {
             )
             #expect(answer.status == 200)
             let user = try #require(try await api.user(id))
-            #expect(user["customAttributes"] == nil)
+            #expect(user["customAttributes"] == "{}")
             #expect(user["phoneNumber"] == nil)
+        }
+    }
+
+    /// Admin SDKs tell claims that were cleared, an empty object, from claims that never were.
+    @Test func `claims that were cleared are an empty object, and sign nobody out when the account comes in again`()
+        async throws
+    {
+        try await TestAPI.withAdministrator { api in
+            let id = try await api.create(["localId": "ann", "email": "ann@example.com"])
+            #expect(try await api.user(id)?["customAttributes"] == nil)
+            for cleared in ["{}", " { } "] {
+                let body: JSONValue = ["localId": "ann", "customAttributes": .string(cleared)]
+                #expect(try await api.admin("accounts:update", body).status == 200)
+                #expect(try await api.user(id)?["customAttributes"] == "{}")
+            }
+            let before = try await api.service.database.rowCounts()
+            let row: JSONValue = ["localId": "ann", "email": "ann@example.com"]
+            let rows: [JSONValue] = [row, row.with("customAttributes", "{}")]
+            for row in rows {
+                #expect(try await api.admin("accounts:batchCreate", ["users": .array([row])]).status == 200)
+            }
+            #expect(try await api.service.database.rowCounts() == before, "not even an event")
+            #expect(try await api.user(id)?["customAttributes"] == "{}")
+            let none: JSONValue = ["localId": "ann", "customAttributes": ""]
+            #expect(try await api.admin("accounts:update", none).status == 200)
+            #expect(try await api.user(id)?["customAttributes"] == nil)
         }
     }
 

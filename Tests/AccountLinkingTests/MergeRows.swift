@@ -353,6 +353,9 @@ struct MergeRows {
                 == Verdict(.e6, .refuse(.needsAdministrator))
         )
         #expect(verdict(banned, Self.proven, [:], owners).rule == .e13)
+        let cleared = Self.record("a") { $0.customAttributes = UserRecord.noClaims }
+        #expect(verdict(Self.proven, cleared, [:], owners).rule == .e13, "cleared claims are none")
+        #expect(verdict(banned, cleared).rule == .e13)
     }
 
     @Test func `E15: owners void no mail that takes back what was done to the account that goes`() {

@@ -201,8 +201,7 @@ package func decideMergeAccounts(
         if !absorbed.secondFactors.isEmpty, !ofAbsorbed.hasSecondFactor {
             return Verdict(.e5, .refuse(.secondFactorRequired))
         }
-        let givesUpAttributes =
-            absorbed.customAttributes != nil && absorbed.customAttributes != survivor.customAttributes
+        let givesUpAttributes = absorbed.claims != nil && absorbed.claims != survivor.claims
         if givesUpAttributes || request.choices[.customAttributes] != nil {
             return Verdict(.e6, .refuse(.needsAdministrator))
         }
@@ -298,7 +297,7 @@ extension UserRecord {
         case .language: profile.language
         case .timeZone: profile.timeZone
         case .dateOfBirth: profile.dateOfBirth
-        case .customAttributes: customAttributes
+        case .customAttributes: claims
         case .provider(let provider): linkedProviders[provider]?.identity.subject
         }
     }
@@ -314,7 +313,7 @@ extension UserRecord {
         case .language: profile.language == other.profile.language
         case .timeZone: profile.timeZone == other.profile.timeZone
         case .dateOfBirth: profile.dateOfBirth == other.profile.dateOfBirth
-        case .customAttributes: customAttributes == other.customAttributes
+        case .customAttributes: claims == other.claims
         }
     }
 

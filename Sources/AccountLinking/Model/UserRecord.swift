@@ -19,7 +19,8 @@ package struct UserRecord: Sendable, Hashable {
     package var profile: Profile
     package var isDisabled: Bool
     package var usesCustomTokens: Bool
-    /// The text of a JSON object, at most 1,000 characters, as the administrator gave it.
+    /// The text of a JSON object, at most 1,000 characters, as the administrator gave it. `noClaims` once an administrator
+    /// has cleared them.
     package var customAttributes: String?
     /// Tokens issued earlier are revoked. Whole seconds on the wire.
     package var validSince: Timestamp
@@ -35,6 +36,12 @@ package struct UserRecord: Sendable, Hashable {
     package var methodProofs: [SignInMethod: MethodProof]
     /// In the order in which they are shown, at most `SecondFactor.countMax`.
     package var secondFactors: [SecondFactor]
+
+    /// `customAttributes` of an account whose claims were cleared.
+    package static let noClaims = "{}"
+
+    /// `customAttributes`, unless there are none in it.
+    package var claims: String? { customAttributes == Self.noClaims ? nil : customAttributes }
 
     /// The profile of one linked identity. An e-mail in here owns nothing.
     package struct LinkedProvider: Sendable, Hashable {

@@ -241,7 +241,11 @@ package struct AccountImport: Sendable {
         user.initialEmail = account.initialEmail ?? user.initialEmail
         user.profile = account.profile
         user.isDisabled = account.isDisabled
-        user.customAttributes = account.customAttributes.flatMap(CustomClaims.stored)
+        let claims = account.customAttributes.flatMap(CustomClaims.stored)
+        // Cleared claims are no claims: a row without any leaves such an account as it is.
+        if previous == nil || user.claims != nil || claims != UserRecord.noClaims && claims != nil {
+            user.customAttributes = claims
+        }
         user.usesCustomTokens = account.usesCustomTokens ?? user.usesCustomTokens
 
         var methods: Set<SignInMethod> = []
