@@ -180,7 +180,12 @@ extension EmailCodeDenial {
         case .missingAndroidPackageName: .code(.missingAndroidPackageName)
         case .missingIOSBundleID: .code(.missingIOSBundleID)
         case .invalidDynamicLinkDomain: .code(.invalidDynamicLinkDomain)
-        case .invalidHostingLinkDomain: .code(.invalidHostingLinkDomain)
+        case .invalidHostingLinkDomain:
+            .code(
+                .invalidHostingLinkDomain,
+                "The provided hosting link domain is not configured in Firebase Hosting or is not owned by the current "
+                    + "project. This cannot be a default hosting domain (web.app or firebaseapp.com)."
+            )
         case .missingEmail: .code(.missingEmail)
         case .missingCode: .code(.missingOobCode)
         case .tooManyMails(let isForReset):

@@ -23,6 +23,8 @@ package struct AccountOperations: Sendable {
     /// `nil` in production.
     package var developmentNumbers: DevelopmentNumbers?
     let metrics: OperationMetrics
+    /// `nil` in production, where nobody may list codes.
+    let answeredLinks: AnsweredLinks?
 
     package init(
         store: AccountStore,
@@ -54,6 +56,7 @@ package struct AccountOperations: Sendable {
         self.apps = apps
         self.developmentNumbers = developmentNumbers
         self.metrics = metrics
+        self.answeredLinks = providers.isForDevelopment ? AnsweredLinks() : nil
     }
 
     var policy: LinkPolicy { project.settings.policy }

@@ -123,7 +123,12 @@ struct SendOobCodeTests {
         (["continueUrl": "http://localhost", "androidMinimumVersion": "12"], "MISSING_ANDROID_PACKAGE_NAME"),
         (["continueUrl": "http://localhost", "iOSAppStoreId": "123"], "MISSING_IOS_BUNDLE_ID"),
         (["continueUrl": "http://localhost", "dynamicLinkDomain": "x.example"], "INVALID_DYNAMIC_LINK_DOMAIN"),
-        (["continueUrl": "http://localhost", "linkDomain": "x.example"], "INVALID_HOSTING_LINK_DOMAIN"),
+        (
+            ["continueUrl": "http://localhost", "linkDomain": "x.example"],
+            "INVALID_HOSTING_LINK_DOMAIN : The provided hosting link domain is not configured in Firebase Hosting or is "
+                + "not owned by the current project. This cannot be a default hosting domain (web.app or "
+                + "firebaseapp.com)."
+        ),
     ]
 
     @Test func `settings that lead nowhere good are refused`() async throws {
@@ -195,28 +200,35 @@ struct SendOobCodeTests {
 
     @Test func `an administrator gets the link and nothing is mailed`() async throws {
         try await TestAPI.with(settings: protectedSettings, callers: DevelopmentCallers()) { api in
-            let ada = try await api.signUp("ada@example.com")
-            for type in ["PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL"] {
+            _ = try await api.signUp("ada@example.com")
+            let types: [JSONValue] = ["PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL"]
+            var codes: [JSONValue] = []
+            for type in types {
                 let answer = try await api.post(
                     adminPath,
-                    ["requestType": .string(type), "email": "ada@example.com", "returnOobLink": true],
+                    ["requestType": type, "email": "ada@example.com", "returnOobLink": true],
                     key: nil,
                     bearer: "owner"
                 )
                 let code = try #require(answer.json["oobCode"]?.string)
                 #expect(answer.json["oobLink"]?.string?.contains("oobCode=\(code)&") == true)
                 #expect(answer.json["email"] == "ada@example.com")
-                #expect(try await api.reset(code).json["requestType"] == .string(type))
+                #expect(try await api.reset(code).json["requestType"] == type)
+                codes.append(.string(code))
             }
-            #expect(try await api.listedCodes().isEmpty)
+            #expect(try await api.service.database.count("SELECT count(*) FROM outbox") == 0)
+            // Test suites look for them there.
+            let listed = try await api.listedCodes()
+            #expect(listed.map { $0["requestType"] } == types)
+            #expect(listed.map { $0["oobCode"] } == codes)
+            #expect(try await api.reset(codes[0].string ?? "", to: "another horse").status == 200)
+            let remaining = try await api.listedCodes()
+            #expect(!remaining.contains { $0["oobCode"] == codes[0] })
 
             // Administrators are told the truth, also where strangers are not.
             @Sendable func message(_ body: JSONValue) async throws -> String? {
                 try await api.post(adminPath, body, key: nil, bearer: "owner").errorMessage
             }
-            #expect(
-                try await message(["requestType": "PASSWORD_RESET", "email": "no@example.com"]) == "EMAIL_NOT_FOUND"
-            )
             #expect(try await message(["requestType": "VERIFY_EMAIL", "returnOobLink": true]) == "MISSING_EMAIL")
             #expect(
                 try await message(["requestType": "VERIFY_EMAIL", "email": "no@example.com"]) == "USER_NOT_FOUND"
@@ -228,7 +240,6 @@ struct SendOobCodeTests {
                     "newEmail": "bob@example.com",
                 ]) == "EMAIL_EXISTS"
             )
-            _ = ada
             let other = try await api.post(
                 "/v1/projects/other-project/accounts:sendOobCode",
                 ["requestType": "EMAIL_SIGNIN"],
@@ -243,6 +254,32 @@ struct SendOobCodeTests {
                 bearer: "owner"
             )
             #expect(tenant.errorMessage == "TENANT_NOT_FOUND")
+        }
+    }
+
+    @Test func `protected, not even an administrator gets a reset link for an address that nobody has`() async throws {
+        let mailed: JSONValue = ["requestType": "PASSWORD_RESET", "email": "No@example.com"]
+        let requests: [JSONValue] = [mailed, mailed.with("returnOobLink", true)]
+        let expected: JSONValue = [
+            "kind": "identitytoolkit#GetOobConfirmationCodeResponse", "email": "no@example.com",
+        ]
+        try await TestAPI.withAdministrator(settings: protectedSettings) { api in
+            for request in requests {
+                let answer = try await api.admin("accounts:sendOobCode", request)
+                #expect(answer.status == 200)
+                #expect(answer.json == expected)
+            }
+            #expect(try await api.listedCodes().isEmpty)
+            let usable = try await api.service.database.count(
+                "SELECT count(*) FROM one_time_codes WHERE consumed_at IS NULL"
+            )
+            #expect(usable == 0)
+        }
+        try await TestAPI.withAdministrator { api in
+            for request in requests {
+                let answer = try await api.admin("accounts:sendOobCode", request)
+                #expect(answer.errorMessage == "EMAIL_NOT_FOUND")
+            }
         }
     }
 

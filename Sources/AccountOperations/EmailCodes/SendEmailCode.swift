@@ -22,7 +22,8 @@ package struct EmailCodeRequest: Sendable {
     package var settings: EmailCodeSettings
     /// The language asked for, as sent.
     package var locale: String?
-    /// Administrators are told whether accounts exist, and their mails are neither limited nor counted.
+    /// Administrators are told whether accounts exist, and their mails are neither limited nor counted. But with addresses
+    /// protected, the answer to a request for a reset is theirs too: as production.
     package var isAdministrator: Bool
     /// The link is answered and nothing is mailed. An administrator's right; the route checks it.
     package var returnsLink: Bool
@@ -53,7 +54,7 @@ package struct EmailCodeRequest: Sendable {
 package struct SentEmailCode: Sendable {
     /// The address the request was about, as clients see it.
     package let email: String
-    /// Only where the link is to be answered.
+    /// Only where the link is to be answered, and there is an account to reset the password of.
     package let returned: (code: String, link: String)?
 }
 
@@ -92,7 +93,7 @@ extension AccountOperations {
             return .success(Plan(kind: .emailSignIn, email: email, user: owner))
         case .passwordReset(let email):
             let owner = try await store.owner(of: .email(email), tenant: tenant)
-            if owner == nil, !isProtected { return .denied(.refusal(.emailNotFound)) }
+            if owner == nil, !policy.protectsEmailEnumeration { return .denied(.refusal(.emailNotFound)) }
             return .success(Plan(kind: .passwordReset, email: email, user: owner, isWithheld: owner == nil))
         case .verifyEmail(let subject):
             return try await about(subject, tenant: tenant) { user, email, _ in
@@ -177,6 +178,7 @@ extension AccountOperations {
         shortCode.sealedCode = try sealer.seal(Array(digits.utf8), context: shortCode.codeContext)
         let link = mail.link ?? ""
         // The newcomer gets nothing, and the owner hears of it (`spec/09` 15). A stranger's address hears nothing.
+        let linkMail = mail
         let tellsOwner = plan.isWithheld && plan.kind == .verifyAndChangeEmail
         if tellsOwner {
             mail = Mail(
@@ -194,9 +196,10 @@ extension AccountOperations {
             isWithheld: plan.isWithheld && !tellsOwner,
             sealer: sealer
         )
+        let returnsLink = request.returnsLink && !plan.isWithheld
         let sent = SentEmailCode(
             email: plan.email.lowercased,
-            returned: request.returnsLink ? (code.text, link) : nil
+            returned: returnsLink ? (code.text, link) : nil
         )
         let limits =
             request.isAdministrator
@@ -207,7 +210,7 @@ extension AccountOperations {
                 to: "\(plan.kind.rawValue) \(shortCode.mailbox.canonical)",
                 from: request.clientAddress
             )
-        return try await decideAndApply { [shortCode] in
+        let outcome: Outcome<SentEmailCode> = try await decideAndApply { [shortCode] in
             if let reached = try await store.reached(limits, tenant: request.tenant, at: now).first {
                 let isForReset = plan.kind == .passwordReset
                 return .denied(
@@ -222,6 +225,8 @@ extension AccountOperations {
             )
             return applied == .applied ? .success(sent) : nil
         }
+        if returnsLink, case .success = outcome { answeredLinks?.add(linkMail, tenant: request.tenant, at: now) }
+        return outcome
     }
 
     /// The mail that carries `code`.

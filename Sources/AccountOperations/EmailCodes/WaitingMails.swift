@@ -1,13 +1,17 @@
 package import AccountLinking
 import AccountStore
+import Synchronization
 
 extension AccountOperations {
     /// How many messages an inspection looks at.
     private static let inspectedMessagesMax: Int64 = 1000
 
-    /// The mails that carry codes which can still be used, the oldest first. For development: it opens what is sealed.
+    /// The mails that carry codes which can still be used, and the links that were answered to administrators, the oldest
+    /// first. For development: it opens what is sealed.
     package func mailsWithUsableCodes(tenant: TenantID) async throws -> [Mail] {
-        let mails = try await waitingMails(tenant: tenant)
+        let waiting = try await datedMails(tenant: tenant)
+        let answered = answeredLinks?.all(tenant: tenant) ?? []
+        let mails = (waiting + answered).sorted { $0.createdAt < $1.createdAt }.map(\.mail)
         let hashes = mails.compactMap { $0.code.map(NewEmailCode.hash(of:)) }
         let usable = try await store.usableEmailCodes(among: hashes, tenant: tenant, at: effects.now())
         return mails.filter { mail in mail.code.map { usable.contains(NewEmailCode.hash(of: $0)) } ?? false }
@@ -24,9 +28,42 @@ extension AccountOperations {
     }
 
     private func waitingMails(tenant: TenantID) async throws -> [Mail] {
+        try await datedMails(tenant: tenant).map(\.mail)
+    }
+
+    private func datedMails(tenant: TenantID) async throws -> [(createdAt: Timestamp, mail: Mail)] {
         try await store.waitingMessages(.mail, countMax: Self.inspectedMessagesMax, tenant: tenant).compactMap {
             message in
             Mail(opening: message.sealedPayload, id: message.id, tenant: tenant, sealer: sealer)
+                .map { (message.createdAt, $0) }
+        }
+    }
+}
+
+/// The newest links that were answered to administrators (`returnOobLink`) and so wait in no outbox. For development, where
+/// test suites look for their codes. In memory: a restart forgets them.
+final class AnsweredLinks: Sendable {
+    private static let countMax = 1000
+
+    private struct Answered {
+        let tenant: TenantID
+        let createdAt: Timestamp
+        let mail: Mail
+    }
+
+    private let answered = Mutex<[Answered]>([])
+
+    func add(_ mail: Mail, tenant: TenantID, at now: Timestamp) {
+        answered.withLock { answered in
+            if answered.count == Self.countMax { answered.removeFirst() }
+            answered.append(Answered(tenant: tenant, createdAt: now, mail: mail))
+        }
+    }
+
+    /// The oldest first.
+    func all(tenant: TenantID) -> [(createdAt: Timestamp, mail: Mail)] {
+        answered.withLock { answered in
+            answered.filter { $0.tenant == tenant }.map { ($0.createdAt, $0.mail) }
         }
     }
 }
