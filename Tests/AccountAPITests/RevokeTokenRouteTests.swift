@@ -107,13 +107,43 @@ struct RevokeTokenRouteTests {
     }
 
     @Test func `nothing is taken back at a provider that is off`() async throws {
-        try await TestAPI.with { api in
+        try await TestAPI.withAdministrator { api in
             let session = try await api.signUpAnonymously()
+            let registered = try await api.send(
+                .post,
+                "/v2/projects/\(TestService.projectID)/defaultSupportedIdpConfigs?idpId=apple.com",
+                Array(#"{"enabled":false,"clientId":"client-1"}"#.utf8),
+                key: nil,
+                bearer: "owner"
+            )
+            #expect(registered.status == 200, "\(registered.text)")
             let answer = try await api.post(
                 Self.path,
                 ["providerId": "apple.com", "tokenType": 1, "token": "r", "idToken": session["idToken"] ?? .null]
             )
             #expect(answer.errorMessage?.hasPrefix("OPERATION_NOT_ALLOWED") == true)
+        }
+    }
+
+    /// Apps revoke Apple's token before they delete an account. In development its user was made up, and signed in all the
+    /// same.
+    @Test func `a made-up user of Apple gives a made-up token back`() async throws {
+        try await TestAPI.with { api in
+            let signedIn = try await api.post(
+                "/v1/accounts:signInWithIdp",
+                [
+                    "requestUri": "http://localhost",
+                    "postBody": #"providerId=apple.com&id_token={"sub":"apple-1","email":"ann@example.com"}"#,
+                ]
+            )
+            let body: JSONValue = [
+                "providerId": "apple.com", "tokenType": "3", "token": "code",
+                "idToken": signedIn.json["idToken"] ?? .null,
+            ]
+            let answer = try await api.post(Self.path, body)
+            #expect(answer.status == 200 && answer.json == [:], "\(answer.text)")
+            let stranger = try await api.post(Self.path, body.with("idToken", "nonsense"))
+            #expect(stranger.errorMessage == "INVALID_ID_TOKEN")
         }
     }
 }

@@ -80,6 +80,11 @@ struct FakeProviderTests {
         #expect(verified?.federatedID == "https://accounts.google.com/fake-1")
         #expect(verified?.incoming.issuer == "https://accounts.google.com")
         #expect(verified?.rawUserInfo.contains(#""verified_email":true"#) == true)
+        #expect(verified?.rawUserInfo.contains(#""locale":"en""#) == true)
+        #expect(verified?.incoming.profile.language == nil, "Google tells a locale, a made-up user speaks no language")
+        let german = #"{"sub":"fake-1","locale":"de"}"#
+        let other = try await verify(.init(provider: .google, idToken: german)).verified
+        #expect(other?.rawUserInfo.contains(#""locale":"de""#) == true)
     }
 
     @Test

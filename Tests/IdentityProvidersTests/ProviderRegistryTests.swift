@@ -82,6 +82,19 @@ struct ProviderRegistryTests {
         )
     }
 
+    /// In production nobody is told that a token was taken back which no provider was asked about.
+    @Test
+    func `a provider that is not registered takes back nothing but what is made up`() async throws {
+        for (fakes, refusal) in [(nil, .providerNotConfigured), (FakeProvider(), nil)]
+            as [(FakeProvider?, InvalidCredential?)]
+        {
+            let registry = try Scene(.apple, fakes: fakes).registry
+            let token = RevocableToken.refresh("r")
+            let answer = try await registry.revoke(token, of: .apple, app: nil, configuration: nil, at: Scene.now)
+            #expect(answer == refusal)
+        }
+    }
+
     @Test
     func `no explanation holds anything a client sent`() {
         let reasons: [InvalidCredential] = [

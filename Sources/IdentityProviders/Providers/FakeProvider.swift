@@ -66,7 +66,7 @@ package struct FakeProvider: Sendable {
             if let reason = Self.nonceViolation(by: claims, of: credential, usual: known.nonceRule) {
                 return .invalid(reason)
             }
-            return known.verification(of: completed, claims: claims)
+            return Self.verification(by: known, of: completed, claims: claims)
         }
         // The rest have no ID tokens and so no issuer.
         return .verified(of: completed, claims: claims, issuer: nil) { _, _ in }
@@ -88,6 +88,25 @@ package struct FakeProvider: Sendable {
     }
 
     private static let madeUpSecret = "made-up"
+
+    /// The verdict of `known`, with a locale in Google's `rawUserInfo`: the emulator has one for every user. The account itself
+    /// gets no language by it.
+    private static func verification(
+        by known: KnownIssuer,
+        of credential: ProviderCredential,
+        claims: JSONValue
+    ) -> CredentialVerification {
+        let verdict = known.verification(of: credential, claims: claims)
+        guard known.provider == .google, claims["locale"] == nil, case .verified(var verified) = verdict,
+            case .object(var members) = claims
+        else { return verdict }
+        members["locale"] = .string("en")
+        guard case .verified(let located) = known.verification(of: credential, claims: .object(members)) else {
+            return verdict
+        }
+        verified.rawUserInfo = located.rawUserInfo
+        return .verified(verified)
+    }
 
     /// Why an ID token that is neither made up nor of the form of a real one is refused, where a made-up one would have
     /// been taken; `nil`: nothing is wrong with the form.
