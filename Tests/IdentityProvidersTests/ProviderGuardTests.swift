@@ -15,7 +15,7 @@ struct ProviderGuardTests {
         return limits
     }()
 
-    /// Answers by host: `dead` never, `failing` with 500, `refusing` with 400, others with 200; counts what reaches it.
+    /// Answers by host: `dead` never, `failing` with 500 at once, `refusing` with 400, others with 200; counts what reaches it.
     private final class Hosts: HTTPFetching {
         let reached = Mutex<[String]>([])
         let isBack = Mutex(false)
@@ -58,8 +58,8 @@ struct ProviderGuardTests {
         }
     }
 
-    @Test(arguments: ["dead", "failing"])
-    func `a host that does not answer is left alone, and nobody else is`(host: String) async {
+    @Test func `a host that does not answer is left alone, and nobody else is`() async {
+        let host = "dead"
         let hosts = Hosts()
         let clock = Mutex(Self.start)
         let guarded = ProviderGuard(hosts, limits: Self.limits, now: { clock.withLock { $0 } })
@@ -96,6 +96,14 @@ struct ProviderGuardTests {
         let hosts = Hosts()
         let guarded = ProviderGuard(hosts, limits: Self.limits)
         for _ in 1...20 { #expect(await Self.call(guarded, "refusing") == nil) }
+        #expect(hosts.reached.withLock { $0.count } == 20)
+    }
+
+    /// A code is the client's to choose, and some token endpoints answer 500 to one that they cannot read.
+    @Test func `a stranger whose codes make a provider answer 500 switches it off for nobody`() async {
+        let hosts = Hosts()
+        let guarded = ProviderGuard(hosts, limits: Self.limits)
+        for _ in 1...20 { #expect(await Self.call(guarded, "failing") == nil) }
         #expect(hosts.reached.withLock { $0.count } == 20)
     }
 

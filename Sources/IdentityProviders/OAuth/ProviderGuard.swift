@@ -6,6 +6,10 @@ import Synchronization
 /// Each host has its own count: so many calls at once and no more, and after so many failures in a row none for a while,
 /// but for one that finds out whether it is back. Who is turned away is so at once. Documents pass as they are: their cache
 /// remembers failures by itself.
+///
+/// A failure is a connection that breaks or an answer that does not come in time. An answer is no failure whatever it says:
+/// a client chooses the codes and tokens that a provider is asked about, and a provider that answers 500 to a crafted one
+/// would be switched off for everybody.
 package final class ProviderGuard: HTTPFetching {
     package struct Limits: Sendable, Hashable {
         /// Calls under way at one host.
@@ -54,7 +58,7 @@ package final class ProviderGuard: HTTPFetching {
         if let refusal = enter(host) { throw refusal }
         do throws(ProviderUnavailable) {
             let answer = try await http.answer(to: request, deadline: deadline)
-            leave(host, wasAnswered: answer.status < 500)
+            leave(host, wasAnswered: true)
             return answer
         } catch {
             // A caller that went away says nothing of the host: else five of them could have it left alone.
@@ -85,8 +89,9 @@ extension ProviderUnavailable {
     /// Whether the other end said something, if nothing of use; or whether it was never asked.
     fileprivate var isAnswer: Bool {
         switch self {
-        case .unreachable, .timedOut, .unexpectedStatus: false
-        case .addressNotAllowed, .networkNotAllowed, .redirected, .answerTooLarge, .malformedAnswer, .issuerMismatch,
+        case .unreachable, .timedOut: false
+        case .unexpectedStatus, .addressNotAllowed, .networkNotAllowed, .redirected, .answerTooLarge, .malformedAnswer,
+            .issuerMismatch,
             .noUsableKeys, .tooManyCalls, .suspended:
             true
         }
