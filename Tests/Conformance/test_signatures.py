@@ -7,7 +7,7 @@ import pytest
 from cryptography import x509
 from firebase_admin import auth
 
-from conftest import PROJECT, for_each_algorithm
+from conftest import PROJECT, REPOSITORY, for_each_algorithm
 
 pytestmark = for_each_algorithm
 ID_TOKEN_ISSUER = f"https://securetoken.google.com/{PROJECT}"
@@ -48,6 +48,15 @@ def with_one_bit_flipped(token, part):
     raw[len(raw) // 2] ^= 1
     parts[part] = jwt.utils.base64url_encode(bytes(raw)).decode()
     return ".".join(parts)
+
+
+def test_the_documented_lines_verify_an_id_token(server, id_token):
+    document = (REPOSITORY / "docs" / "verifying-tokens.md").read_text()
+    lines = document.split("```python\n")[1].split("```")[0]
+    lines = lines.replace("https://HOST", server.base).replace("PROJECT-ID", PROJECT).replace("ES256", server.algorithm)
+    names = {"token": id_token}
+    exec(lines, names)
+    assert names["claims"]["sub"] == names["claims"]["user_id"]
 
 
 def test_an_id_token_verifies_with_the_published_keys_and_certificates(server, id_token):
