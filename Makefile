@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-fast format lint golden demo bench migrate clean
+.PHONY: help build run test test-fast fuzz format lint golden demo bench migrate clean
 
 # Swift's own libraries go into the program: it starts and runs faster, and needs nothing of Swift where it runs. Code
 # apart from constants, so that running the one does not draw the other into memory; gold and lld both know how.
@@ -20,6 +20,9 @@ test: ## Check formatting and run every test against a real PostgreSQL
 
 test-fast: ## Run the tests that need no database
 	swift test --disable-xctest --filter '^(AccountLinking|JSON|IdentityProviders|Repository)Tests\.'
+
+fuzz: build ## Send broken requests to every route of real servers (ARGS='--seconds 600 --seed 7')
+	@CONCORD=.build/release/concord scripts/fuzz $(ARGS)
 
 format: ## Format the sources in place
 	swift format --in-place --recursive --parallel Sources Tests Package.swift

@@ -17,6 +17,26 @@ struct TransportTests {
         try Transcript.golden.expect(text, matches: "routes.txt")
     }
 
+    /// With the list above, everything that is fuzzed (Tests/Fuzz).
+    @Test func `the list of what is answered beside the routes`() throws {
+        var text = ""
+        for route in DevelopmentRoutes().routes {
+            text += "\(route.method.rawValue) \(route.path) (development)\n"
+            for path in route.paths.dropFirst() { text += "    \(path)\n" }
+        }
+        for file in PageFile.all + PageFile.development {
+            text += "GET \(file.path) (page)\n"
+            // Providers that answer by a form post it there.
+            if file.path.hasSuffix("/auth/handler") { text += "POST \(file.path) (page)\n" }
+        }
+        for path in API.ownPaths { text += "GET \(path) (health)\n" }
+        for missing in UnimplementedPath.all {
+            text += "POST \(missing.path) (unimplemented)\n"
+            for path in missing.paths.dropFirst() { text += "    \(path)\n" }
+        }
+        try Transcript.golden.expect(text, matches: "other-routes.txt")
+    }
+
     @Test func `every route answers at each of its paths in the same way`() async throws {
         let api = try TestAPI.shared
         for route in API.routes where route.method == .post {
