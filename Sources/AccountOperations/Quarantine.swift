@@ -53,6 +53,7 @@ extension AccountWrite {
             sealer: sealer
         )
         write.companions.append(.enqueue(message))
+        write.ownerMail = message.id
         return write
     }
 }

@@ -1,12 +1,15 @@
 import ArgumentParser
 import Glibc
 
+/// Returns true if somebody sits at a terminal who can be asked.
+var canAsk: Bool { isatty(STDIN_FILENO) == 1 }
+
 /// Has somebody at a terminal agree, unless they have said so before (`isAgreed`). Elsewhere there is nobody to ask.
 /// - Throws: `ExitCode`, told: `answerIsNo` where nobody agrees, `stopped` where somebody wants the command to end.
 func agree(to question: String, isAgreed: Bool) async throws {
     if isAgreed { return }
     var answer: String?
-    if isatty(STDIN_FILENO) == 1 {
+    if canAsk {
         do {
             answer = try await answerAtTerminal(to: question)
         } catch is Interrupted {

@@ -54,7 +54,7 @@ struct AuditPlanCommandTests {
     private static func plan(
         _ database: TestDatabase,
         _ folder: Folder,
-        _ arguments: [String] = []
+        _ arguments: [String] = ["--all"]
     ) async throws -> (path: String, text: String, error: String) {
         let ending = try await concord(["plan"] + arguments, database)
         #expect(ending.status == .exited(0), "\(ending.error)")
@@ -77,9 +77,18 @@ struct AuditPlanCommandTests {
                 #expect(ending.status == status, "\(shown): \(ending.error)")
                 transcript += "$ concord audit \(shown)\n\(Self.shown(ending.output))\(Self.shown(ending.error))"
             }
+            let errors = try await Self.plan(database, folder, [])
+            transcript += "$ concord audit plan > plan\n\(Self.shown(errors.error))"
             let plan = try await Self.plan(database, folder)
-            transcript += "$ concord audit plan > plan\n\(Self.shown(plan.error))$ cat plan\n\(Self.shown(plan.text))"
+            transcript +=
+                "$ concord audit plan --all > plan\n\(Self.shown(plan.error))$ cat plan\n\(Self.shown(plan.text))"
             #expect(!plan.text.contains("ada.") || !plan.text.contains("@example.com\""), "masked")
+            try await run(["apply", plan.path, "--dry-run"], as: "apply plan --dry-run", status: .exited(0))
+            try await run(
+                ["apply", plan.path, "--dry-run", "--format", "json"],
+                as: "apply plan --dry-run --format json",
+                status: .exited(0)
+            )
             try await run(["apply", plan.path], as: "apply plan", status: .exited(1))
             #expect(try await database.count("SELECT count(*) FROM audit_plans") == 0)
             try await run(["apply", plan.path, "--yes"], as: "apply plan --yes", status: .exited(0))
@@ -170,6 +179,8 @@ struct AuditPlanCommandTests {
             try await expect(["apply", "--yes", folder.path("nothing")], 78, "No such file")
             try await expect(["apply", "--yes", "-"], 64, "more than once")
             try await expect(["apply", "--batch", "0", plan.path], 64, "--batch")
+            try await expect(["apply", "--dry-run", "--yes", plan.path], 64, "--dry-run or --yes")
+            try await expect(["plan", "--all", "--rule", "stale-number"], 64, "--rule or --all")
             try await expect(["plan", "--rule", "no-such-rule"], 64, "no rule")
             try await expect(["undo", "--yes", plan.path], 1, "no such plan was applied")
             try await expect(["undo", "--yes", "01990000-0000-7000-8000-000000000001"], 1, "no such plan")
@@ -199,6 +210,88 @@ struct AuditPlanCommandTests {
                 let ending = try await ConcordCommand.asked(arguments, database, answer: .text("yes\n"))
                 #expect(ending.status == .exited(0), "\(command) \(ending)")
                 #expect(try await database.count(applied) == after)
+            }
+        }
+    }
+
+    /// People who came by a plain import: their addresses are verified on the import's word, some passwords are old.
+    private static func importPeople(_ database: TestDatabase) async throws {
+        try await database.execute(
+            """
+            INSERT INTO users (user_id, session_epoch, email, email_proof, email_proven_at, valid_since, created_at)
+                SELECT 'user-' || n, 7, 'ada.' || n || '@example.com', 'administrator', '2020-01-01', '2020-01-01',
+                    '2020-01-01'
+                FROM generate_series(1, 1005) AS n;
+            INSERT INTO identifiers (kind, value, user_id) SELECT 'email', email, user_id FROM users;
+            INSERT INTO sign_in_methods (user_id, method, proof, proven_at)
+                SELECT user_id, 'password', 'administrator', '2020-01-01' FROM users;
+            INSERT INTO password_credentials (user_id, hash, updated_at)
+                SELECT user_id, '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy', '2020-01-01' FROM users;
+            INSERT INTO linked_providers (user_id, provider_id, subject, linked_at, updated_at)
+                SELECT user_id, 'google.com', 's-' || user_id, '2020-01-01', '2020-01-01' FROM users
+                WHERE user_id IN ('user-1', 'user-2');
+            INSERT INTO identifiers (kind, value, user_id)
+                SELECT 'federated', provider_id || chr(31) || subject, user_id FROM linked_providers;
+            INSERT INTO sign_in_methods (user_id, method, proof, proven_at)
+                SELECT user_id, 'google.com', 'administrator', '2020-01-01' FROM linked_providers
+            """
+        )
+    }
+
+    @Test func `a plan without options unverifies no imported address and suspends no password`() async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try await Self.importPeople(database)
+                let plan = try await Self.plan(database, folder, [])
+                #expect(plan.text.hasSuffix("{\"type\":\"end\",\"operations\":0}\n"), "\(plan.text)")
+                #expect(plan.error.contains("left out: 2,012 findings of lower severity than error"), "\(plan.error)")
+                #expect(plan.error.contains("1,005  address-proven-by-nobody  note"), "\(plan.error)")
+                #expect(plan.error.hasSuffix("with --rule ID, all of them with --all\n"), "\(plan.error)")
+                let one = try await Self.plan(database, folder, ["--rule", "weak-password-hash"])
+                #expect(!one.error.contains("left out"), "\(one.error)")
+            }
+        }
+    }
+
+    @Test func `the question before an apply says what it means for users`() async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try await Self.importPeople(database)
+                let plan = try await Self.plan(database, folder)
+                let sentences = """
+                    1,005 users lose their verified address.
+                    2 users can no longer sign in with their password until they reset it; each gets a mail.
+
+                    """
+                let ending = try await ConcordCommand.asked(
+                    ["audit", "apply", plan.path],
+                    database,
+                    answer: .text("n\n")
+                )
+                #expect(ending.error.contains(sentences + "Apply 1,007 operations? [y/N] "), "\(ending)")
+                #expect(!ending.output.contains("lose their"), "said once")
+                let dry = try await Self.concord(["apply", "--dry-run", plan.path], database)
+                #expect(dry.status == .exited(0) && dry.output.hasSuffix(sentences), "\(dry)")
+                let json = try await Self.concord(["apply", "--yes", "--format", "json", plan.path], database)
+                let object = try JSONValue(parsing: Array(json.output.utf8))
+                #expect(object["applied"] == 1007 && object["dryRun"] == false, "\(json)")
+                #expect(
+                    object["consequences"]
+                        == [
+                            [
+                                "kind": "verified-address-lost", "count": 1005,
+                                "text": "1,005 users lose their verified address.",
+                            ],
+                            [
+                                "kind": "method-suspended", "method": "password", "count": 2, "mails": 2,
+                                "text": .string(String(sentences.split(separator: "\n")[1])),
+                            ],
+                        ],
+                    "\(json.output)"
+                )
+                #expect(try await database.count("SELECT count(*) FROM outbox") == 2)
             }
         }
     }

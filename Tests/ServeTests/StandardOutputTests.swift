@@ -110,7 +110,7 @@ struct StandardOutputTests {
                 try await database.execute("TRUNCATE project_config CASCADE")
                 try await database.makeProject()
                 try await Self.fill(database)
-                let plan = try await ConcordCommand.run(["audit", "plan"], database)
+                let plan = try await ConcordCommand.run(["audit", "plan", "--all"], database)
                 try folder.write("plan", plan.output)
                 let runs = try Self.runs(folder)
                 for run in runs where run.command != "project init" { try await expectFailure(run) }

@@ -56,25 +56,38 @@ package struct Audit: Sendable {
         tell: @escaping @Sendable (Finding) throws -> Void,
         report: @escaping @Sendable (Progress) throws -> Void
     ) async throws -> Progress {
-        try await walk(selection, tenant: tenant, after: start, plans: false, tell: { try tell($0.finding) }, report)
+        try await walk(selection, tenant: tenant, after: start, .findings, tell: { try tell($0.finding) }, report)
     }
 
     /// As `run`, and tells with each finding what a plan does about it. What is proposed for one account comes in one row,
     /// but for what is about claims and about several accounts.
+    ///
+    /// - `planned`: the ids of the rules whose findings are planned; `nil` plans those of every rule. Findings of the other
+    ///   rules are counted in the result, and nothing else.
     package func plan(
         _ selection: AccountSnapshots.Selection,
         tenant: TenantID?,
+        planning planned: Set<String>? = nil,
         tell: @escaping @Sendable (Proposal) throws -> Void,
         report: @escaping @Sendable (Progress) throws -> Void
     ) async throws -> Progress {
-        try await walk(selection, tenant: tenant, after: nil, plans: true, tell: tell, report)
+        let telling = Telling.proposals(of: planned ?? Set(rules.map(\.id)))
+        return try await walk(selection, tenant: tenant, after: nil, telling, tell: tell, report)
+    }
+
+    /// What is told of findings.
+    fileprivate enum Telling: Sendable {
+        /// The findings alone.
+        case findings
+        /// What a plan does about the findings of these rules.
+        case proposals(of: Set<String>)
     }
 
     private func walk(
         _ selection: AccountSnapshots.Selection,
         tenant: TenantID?,
         after start: AccountSnapshots.Place?,
-        plans: Bool,
+        _ telling: Telling,
         tell: @escaping @Sendable (Proposal) throws -> Void,
         _ report: @escaping @Sendable (Progress) throws -> Void
     ) async throws -> Progress {
@@ -105,7 +118,7 @@ package struct Audit: Sendable {
                     terms,
                     after: start,
                     gathers: isGrouping,
-                    plans: plans,
+                    telling: telling,
                     namesUsers: namesUsers
                 )
             },
@@ -127,8 +140,13 @@ package struct Audit: Sendable {
         try await spill.groups { group in
             guard let finding = rules[group.rule].finding(about: group.members, key: group.key, tenant: group.tenant)
             else { return }
-            let proposals =
-                plans ? rules[group.rule].proposals(about: finding, members: group.members) : [finding.unplanned]
+            let proposals: [Proposal] =
+                switch telling {
+                case .findings: [finding.unplanned]
+                case .proposals(let planned):
+                    planned.contains(finding.rule)
+                        ? rules[group.rule].proposals(about: finding, members: group.members) : []
+                }
             for proposal in proposals { try tell(proposal) }
             progress.withLock { $0.count([finding]) }
         }
@@ -164,7 +182,7 @@ private struct Judged: Sendable {
         _ terms: AuditTerms,
         after start: AccountSnapshots.Place?,
         gathers: Bool,
-        plans: Bool,
+        telling: Audit.Telling,
         namesUsers: Bool
     ) throws {
         end = page.end
@@ -172,7 +190,7 @@ private struct Judged: Sendable {
         case .accounts(let snapshots):
             var contributed = TraitList()
             try snapshots.visit { snapshot in
-                judge(snapshot, rules, checks, terms, after: start, plans: plans)
+                judge(snapshot, rules, checks, terms, after: start, telling)
                 if gathers {
                     checks.gather(from: snapshot, terms, into: &contributed)
                     traits.append(contributed, of: snapshot)
@@ -181,7 +199,7 @@ private struct Judged: Sendable {
             }
         case .strayClaims(let snapshots):
             for snapshot in snapshots {
-                tell(rules.flatMap { $0.findings(inClaimsOf: snapshot) }, of: snapshot, terms, plans)
+                tell(rules.flatMap { $0.findings(inClaimsOf: snapshot) }, of: snapshot, terms, telling)
             }
         }
     }
@@ -192,24 +210,28 @@ private struct Judged: Sendable {
         _ checks: AuditChecks,
         _ terms: AuditTerms,
         after start: AccountSnapshots.Place?,
-        plans: Bool
+        _ telling: Audit.Telling
     ) {
         if let start, !start.precedes(snapshot) { return }
         // What hangs off nobody is judged, and is no account.
         if snapshot.hasAccount { accounts += 1 }
         var found = checks.findings(in: snapshot, terms)
         if !snapshot.strayClaims.isEmpty { found += rules.flatMap { $0.findings(inClaimsOf: snapshot) } }
-        if !found.isEmpty { tell(found, of: snapshot, terms, plans) }
+        if !found.isEmpty { tell(found, of: snapshot, terms, telling) }
     }
 
     private mutating func tell(
         _ found: [Finding],
         of snapshot: AccountSnapshot,
         _ terms: AuditTerms,
-        _ plans: Bool
+        _ telling: Audit.Telling
     ) {
         findings += found
-        proposals += plans ? snapshot.proposals(about: found, terms) : found.map(\.unplanned)
+        switch telling {
+        case .findings: proposals += found.map(\.unplanned)
+        case .proposals(let planned):
+            proposals += snapshot.proposals(about: found.filter { planned.contains($0.rule) }, terms)
+        }
     }
 }
 

@@ -42,6 +42,12 @@ package enum StepOutcome: Sendable, Hashable {
     case unreadable
 }
 
+/// The outcome of a step, and whether the account's owner gets a mail about it.
+package struct StepResult: Sendable, Hashable {
+    package var outcome: StepOutcome
+    package var isOwnerMailed: Bool
+}
+
 /// Applies the plans of audits to accounts, step by step, and takes them back.
 ///
 /// Each step is judged by the rules again, on the account as it is, and guarded by its version. So any number of processes
@@ -85,29 +91,29 @@ package struct AuditRepairs: Sendable {
     /// What applying the steps would do now. Reads only.
     ///
     /// `steps`: in the order of their numbers, at most `stepsMax`.
-    package func rehearse(_ steps: [PlannedStep], of plan: AppliedPlan.ID) async throws -> [StepOutcome] {
-        try await retrying(effects) { try await judge(steps, of: plan)?.outcomes }
+    package func rehearse(_ steps: [PlannedStep], of plan: AppliedPlan.ID) async throws -> [StepResult] {
+        try await retrying(effects) { try await judge(steps, of: plan)?.results }
     }
 
     /// Applies the steps, in one transaction where nobody interferes, else each in its own.
     ///
     /// `steps`: in the order of their numbers, at most `stepsMax`.
     /// - Throws: `Contention`, or what the database could not do; each step is applied whole or not at all then.
-    package func apply(_ steps: [PlannedStep], of plan: AppliedPlan.ID) async throws -> [StepOutcome] {
+    package func apply(_ steps: [PlannedStep], of plan: AppliedPlan.ID) async throws -> [StepResult] {
         if let judged = try await judge(steps, of: plan),
             try await store.applyRepairs(judged.writes, of: plan) == .applied
         {
-            return judged.outcomes
+            return judged.results
         }
         // Somebody was faster with one of the accounts: all others need not wait for that one to be judged again.
-        var outcomes: [StepOutcome] = []
+        var results: [StepResult] = []
         for step in steps {
-            outcomes += try await retrying(effects) {
+            results += try await retrying(effects) {
                 guard let judged = try await judge([step], of: plan) else { return nil }
-                return try await store.applyRepairs(judged.writes, of: plan) == .applied ? judged.outcomes : nil
+                return try await store.applyRepairs(judged.writes, of: plan) == .applied ? judged.results : nil
             }
         }
-        return outcomes
+        return results
     }
 
     /// Notes that the plan is applied from now on.
@@ -125,8 +131,12 @@ package struct AuditRepairs: Sendable {
     }
 
     private struct Judged: Sendable {
-        var outcomes: [StepOutcome] = []
+        var results: [StepResult] = []
         var writes: [RepairWrite] = []
+
+        mutating func append(_ outcome: StepOutcome, isOwnerMailed: Bool = false) {
+            results.append(StepResult(outcome: outcome, isOwnerMailed: isOwnerMailed))
+        }
     }
 
     /// - Returns: `nil` where somebody else applies the plan right now, and was faster than the reading.
@@ -138,11 +148,11 @@ package struct AuditRepairs: Sendable {
         var judged = Judged()
         for step in steps {
             if let before = situation.applied[step.number] {
-                judged.outcomes.append(before.isUndone ? .undoneBefore : .appliedBefore)
+                judged.append(before.isUndone ? .undoneBefore : .appliedBefore)
                 continue
             }
             if situation.unreadable[step.tenant]?.contains(step.user) == true {
-                judged.outcomes.append(.unreadable)
+                judged.append(.unreadable)
                 continue
             }
             let user = situation.accounts[step.tenant]?[step.user]
@@ -161,10 +171,10 @@ package struct AuditRepairs: Sendable {
                 now: now
             )
             switch verdict.decision {
-            case .skip(let refusal): judged.outcomes.append(.skipped(refusal))
+            case .skip(let refusal): judged.append(.skipped(refusal))
             case .apply(let change):
                 let write = try self.write(step, of: plan, user, change, verdict.rule, at: now)
-                judged.outcomes.append(.applied)
+                judged.append(.applied, isOwnerMailed: write.account?.ownerMail != nil)
                 judged.writes.append(write)
                 // The plan's next step of the same account meets what this one leaves.
                 guard var next = write.account?.user else { continue }

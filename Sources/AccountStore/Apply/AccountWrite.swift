@@ -1,5 +1,5 @@
 package import AccountLinking
-import Postgres
+package import Postgres
 
 /// One decision, ready to be applied: what the account was, what it becomes, and what goes with it.
 package struct AccountWrite: Sendable {
@@ -18,6 +18,8 @@ package struct AccountWrite: Sendable {
     package var companions: [Companion]
     /// Until when what the write takes off the account is suspended; `nil`: it is gone at once.
     package var quarantinedUntil: Timestamp?
+    /// The id of the mail among the companions that tells the owner of suspended methods; `nil` for none.
+    package var ownerMail: PostgresUUID?
     /// Whether the version rises where nothing of the record changes, because something beside it does (ADR 0030).
     package var raisesVersion = false
     /// Keeps what rows were, so that the write can be undone.

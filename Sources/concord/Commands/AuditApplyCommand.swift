@@ -2,6 +2,7 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import ArgumentParser
+import JSON
 import Postgres
 
 /// `concord audit apply`
@@ -10,9 +11,10 @@ struct AuditApplyCommand: AsyncParsableCommand {
         commandName: "apply",
         abstract: "Show what a plan would do now, and do it.",
         discussion: """
-            The whole file is checked before anything is changed. An operation whose account has changed since the plan was \
-            made is left out. Whatever ended the command, the same command again finishes the work, and does nothing \
-            twice. Exits with 1 when something was left out or undone before, or nothing was agreed to; with 75 on Ctrl-C.
+            States what the plan means for users, and asks. The whole file is checked before anything is changed. An \
+            operation whose account has changed since the plan was made is left out. Whatever ended the command, the same \
+            command again finishes the work, and does nothing twice. Exits with 1 when something was left out or undone \
+            before, or nothing was agreed to; with 75 on Ctrl-C.
             """
     )
 
@@ -20,6 +22,12 @@ struct AuditApplyCommand: AsyncParsableCommand {
 
     @Flag(help: "Apply it without asking.")
     var yes = false
+
+    @Flag(help: "Show what it would do and what that means for users, and change nothing.")
+    var dryRun = false
+
+    @Option(help: "The form of what is shown.")
+    var format: ConfigCommand.OutputFormat = .text
 
     @Option(help: ArgumentHelp("How many operations go into one transaction.", valueName: "number"))
     var batch = 20
@@ -31,6 +39,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
         guard (1...AuditRepairs.stepsMax).contains(batch) else {
             throw ValidationError("--batch: give a number from 1 to \(AuditRepairs.stepsMax)")
         }
+        guard !dryRun || !yes else { throw ValidationError("give --dry-run or --yes, not both") }
         guard plan != "-" else { throw ValidationError("a plan is read more than once: give a file") }
     }
 
@@ -57,16 +66,17 @@ struct AuditApplyCommand: AsyncParsableCommand {
                 )
                 let application = PlanApplication(repairs, path: plan, header, count: count, batch: batch)
                 let forecast = try await interrupt.watching { try await application.rehearse(until: interrupt) }
-                try say(forecast.forecast)
-                try flushOutput()
-                if forecast.count(of: .applied) > 0 {
-                    try await agree(to: "Apply \(operations(forecast.count(of: .applied)))?", isAgreed: yes)
+                if dryRun {
+                    try say(format == .json ? forecast.json(isDryRun: true) : forecast.forecast)
+                    guard forecast.isComplete else { throw ExitCode.answerIsNo }
+                    return
                 }
+                try await ask(about: forecast)
                 try await repairs.begin(header.plan, madeAt: header.madeAt, steps: forecast.total)
                 let result = try await interrupt.watching { try await application.apply(until: interrupt) }
                 try await repairs.finish(header.plan, skipped: result.skippedCount)
-                try say(result.report)
-                if result.count(of: .applied) > 0 {
+                try say(format == .json ? result.json(isDryRun: false) : result.report)
+                if format == .text, result.count(of: .applied) > 0 {
                     try say("to take it back: concord audit undo \(header.plan.text)")
                 }
                 let undone = result.count(of: .undoneBefore)
@@ -75,9 +85,21 @@ struct AuditApplyCommand: AsyncParsableCommand {
                         "not applied again, because undone before: \(operations(undone)); make a new plan: concord audit plan"
                     )
                 }
-                guard result.skippedCount == 0, undone == 0 else { throw ExitCode.answerIsNo }
+                guard result.isComplete else { throw ExitCode.answerIsNo }
             }
         }
+    }
+
+    /// Asks with the consequences in the question: standard output may be a file.
+    /// - Throws: `ExitCode`, told, where nobody agrees.
+    private func ask(about forecast: PlanOutcome) async throws {
+        let isAsked = !yes && canAsk && forecast.count(of: .applied) > 0
+        if format == .text { try say(isAsked ? forecast.summary : forecast.forecast) }
+        try flushOutput()
+        guard forecast.count(of: .applied) > 0 else { return }
+        let sentences = forecast.consequences.map { $0.sentence + "\n" }.joined()
+        let question = "\(sentences)Apply \(operations(forecast.count(of: .applied)))?"
+        try await agree(to: question, isAgreed: yes)
     }
 
     /// Reads the whole file, and nothing else.
@@ -125,7 +147,7 @@ struct PlanApplication: Sendable {
     private func walk(
         until interrupt: Interrupt,
         isForecast: Bool,
-        _ body: ([PlannedStep]) async throws -> [StepOutcome]
+        _ body: ([PlannedStep]) async throws -> [StepResult]
     ) async throws -> PlanOutcome {
         let reader = try PlanReader(path: path)
         guard reader.header == header else { throw AccountFileError.broken("has changed meanwhile", line: 1) }
@@ -138,10 +160,10 @@ struct PlanApplication: Sendable {
             guard let first = lines.first else { break }
             do {
                 if interrupt.hasCome { throw Interrupted() }
-                let outcomes = try await waitingForDatabase { try await body(lines.map(\.step)) }
-                for (line, what) in zip(lines, outcomes) {
-                    outcome.count(what, line)
-                    if !isForecast, let reason = what.reason {
+                let results = try await waitingForDatabase { try await body(lines.map(\.step)) }
+                for (line, result) in zip(lines, results) {
+                    outcome.count(result, line)
+                    if !isForecast, let reason = result.outcome.reason {
                         complain("line \(line.number): \(line.step.user.rawValue): \(reason)")
                     }
                 }
@@ -176,6 +198,7 @@ struct PlanOutcome: Sendable {
     private var counts: [StepOutcome: Int64] = [:]
     private var applied: [Row: Int64] = [:]
     private var examples: [StepOutcome: [PlanReader.Line]] = [:]
+    private var tally = ConsequenceTally()
 
     private static let examplesMax = 3
 
@@ -183,10 +206,14 @@ struct PlanOutcome: Sendable {
         self.header = header
     }
 
-    mutating func count(_ outcome: StepOutcome, _ line: PlanReader.Line) {
+    mutating func count(_ result: StepResult, _ line: PlanReader.Line) {
+        let (outcome, step) = (result.outcome, line.step)
         seen += 1
         counts[outcome, default: 0] += 1
-        if outcome == .applied { applied[Row(rule: line.step.rule, operation: line.step.repair.name), default: 0] += 1 }
+        if outcome == .applied {
+            applied[Row(rule: step.rule, operation: step.repair.name), default: 0] += 1
+            tally.count(step.repair, of: step.user, in: step.tenant, isMailed: result.isOwnerMailed)
+        }
         if outcome.reason != nil, examples[outcome, default: []].count < Self.examplesMax {
             examples[outcome, default: []].append(line)
         }
@@ -196,42 +223,81 @@ struct PlanOutcome: Sendable {
 
     var skippedCount: Int64 { counts.reduce(0) { $0 + ($1.key.reason == nil ? 0 : $1.value) } }
 
+    /// Returns true if no operation was left out or undone before.
+    var isComplete: Bool { skippedCount == 0 && count(of: .undoneBefore) == 0 }
+
+    /// The consequences of what is applied, the gravest first.
+    var consequences: [ConsequenceTally.Entry] { tally.entries }
+
+    /// What would be done, and the consequences.
+    var forecast: String { ([summary] + consequences.map(\.sentence)).joined(separator: "\n") }
+
     /// What would be done.
-    var forecast: String {
+    var summary: String {
         var lines = [
             "plan \(header.plan.text), made \(RFC3339.text(header.madeAt)): \(operations(seen))",
-            "\(Self.number(count(of: .applied)))  would be applied",
+            "\(PlanSummary.number(count(of: .applied)))  would be applied",
         ]
         let width = applied.keys.map(\.rule.count).max() ?? 0
-        for (row, count) in applied.sorted(by: { ($0.key.rule, $0.key.operation) < ($1.key.rule, $1.key.operation) }) {
-            lines.append("      \(Self.number(count))  \(padded(row.rule, to: width))  \(row.operation)")
+        for (row, count) in appliedRows {
+            lines.append("      \(PlanSummary.number(count))  \(padded(row.rule, to: width))  \(row.operation)")
         }
         return (lines + others).joined(separator: "\n")
     }
 
     /// What was done.
     var report: String {
-        (["\(operations(seen))", "\(Self.number(count(of: .applied)))  applied"] + others)
+        (["\(operations(seen))", "\(PlanSummary.number(count(of: .applied)))  applied"] + others)
             .joined(separator: "\n")
+    }
+
+    /// What is said above as one JSON object.
+    func json(isDryRun: Bool) -> String {
+        let leftOut = counts.compactMap { outcome, count in outcome.reason.map { (outcome, $0, count) } }
+            .sorted { $0.1 < $1.1 }
+        return JSONValue.object([
+            "plan": .string(header.plan.text), "madeAt": .string(RFC3339.text(header.madeAt)),
+            "dryRun": .bool(isDryRun), "operations": .integer(seen), "applied": .integer(count(of: .applied)),
+            "appliedBefore": .integer(count(of: .appliedBefore)), "undoneBefore": .integer(count(of: .undoneBefore)),
+            "changes": .array(
+                appliedRows.map { row, count in
+                    .object(["rule": .string(row.rule), "do": .string(row.operation), "operations": .integer(count)])
+                }
+            ),
+            "consequences": .array(consequences.map(\.json)),
+            "leftOut": .array(
+                leftOut.map { outcome, reason, count in
+                    .object([
+                        "reason": .string(reason), "operations": .integer(count),
+                        "examples": .array(
+                            examples[outcome, default: []].map { line in
+                                .object([
+                                    "line": .integer(Int64(line.number)), "user": .string(line.step.user.rawValue),
+                                ])
+                            }
+                        ),
+                    ])
+                }
+            ),
+        ]).text
+    }
+
+    private var appliedRows: [(key: Row, value: Int64)] {
+        applied.sorted { ($0.key.rule, $0.key.operation) < ($1.key.rule, $1.key.operation) }
     }
 
     private var others: [String] {
         var lines: [String] = []
         for (outcome, words) in [(StepOutcome.appliedBefore, "applied before"), (.undoneBefore, "undone before")] {
-            if count(of: outcome) > 0 { lines.append("\(Self.number(count(of: outcome)))  \(words)") }
+            if count(of: outcome) > 0 { lines.append("\(PlanSummary.number(count(of: outcome)))  \(words)") }
         }
         for (outcome, count) in counts.sorted(by: { ($0.key.reason ?? "") < ($1.key.reason ?? "") }) {
             guard let reason = outcome.reason else { continue }
-            lines.append("\(Self.number(count))  left out: \(reason)")
+            lines.append("\(PlanSummary.number(count))  left out: \(reason)")
             let named = examples[outcome, default: []].map { "line \($0.number): \($0.step.user.rawValue)" }
             lines.append("           for example \(named.joined(separator: ", "))")
         }
         return lines
-    }
-
-    private static func number(_ count: Int64) -> String {
-        let text = grouped(count)
-        return String(repeating: " ", count: max(0, 9 - text.count)) + text
     }
 }
 

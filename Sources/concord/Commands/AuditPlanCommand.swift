@@ -12,6 +12,9 @@ struct AuditPlanCommand: AsyncParsableCommand {
         commandName: "plan",
         abstract: "Write down what could be done about what the rules find, for somebody to review.",
         discussion: """
+            Plans what rules of severity error find. --rule plans other rules, one by one, and --all plans every rule: \
+            their repairs can cost users their sign-in methods, so read the consequences that concord audit apply states.
+
             Writes nothing to the database. Each line of standard output is one operation; lines can be deleted, or be \
             commented out with #. What a person has to decide is told on standard error. concord audit apply does the rest. \
             Exits with 1 when nobody has what --user or --emails names: the plan is whole, and of the others; with 64 where \
@@ -22,6 +25,13 @@ struct AuditPlanCommand: AsyncParsableCommand {
     @OptionGroup var configuration: ConfigurationOptions
     @OptionGroup var selecting: AuditSelectionOptions
     @OptionGroup var reading: SnapshotOptions
+
+    @Flag(help: "Plan what the rules of every severity find.")
+    var all = false
+
+    func validate() throws {
+        guard !all || selecting.ruleIDs.isEmpty else { throw ValidationError("give --rule or --all, not both") }
+    }
 
     func run() async throws {
         try await reportingErrors {
@@ -59,12 +69,14 @@ struct AuditPlanCommand: AsyncParsableCommand {
         let writer = PlanWriter(header, showsIdentifiers: reading.showIdentifiers)
         let walk = SnapshotWalk(total: total, advice: "what was written is no whole plan; make it again")
         let summary = Mutex(PlanSummary())
-        for finding in rules.flatMap({ $0.findings(inProjectOf: terms) }) { summary.withLock { $0.count(finding) } }
+        let planned = all || !selecting.ruleIDs.isEmpty ? rules : rules.filter { $0.severity == .error }
+        for finding in planned.flatMap({ $0.findings(inProjectOf: terms) }) { summary.withLock { $0.count(finding) } }
         try writer.begin(options: options, terms: terms)
         let result = try await walk.run {
             try await audit.plan(
                 selection,
                 tenant: reading.tenantID,
+                planning: Set(planned.map(\.id)),
                 tell: { proposal in
                     if case .repair(let repair) = proposal.offer { try writer.write(repair, proposal) }
                     summary.withLock { $0.count(proposal) }
@@ -74,11 +86,33 @@ struct AuditPlanCommand: AsyncParsableCommand {
         }
         try writer.end()
         complain(summary.withLock { $0.text(accounts: result.accounts) })
+        if let unplanned = Self.unplanned(rules, planned, result.findings) { complain(unplanned) }
         guard selecting.foundAll(selected, result) else { throw ExitCode.answerIsNo }
+    }
+
+    /// The findings that nobody asked to plan, and how to plan them; `nil` where there are none.
+    private static func unplanned(
+        _ rules: [AuditRule],
+        _ planned: [AuditRule],
+        _ findings: [String: Int64]
+    ) -> String? {
+        let ids = Set(planned.map(\.id))
+        let rows = rules.filter { !ids.contains($0.id) && findings[$0.id, default: 0] > 0 }
+        guard !rows.isEmpty else { return nil }
+        let total = rows.reduce(0) { $0 + findings[$1.id, default: 0] }
+        let width = rows.map(\.id.count).max() ?? 0
+        return
+            (["left out: \(grouped(total)) \(total == 1 ? "finding" : "findings") of lower severity than error"]
+            + rows.map {
+                "\(PlanSummary.number(findings[$0.id, default: 0]))  \(padded($0.id, to: width))  \($0.severity.rawValue)"
+            }
+            + ["plan those of one rule with --rule ID, all of them with --all"])
+            .joined(separator: "\n")
     }
 
     private var options: JSONValue {
         var options: [String: JSONValue] = [:]
+        if all { options["all"] = .bool(true) }
         if !selecting.ruleIDs.isEmpty { options["rules"] = .array(selecting.ruleIDs.map { .string($0) }) }
         options["tenant"] = reading.tenant.map { .string($0) }
         if !selecting.users.isEmpty { options["users"] = .array(selecting.users.map { .string($0) }) }
@@ -126,10 +160,12 @@ struct PlanSummary: Sendable {
         let width = rows.keys.map(\.rule.count).max() ?? 0
         let order = Dictionary(uniqueKeysWithValues: AuditRule.all.enumerated().map { ($1.id, $0) })
         return rows.sorted { (order[$0.key.rule] ?? 0, $0.key.text) < (order[$1.key.rule] ?? 0, $1.key.text) }
-            .map { row, count in
-                let number = grouped(count)
-                let indent = String(repeating: " ", count: max(0, 9 - number.count))
-                return "\(indent)\(number)  \(padded(row.rule, to: width))  \(row.text)"
-            }
+            .map { row, count in "\(number(count))  \(padded(row.rule, to: width))  \(row.text)" }
+    }
+
+    /// At the end of a column of nine characters.
+    static func number(_ count: Int64) -> String {
+        let text = grouped(count)
+        return String(repeating: " ", count: max(0, 9 - text.count)) + text
     }
 }
