@@ -948,6 +948,39 @@ enum OpenAPI {
                     "type": "array",
                     "description": "How the owner of the account can sign in. Only for who proved to be the owner.",
                     "items": {"type": "string"}
+                  },
+                  "suspended": {
+                    "type": "array",
+                    "description": "The methods among them that settling the conflict now suspends. Only for who proved to be the owner, and absent where the conflict cannot be settled.",
+                    "items": {"$ref": "#/components/schemas/Suspension"}
+                  }
+                }
+              },
+              "Suspension": {
+                "type": "object",
+                "required": ["method", "reason", "restore"],
+                "additionalProperties": false,
+                "properties": {
+                  "method": {"type": "string", "description": "password, phone, or the id of a provider."},
+                  "reason": {"type": "string", "enum": ["address-proven", "password-reset", "audit"]},
+                  "expireTime": {
+                    "type": "string",
+                    "format": "date-time",
+                    "description": "The end of the suspension. Absent where the project keeps nothing: the method is deleted at once."
+                  },
+                  "restore": {
+                    "type": "object",
+                    "description": "The way to bring it back, with a session of the account.",
+                    "required": ["by", "route"],
+                    "additionalProperties": false,
+                    "properties": {
+                      "by": {
+                        "type": "string",
+                        "description": "password: by the old password. link: by linking it again. reset: by a new password.",
+                        "enum": ["password", "link", "reset"]
+                      },
+                      "route": {"type": "string", "description": "Method and path."}
+                    }
                   }
                 }
               },
@@ -1071,13 +1104,18 @@ enum OpenAPI {
               },
               "SignedIn": {
                 "type": "object",
-                "required": ["localId", "idToken", "refreshToken", "expiresIn"],
+                "required": ["localId", "idToken", "refreshToken", "expiresIn", "suspended"],
                 "additionalProperties": false,
                 "properties": {
                   "localId": {"type": "string"},
                   "idToken": {"type": "string"},
                   "refreshToken": {"type": "string"},
-                  "expiresIn": {"type": "string", "description": "Seconds until the ID token expires, in decimal."}
+                  "expiresIn": {"type": "string", "description": "Seconds until the ID token expires, in decimal."},
+                  "suspended": {
+                    "type": "array",
+                    "description": "The methods that this suspended, because they were set up before anybody had proven the address.",
+                    "items": {"$ref": "#/components/schemas/Suspension"}
+                  }
                 }
               },
               "AccountMethods": {

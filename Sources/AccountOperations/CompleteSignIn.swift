@@ -11,6 +11,8 @@ package struct SignedIn: Sendable {
     package let emailWasRecycled: Bool
     /// The provider that was linked by this sign-in.
     package let linkedProvider: ProviderID?
+    /// The methods that the sign-in took off the account, by name: somebody else may have set them up.
+    package let suspended: [MethodSuspension]
     /// Names the decision to an operator.
     package let decision: DecisionID
 }
@@ -143,6 +145,7 @@ extension AccountOperations {
             isNewUser: previous == nil,
             emailWasRecycled: isRecycled,
             linkedProvider: linkedProvider,
+            suspended: previous.map { suspensions(by: applied, of: $0.account, verdict.rule, at: attempt.now) } ?? [],
             decision: attempt.decision
         )
         if let use = attempt.idTokenUse { companions.append(.use(use, of: user.id, tenant: user.tenant)) }

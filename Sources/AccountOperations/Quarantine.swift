@@ -20,6 +20,37 @@ package struct Quarantine: Sendable {
     package let version: Int64
 }
 
+/// A method that a decision takes off an account, as its owner learns of it: before the decision and after it.
+package struct MethodSuspension: Sendable, Hashable {
+    package let method: SignInMethod
+    package let reason: QuarantineReason
+    /// The end of the suspension; `nil` where the project keeps nothing, and the method is deleted at once.
+    package let expiresAt: Timestamp?
+
+    package var restoration: MethodRestoration { MethodRestoration(of: method, isKept: expiresAt != nil) }
+}
+
+extension AccountOperations {
+    /// The methods of `account` that `change`, which `rule` decided, suspends at `now`, by name.
+    func suspensions(
+        by change: AccountChange,
+        of account: Account,
+        _ rule: Rule,
+        at now: Timestamp
+    ) -> [MethodSuspension] {
+        let seconds = project.settings.quarantineSeconds
+        return methodsSuspended(by: change, of: account)
+            .map { method in
+                MethodSuspension(
+                    method: method,
+                    reason: QuarantineReason(rule),
+                    expiresAt: seconds > 0 ? now.adding(seconds: seconds) : nil
+                )
+            }
+            .sorted { $0.method.name < $1.method.name }
+    }
+}
+
 extension AccountWrite {
     /// The write, with what `change` takes off the account suspended, where it says so and the project keeps such things; the
     /// owner is told by mail.

@@ -1,3 +1,4 @@
+import AccountLinking
 import AccountTestSupport
 import HTTPTypes
 import JSON
@@ -112,6 +113,14 @@ import Testing
         #expect(shown == states.filter { $0 != "open" })
     }
 
+    @Test func `every way to bring a suspended method back has its sentence`() async throws {
+        let english = try #require(try await strings()["en"])
+        for way in MethodRestoration.allCases { #expect(english["restore.\(way.rawValue)"] != nil, "\(way)") }
+        let schema = try OpenAPIDocument().root["components"]?["schemas"]?["Suspension"]?["properties"]?["restore"]
+        let described = schema?["properties"]?["by"]?["enum"]?.array?.compactMap(\.string)
+        #expect(described == MethodRestoration.allCases.map(\.rawValue))
+    }
+
     @Test func `every string is used, and every string that is used is there`() async throws {
         let english = try #require(try await strings()["en"])
         let page = try await file("/conflict").text
@@ -120,7 +129,7 @@ import Testing
             #expect(english[String(match.output.1)] != nil, "\(match.output.1)")
         }
         // Names that are put together: kinds, methods, and problems, of which the one before this asks.
-        let composed = ["start.", "method.", "problem."]
+        let composed = ["start.", "method.", "problem.", "restore."]
         for name in english.keys where !composed.contains(where: name.hasPrefix) {
             #expect(page.contains("\"\(name)\"") || script.contains("\"\(name)\""), "\(name) is not used")
         }

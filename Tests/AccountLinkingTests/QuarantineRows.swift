@@ -1,5 +1,6 @@
-import AccountLinking
 import Testing
+
+@testable import AccountLinking
 
 /// Rows B: what becomes of a method that a takeover or a reset took off.
 struct QuarantineRows {
@@ -30,6 +31,26 @@ struct QuarantineRows {
         recent: Bool = true
     ) -> Verdict<Refusal?> {
         decideDiscardQuarantined(method, account: account, isQuarantined: quarantined, isSessionRecent: recent)
+    }
+
+    @Test func `what a change suspends is what the account loses by it, a mailed link aside`() {
+        let full = Account.fixture(
+            "a",
+            email: ann,
+            password: true,
+            emailLink: true,
+            phone: true,
+            providers: [.google: "g"]
+        )
+        let takeover = AccountChange.takeover(of: full, proof: .emailCode)
+        #expect(methodsSuspended(by: takeover, of: full) == [.password, .phone, .provider(.google)])
+        var deletion = takeover
+        deletion.quarantinesRemovals = false
+        #expect(methodsSuspended(by: deletion, of: full) == [])
+        #expect(methodsSuspended(by: .nothing, of: full) == [])
+        // A password without an address signs nobody in.
+        let numbered = Account.fixture("a", password: true, phone: true)
+        #expect(methodsSuspended(by: .takeover(of: numbered, proof: .emailCode), of: numbered) == [.phone])
     }
 
     @Test func `B1: nobody does anything about a disabled account`() {

@@ -110,6 +110,49 @@ import Testing
         }
     }
 
+    @Test func `a reset names what it disconnects, before and after`() async throws {
+        let account = try await Account("unlinks@example.com")
+        let credential: JSONValue = ["sub": "unlinks", "email": .string(account.email)]
+        let linked = try await account.server.send(
+            .POST,
+            "/v1/accounts:signInWithIdp?key=any",
+            [
+                "requestUri": "http://localhost", "idToken": account.idToken,
+                "postBody": .string("providerId=github.com&access_token=\(credential.text)"),
+            ]
+        )
+        #expect(linked.status == 200, "\(linked.json.text)")
+        let link = try await account.link("PASSWORD_RESET")
+        try await Browser.run { browser in
+            let struck = "[...document.querySelectorAll('s')].map((name) => name.textContent)"
+            try await browser.open(link)
+            try await browser.wait(for: "Choose a new password")
+            #expect(try await browser.value(struck) == ["GitHub"])
+            #expect(try await browser.text("main").contains("Saving it also disconnects these ways to sign in"))
+            for (language, tag) in [("繁體中文", "zh-TW"), ("ไทย", "th"), ("English", "en")] {
+                try await browser.press(language)
+                for width in [320, 1280] {
+                    try await browser.resize(width, 800)
+                    #expect(try await browser.defects() == [], "\(tag) \(width)")
+                    if (width == 320) == (tag != "en") { try await browser.screenshot("action-unlinks-\(tag)") }
+                }
+            }
+            try await browser.run("document.getElementById('password-field').value = 'battery staple'")
+            try await browser.press("Save the password")
+            try await browser.wait(for: "Your password has changed")
+            #expect(try await browser.value(struck) == ["GitHub"])
+            #expect(try await browser.text("main").contains("no longer work"))
+            try await browser.screenshot("action-unlinks-done")
+            #expect(try await browser.complaints() == [])
+
+            // The address is proven now, and nothing is linked: the next reset takes nothing.
+            try await browser.open(try await account.link("PASSWORD_RESET"))
+            try await browser.wait(for: "Choose a new password")
+            #expect(try await browser.value(struck) == [])
+            #expect(!(try await browser.text("main")).contains("disconnects"))
+        }
+    }
+
     @Test func `the password rules of the project are said, and hold`() async throws {
         let account = try await Account("rules@example.com")
         let path = "/v2/projects/demo-concord/config?updateMask=passwordPolicyConfig"

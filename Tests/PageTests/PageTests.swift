@@ -30,7 +30,8 @@ import Testing
             try await browser.enter(code: "\(code.prefix(4)) \(code.suffix(4))")
 
             try await browser.wait(for: "Connect GitHub")
-            #expect(try await browser.text("li").split(separator: "\n") == ["Password", "GitHub", "new"])
+            let methods = try await browser.text("ul").split(separator: "\n")
+            #expect(methods == ["Password", "stops working", "GitHub", "new"])
             try await browser.screenshot("3-proven")
             #expect(try await conflict.read().json["state"] == "proven", "nothing is linked before the last click")
             try await browser.press("Connect GitHub")
@@ -42,6 +43,60 @@ import Testing
             #expect(session["localId"]?.string == conflict.account && session["idToken"] != nil, "\(session.text)")
             #expect(try await browser.complaints() == [])
         }
+    }
+
+    @Test func `a method that stops working is struck through by name, and the result says how to bring it back`()
+        async throws
+    {
+        let server = try Self.server
+        let conflict = try await server.openConflict("struck@example.com")
+        try await conflict.askForMail()
+        try await Browser.run { browser in
+            let struck = "[...document.querySelectorAll('s')].map((name) => name.textContent)"
+            try await browser.open(try await conflict.mail().link)
+            try await browser.wait(for: "Connect GitHub to your account?")
+            #expect(try await browser.value(struck) == [])
+            try await browser.press("Yes, this was me")
+            try await browser.wait(for: "Connect GitHub")
+            #expect(try await browser.value(struck) == ["Password"])
+            #expect(try await browser.text("main").contains("When you connect GitHub, this stops working: Password."))
+            try await browser.press("繁體中文")
+            #expect(try await browser.value(struck) == ["密碼"])
+            try await browser.press("English")
+            try await browser.press("Connect GitHub")
+            try await browser.wait(for: "GitHub is connected")
+            for _ in 1...2 {
+                #expect(try await browser.value(struck) == ["Password"])
+                let told = try await browser.text("main")
+                #expect(told.contains("No longer works") && told.contains("enter the old password there before"))
+                try await browser.reload()
+                try await browser.wait(for: "GitHub is connected")
+            }
+            #expect(try await browser.complaints() == [])
+        }
+    }
+
+    @Test func `where nothing stops working, nothing is struck through`() async throws {
+        let server = try Self.server
+        let conflict = try await server.openConflict("kept@example.com")
+        let update: JSONValue = ["localId": .string(conflict.account), "emailVerified": true]
+        let path = "/v1/projects/demo-concord/accounts:update"
+        #expect(try await server.send(.POST, path, update, bearer: "owner").status == 200)
+        try await conflict.askForMail()
+        try await Browser.run { browser in
+            try await browser.open(try await conflict.mail().link)
+            try await browser.wait(for: "Connect GitHub to your account?")
+            try await browser.press("Yes, this was me")
+            try await browser.wait(for: "Connect GitHub")
+            #expect(try await browser.text("ul").split(separator: "\n") == ["Password", "GitHub", "new"])
+            #expect(!(try await browser.text("main")).contains("stops working"))
+            try await browser.screenshot("3-proven-nothing-stops")
+            try await browser.press("Connect GitHub")
+            try await browser.wait(for: "GitHub is connected")
+            #expect(!(try await browser.text("main")).contains("No longer works"))
+        }
+        let body: JSONValue = ["email": .string(conflict.email), "password": "correct horse"]
+        #expect(try await server.send(.POST, "/v1/accounts:signInWithPassword?key=any", body).status == 200)
     }
 
     @Test func `the mailed link opened on another device, while the first one notices`() async throws {
@@ -130,7 +185,8 @@ import Testing
             try await browser.press("Connect GitHub")
             try await browser.wait(for: "GitHub is connected")
             let state = try JSONValue(parsing: Array(try await kept().utf8))
-            #expect(Set(state.object?.keys.map { $0 } ?? []) == ["handle"], "\(state.text)")
+            // What was suspended is no secret, and named again after a reload.
+            #expect(Set(state.object?.keys.map { $0 } ?? []) == ["handle", "suspended"], "\(state.text)")
             try await expectNothingElsewhere()
             try await browser.reload()
             try await browser.wait(for: "GitHub is connected")

@@ -8,7 +8,8 @@
 
 import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
 
-const { languages, strings } = await (await fetch(new URL("action.json", import.meta.url))).json();
+const file = async (path) => (await fetch(new URL(path, import.meta.url))).json();
+const { languages, strings } = await file("action.json");
 
 const callTimeout = 15_000;
 
@@ -68,6 +69,8 @@ let code = null;
 let policy = null;
 // Whether the project lets this page lead on to `continueUrl`.
 let isAuthorized = false;
+// What ways to sign in are called; read where some are named.
+let named = null;
 // The step on the screen, why it cannot go on, and what went wrong or on.
 let shown = null;
 let reason = null;
@@ -132,12 +135,22 @@ async function read() {
   if (link.mode === "resetPassword") policy = (await call("GET", "v2/passwordPolicy")).customStrengthOptions;
   const found = await call("POST", "v1/accounts:resetPassword", { oobCode: link.oobCode });
   if (found.requestType !== types[link.mode]) throw new Problem("damaged", true);
+  if (found.concord?.suspended) named ??= await calledNames();
   code = found;
 }
 
 async function askWhereTo() {
   const config = await call("GET", "v1/projects", undefined, { concordDestination: link.continueUrl });
   isAuthorized = config.concordAuthorized === true;
+}
+
+// As on the page of conflicts.
+async function calledNames() {
+  try {
+    return await file("../../conflict/strings.json");
+  } catch {
+    throw new Problem("offline");
+  }
 }
 
 // What people do
@@ -221,7 +234,24 @@ function step() {
 }
 
 // Everything in the language that was chosen.
-const say = () => fill(language, text, problem, status);
+function say() {
+  byId("step").querySelector("[data-suspended]")?.replaceChildren(...suspendedItems());
+  fill(language, text, problem, status);
+}
+
+// The ways to sign in that a new password takes off the account.
+const suspended = () => code?.concord?.suspended ?? [];
+
+function suspendedItems() {
+  return suspended().map(({ method }) => {
+    const item = document.createElement("li");
+    const name = document.createElement("s");
+    name.textContent = named.strings[language][`method.${method}`] ?? named.names[method]
+      ?? method.replace(/^(oidc|saml)\./, "");
+    item.append(name);
+    return item;
+  });
+}
 
 // What a step may hold besides, by the name of `data-if`.
 const conditions = {
@@ -229,6 +259,7 @@ const conditions = {
   // Who takes an address back is not sent on to where the change was asked for.
   onward: () => onward() !== null && link.mode !== "recoverEmail",
   purpose: () => !link.mode,
+  suspending: () => link.mode === "resetPassword" && suspended().length > 0,
   final: () => onward() === null && link.mode !== "recoverEmail",
 };
 

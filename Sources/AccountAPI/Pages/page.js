@@ -7,7 +7,8 @@
 // - linkSecret: came with a mailed link; proves the conflict once its reader has agreed;
 // - proofToken: was handed out for the proof; settles the conflict.
 //
-// The tokens of the session that settling begins are not looked at: people go back to the app and sign in.
+// The tokens of the session that settling begins are not looked at: people go back to the app and sign in. The methods that
+// settling has suspended are kept with the secrets, so that a reload names them again.
 
 import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
 
@@ -152,7 +153,10 @@ const actions = {
   },
 
   async link() {
-    await call("POST", ":resolve", { proofToken: kept.proofToken });
+    // Announced before, and reported after: an answer may get lost.
+    keep({ suspended: conflict.suspended });
+    const { content } = await call("POST", ":resolve", { proofToken: kept.proofToken });
+    keep({ suspended: content.suspended });
     await read();
   },
 
@@ -242,7 +246,7 @@ function show() {
   const isFirst = shown === null;
   const isNew = next !== shown;
   shown = next;
-  if (isNew) byId("step").replaceChildren(build(next, (fact) => conflict[fact], act));
+  if (isNew) byId("step").replaceChildren(build(next, (part) => (conditions[part] ?? (() => conflict[part]))(), act));
   say();
   // Who cannot see that the page has changed is led to where it did.
   if (isNew && !isFirst) document.querySelector("h1").focus();
@@ -256,32 +260,73 @@ function markField(isWrong) {
   if (isWrong) field?.focus();
 }
 
+// What a step may hold besides, by the name of `data-if`; another name is a member of the conflict.
+const conditions = {
+  keeping: () => stopping().length === 0,
+  taking: () => stopping().length > 0,
+  suspending: () => Boolean(stopping()[0]?.expireTime),
+  // A project that keeps nothing.
+  deleting: () => stopping().length > 0 && !stopping()[0].expireTime,
+  suspended: () => kept.suspended?.length > 0,
+};
+
+// The methods that connecting suspends.
+const stopping = () => conflict.suspended ?? [];
+
 // Everything in the language that was chosen.
 function say() {
   byId("step").querySelector("[data-methods]")?.replaceChildren(...methodItems());
+  byId("step").querySelector("[data-suspended]")?.replaceChildren(...suspendedItems());
   fill(language, text, problem, status);
 }
 
 function methodItems() {
   const { providerId, signInMethods } = conflict;
+  const stops = stopping().map(({ method }) => method);
   return [...new Set([...signInMethods, providerId])].map((method) => {
-    const item = document.createElement("li");
-    item.append(nameOf(method));
-    if (!signInMethods.includes(method)) {
-      const mark = document.createElement("span");
-      mark.textContent = text("proven.new");
-      item.append(" ", mark);
-    }
-    return item;
+    // Screen readers do not announce a struck-through word: the label says it as well.
+    if (stops.includes(method)) return methodItem(struck(method), labelled("proven.off", "off"));
+    return methodItem(nameOf(method), ...(signInMethods.includes(method) ? [] : [labelled("proven.new", "")]));
+  });
+}
+
+function methodItem(name, ...more) {
+  const item = document.createElement("li");
+  item.append(name, ...more.flatMap((part) => [" ", part]));
+  return item;
+}
+
+function struck(method) {
+  const name = document.createElement("s");
+  name.textContent = nameOf(method);
+  return name;
+}
+
+function labelled(name, style) {
+  const label = document.createElement("span");
+  label.className = style;
+  label.textContent = text(name);
+  return label;
+}
+
+// What was suspended, each with the way to bring it back.
+function suspendedItems() {
+  return (kept.suspended ?? []).map((suspension) => {
+    const way = document.createElement("p");
+    way.textContent = text(`restore.${suspension.restore.by}`, suspension);
+    return methodItem(struck(suspension.method), way);
   });
 }
 
 // The string called `name`, with its places filled; names may have places too. What is only a place is no name.
-function text(name) {
+// `suspension`: the suspended method that the string is about, where it is about one.
+function text(name, suspension = null) {
   const places = {
     attempts: () => conflict.proof?.attemptsLeft ?? 0,
     email: () => conflict.email,
+    kept: () => time((suspension ?? stopping()[0]).expireTime, { dateStyle: "long" }),
     kind: () => conflict.kind,
+    methods: () => list(stopping().map(({ method }) => nameOf(method))),
     provider: () => nameOf(conflict.providerId),
     reason: () => reason,
     time: () => time(conflict.openTime, { dateStyle: "medium", timeStyle: "short" }),
@@ -295,6 +340,8 @@ function text(name) {
 function nameOf(method) {
   return strings[language][`method.${method}`] ?? names[method] ?? method.replace(/^(oidc|saml)\./, "");
 }
+
+const list = (words) => new Intl.ListFormat(language, { type: "conjunction" }).format(words);
 
 function time(instant, style) {
   return new Intl.DateTimeFormat(language, style).format(new Date(instant));

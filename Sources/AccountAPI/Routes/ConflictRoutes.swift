@@ -139,6 +139,7 @@ extension APIResponse {
         .object(after: signedIn.decision) { writer in
             writer.field("localId", signedIn.user.id.rawValue)
             writer.tokens(signedIn.tokens)
+            writer.suspensions(signedIn.suspended)
         }
     }
 
@@ -177,5 +178,6 @@ extension JSONWriter {
             )
         }
         if let methods = view.signInMethods { field("signInMethods", methods.map(\.name)) }
+        if let suspended = view.suspended { suspensions(suspended) }
     }
 }

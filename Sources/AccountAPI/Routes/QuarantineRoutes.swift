@@ -60,6 +60,42 @@ extension Route {
     }
 }
 
+extension JSONWriter {
+    /// The methods that a decision takes off an account, before it or after it, each with the way to bring it back.
+    mutating func suspensions(_ suspended: [MethodSuspension]) {
+        field(
+            "suspended",
+            array: suspended,
+            { writer, suspension in
+                writer.object { writer in
+                    writer.field("method", suspension.method.name)
+                    writer.field("reason", suspension.reason.rawValue)
+                    writer.field("expireTime", suspension.expiresAt.map(RFC3339.text))
+                    writer.field(
+                        "restore",
+                        object: { writer in
+                            writer.field("by", suspension.restoration.rawValue)
+                            writer.field("route", suspension.route)
+                        }
+                    )
+                }
+            }
+        )
+    }
+}
+
+extension MethodSuspension {
+    /// The route that brings the method back.
+    fileprivate var route: String {
+        switch restoration {
+        case .password: "POST \(Route.restorePassword.path)"
+        case .link where method == .phone: "POST \(Route.signInWithPhoneNumber.path)"
+        case .link: "POST \(Route.signInWithIdp.path)"
+        case .reset: "POST \(Route.sendOobCode.path)"
+        }
+    }
+}
+
 extension APIResponse {
     @Sendable fileprivate static func quarantine(_ quarantine: Quarantine) -> APIResponse {
         var response = APIResponse.object { writer in

@@ -23,12 +23,14 @@ extension Route {
         }
         let code: EmailCodeRecord
         var factor: SecondFactor?
+        var suspended: [MethodSuspension] = []
         if let newPassword {
             code = try await operations.resetPassword(oobCode, newPassword: newPassword, tenant: request.tenant).value()
         } else {
             let inspected = try await operations.inspectEmailCode(oobCode, tenant: request.tenant).value()
             code = inspected.code
             factor = inspected.secondFactor
+            suspended = inspected.suspended
         }
         return .object { writer in
             writer.field("kind", "identitytoolkit#ResetPasswordResponse")
@@ -39,6 +41,10 @@ extension Route {
             if let factor {
                 writer.name("mfaInfo")
                 writer.secondFactor(factor, number: .masked)
+            }
+            // Concord's own, for its page: what a reset by this code takes off the account.
+            if !suspended.isEmpty {
+                writer.field("concord", object: { writer in writer.suspensions(suspended) })
             }
         }
     }

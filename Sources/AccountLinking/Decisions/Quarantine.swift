@@ -18,6 +18,40 @@ package enum QuarantineReason: String, Sendable, Hashable, CaseIterable {
     }
 }
 
+/// The sign-in methods that `change` takes off `account` and that are suspended: for announcing them before the change, for
+/// reporting them after it, and for writing it. Empty for a change that suspends nothing.
+///
+/// A mailed link is none of them: the owner of the mailbox opens the next one.
+package func methodsSuspended(by change: AccountChange, of account: Account) -> [SignInMethod] {
+    guard change.quarantinesRemovals else { return [] }
+    return methodsLost(from: account, to: account.applying(change))
+}
+
+/// The sign-in methods, mailed links aside, that an account had before and does not have after.
+package func methodsLost(from before: Account, to after: Account) -> [SignInMethod] {
+    let left = after.signInMethods
+    return before.signInMethods.filter { $0 != .emailLink && !left.contains($0) }
+}
+
+/// The way in which the owner of a suspended method brings it back.
+package enum MethodRestoration: String, Sendable, Hashable, CaseIterable {
+    /// By the old password, from a session of the account.
+    case password
+    /// By linking the provider or the number again.
+    case link
+    /// By a new password: Concord does not keep the old one.
+    case reset
+
+    /// - `isKept`: the method is suspended, rather than deleted at once.
+    package init(of method: SignInMethod, isKept: Bool) {
+        self =
+            switch method {
+            case .password: isKept ? .password : .reset
+            case .emailLink, .phone, .provider: .link
+            }
+    }
+}
+
 /// Decides whether a suspended password becomes the account's again: rows B.
 ///
 /// Total and pure; the first matching rule wins. Only passwords come back this way: a provider and a number come back by

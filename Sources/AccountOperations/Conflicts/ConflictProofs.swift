@@ -152,7 +152,7 @@ extension AccountOperations {
                 isWithheld: user.email == nil,
                 sealer: sealer
             )
-            let view = view(of: conflict.raised, credential, provenBy: nil, now: now)
+            let view = view(of: conflict.raised, credential, now: now)
             let applied = try await store.change(
                 conflict,
                 at: now,
@@ -213,8 +213,7 @@ extension AccountOperations {
                 conflict.proof?.linkHash = nil
                 conflict.proof?.sealedCode = nil
                 return try await prove(
-                    conflict,
-                    loaded.user,
+                    LoadedConflict(conflict: conflict, user: loaded.user, identityOwner: loaded.identityOwner),
                     verdict.rule,
                     token: token,
                     eventID: eventID,
@@ -275,8 +274,7 @@ extension AccountOperations {
                 )
             )
             return try await prove(
-                conflict,
-                user,
+                LoadedConflict(conflict: conflict, user: user, identityOwner: loaded.identityOwner),
                 verdict.rule,
                 token: token,
                 eventID: eventID,
@@ -286,20 +284,23 @@ extension AccountOperations {
         }
     }
 
+    /// - `loaded`: with the proof that was given.
     private func prove(
-        _ conflict: ConflictRecord,
-        _ user: UserRecord?,
+        _ loaded: LoadedConflict,
         _ rule: Rule,
         token: String,
         eventID: AccountEvent.ID,
         once: Once<ProvenConflict>?,
         at now: Timestamp
     ) async throws -> Outcome<ProvenConflict>? {
-        var conflict = conflict
-        conflict.state = .proven
-        conflict.proof?.tokenHash = ConflictProofSecrets.hash(of: token)
+        var loaded = loaded
+        loaded.conflict.state = .proven
+        loaded.conflict.proof?.tokenHash = ConflictProofSecrets.hash(of: token)
+        let conflict = loaded.conflict
+        let pending = try open(conflict)
+        let question = resolutionQuestion(loaded, pending, isProver: true, tenant: conflict.tenant, now: now)
         let proven = ProvenConflict(
-            view: view(of: conflict.raised, try open(conflict), provenBy: user, now: now),
+            view: view(of: conflict.raised, pending, provenBy: loaded.user, outlook: question, now: now),
             proofToken: token
         )
         let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictProven, rule: rule)

@@ -27,11 +27,14 @@ package struct ConflictView: Sendable {
     package let proof: Proof?
     /// How the owner can sign in; `nil` for everybody else.
     package let signInMethods: [SignInMethod]?
+    /// The methods that settling the conflict now would suspend; `nil` for everybody but the owner, and where it could not be
+    /// settled.
+    package let suspended: [MethodSuspension]?
 }
 
 /// A conflict, and what is judged with it.
 struct LoadedConflict: Sendable {
-    let conflict: ConflictRecord
+    var conflict: ConflictRecord
     /// `nil` when it is gone.
     let user: UserRecord?
     let identityOwner: UserID?
@@ -58,8 +61,12 @@ extension AccountOperations {
             policy: policy,
             now: now
         )
-        let owner = stranger == nil ? loaded.user : nil
-        return .success(view(of: loaded.conflict, try open(loaded.conflict), provenBy: owner, now: now))
+        let credential = try open(loaded.conflict)
+        guard stranger == nil, let owner = loaded.user else {
+            return .success(view(of: loaded.conflict, credential, now: now))
+        }
+        let question = resolutionQuestion(loaded, credential, isProver: true, tenant: tenant, now: now)
+        return .success(view(of: loaded.conflict, credential, provenBy: owner, outlook: question, now: now))
     }
 
     /// The conflict a handle names, and what is judged with it; `nil` where it names none. One round trip.
@@ -125,11 +132,13 @@ extension AccountOperations {
         }
     }
 
-    /// `owner`: the account, for who has proven to be its owner; `nil` for everybody else.
+    /// - `owner`: the account, for who has proven to be its owner; `nil` for everybody else.
+    /// - `outlook`: the question that settling the conflict would ask, for its owner.
     func view(
         of conflict: ConflictRecord,
         _ pending: PendingCredential,
-        provenBy owner: UserRecord?,
+        provenBy owner: UserRecord? = nil,
+        outlook: ResolutionQuestion? = nil,
         now: Timestamp
     ) -> ConflictView {
         let isExpired = conflict.state.isLive && conflict.expiresAt <= now
@@ -150,7 +159,13 @@ extension AccountOperations {
                     expiresAt: proof.facts.expiresAt
                 )
             },
-            signInMethods: owner?.account.signInMethods
+            signInMethods: owner?.account.signInMethods,
+            suspended: owner.flatMap { owner in
+                guard let verdict = outlook?.verdict(policy), case .resolve(_, let change) = verdict.decision else {
+                    return nil
+                }
+                return suspensions(by: change, of: owner.account, verdict.rule, at: now)
+            }
         )
     }
 }

@@ -24,16 +24,14 @@ extension AccountOperations {
             expectedVersion: expectedVersion,
             once: once
         ) { loaded in
-            let credential = try open(loaded.conflict).credential
+            let pending = try open(loaded.conflict)
+            let credential = pending.credential
             let policy = policy
-            let question = ResolutionQuestion(
-                conflict: loaded.conflict.facts,
-                handleTenant: tenant,
+            let question = resolutionQuestion(
+                loaded,
+                pending,
                 isProver: loaded.conflict.isProven(by: proofToken),
-                target: loaded.user?.account,
-                identityOwner: loaded.identityOwner,
-                credential: credential.incoming,
-                isProviderEnabled: isAccepted(credential.incoming),
+                tenant: tenant,
                 now: now
             )
             let verdict = question.verdict(policy)
@@ -76,6 +74,28 @@ extension AccountOperations {
         }
     }
 
+    /// The question whether the conflict can be settled, as everything stands now: asked to settle it, and before that to
+    /// show its owner what settling it would do.
+    func resolutionQuestion(
+        _ loaded: LoadedConflict,
+        _ pending: PendingCredential,
+        isProver: Bool,
+        tenant: TenantID,
+        now: Timestamp
+    ) -> ResolutionQuestion {
+        let credential = pending.credential.incoming
+        return ResolutionQuestion(
+            conflict: loaded.conflict.facts,
+            handleTenant: tenant,
+            isProver: isProver,
+            target: loaded.user?.account,
+            identityOwner: loaded.identityOwner,
+            credential: credential,
+            isProviderEnabled: isAccepted(credential),
+            now: now
+        )
+    }
+
     /// Turns a conflict down: nobody can use its credential any more. Whoever holds the handle may, as they may let it
     /// expire.
     package func declineConflict(
@@ -96,7 +116,7 @@ extension AccountOperations {
             if let refusal = verdict.decision { return refused(.conflict(refusal), by: verdict.rule) }
             let credential = try open(loaded.conflict)
             let declined = loaded.conflict.closed(as: .declined, at: now)
-            let view = view(of: declined.raised, credential, provenBy: nil, now: now)
+            let view = view(of: declined.raised, credential, now: now)
             let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictDeclined, rule: verdict.rule)
             let kept = try keeping(view, for: once, of: declined.user, tenant: tenant, at: now)
             guard try await store.change(declined, at: now, event: event, companions: kept) == .applied else {

@@ -6,6 +6,8 @@ package struct InspectedEmailCode: Sendable {
     package let code: EmailCodeRecord
     /// What it takes off the account, where it does that.
     package let secondFactor: SecondFactor?
+    /// The sign-in methods that using it would suspend, by name.
+    package let suspended: [MethodSuspension]
 }
 
 extension AccountOperations {
@@ -20,13 +22,19 @@ extension AccountOperations {
         case .success(let found): code = found
         }
         // The account of a sign-in link is nobody's business before the address was named (S57).
-        if code.kind == .emailSignIn { return .success(InspectedEmailCode(code: code, secondFactor: nil)) }
+        if code.kind == .emailSignIn {
+            return .success(InspectedEmailCode(code: code, secondFactor: nil, suspended: []))
+        }
         let judged = try await judge(code)
         let verdict = judged.verdict
         if case .refuse(let refusal) = verdict.decision, refusal == .invalidEmailCode || refusal == .userDisabled {
             return refused(.refusal(refusal), by: verdict.rule)
         }
         let factor = code.secondFactor.flatMap { id in judged.user?.secondFactors.first { $0.id == id } }
-        return .success(InspectedEmailCode(code: code, secondFactor: factor))
+        var suspended: [MethodSuspension] = []
+        if case .apply(_, let change, issuesTokens: _) = verdict.decision, let user = judged.user {
+            suspended = suspensions(by: change, of: user.account, verdict.rule, at: use.now)
+        }
+        return .success(InspectedEmailCode(code: code, secondFactor: factor, suspended: suspended))
     }
 }

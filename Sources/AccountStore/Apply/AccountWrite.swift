@@ -67,12 +67,10 @@ package struct AccountWrite: Sendable {
             && journal == nil
     }
 
-    /// The methods that the write takes off the account and that are suspended then. A mailed link is none: whoever has
-    /// the mailbox follows the next one.
+    /// The methods that the write takes off the account and that are suspended then.
     package var quarantinedMethods: [SignInMethod] {
         guard let previous, quarantinedUntil != nil else { return [] }
-        let left = user.account.signInMethods
-        return previous.account.signInMethods.filter { $0 != .emailLink && !left.contains($0) }
+        return methodsLost(from: previous.account, to: user.account)
     }
 
     /// The methods that the write gives to an account that was there before: nothing of theirs is suspended any more.
