@@ -9,7 +9,7 @@ extension AccountStore {
         "conflict-change", "conflict-count", "conflict-open", "delete-all-users", "event", "factor-attempt",
         "factor-challenge", "factor-spend", "hash-key-add", "merge-abort", "merge-commit", "merge-prepare",
         "message-count", "outbox-claim", "outbox-enqueue",
-        "outbox-finish", "outbox-release", "outbox-retry",
+        "outbox-discard", "outbox-finish", "outbox-release", "outbox-retry",
         "password-attempt", "phone-attempt", "phone-issue", "phone-use", "project-create", "project-settings",
         "provider-config-change", "provider-config-remove", "provider-configs-change",
         "provider-disable", "provider-flow", "purge", "purge-sessions", "read-account_events", "read-account_journal",

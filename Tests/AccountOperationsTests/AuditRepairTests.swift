@@ -171,7 +171,10 @@ struct AuditRepairTests {
         var left: [Int64: UndoOutcome] = [:]
         for step in try await store.appliedSteps(of: plan, before: .max >> 32, countMax: 1000) {
             let outcome = try await undo.undo(step, of: plan)
-            if outcome != .undone { left[step.number] = outcome }
+            guard case .undone = outcome else {
+                left[step.number] = outcome
+                continue
+            }
         }
         return left
     }
@@ -520,7 +523,15 @@ struct AuditRepairTests {
                     "SELECT count(*) FROM webhook_messages WHERE type = 'method.quarantined'"
                 )
                 #expect([kept, mails, told] == [3, 3, 3])
+                let steps = try await store.appliedSteps(of: Self.plan, before: .max >> 32, countMax: 1000)
+                #expect(steps.filter { $0.mail != nil }.count == 3)
                 _ = try await Self.undo(store)
+                // Nobody hears of what was put right again.
+                let withdrawn: Query<Int64?> = """
+                    SELECT count(*) FROM outbox
+                    WHERE state = 'discarded' AND sealed_payload IS NULL AND reason = 'undone' AND attempts = 0
+                    """
+                #expect(try await database.count(withdrawn) == 3)
                 let back = try await database.count(
                     "SELECT count(*) FROM webhook_messages WHERE type = 'method.restored'"
                 )

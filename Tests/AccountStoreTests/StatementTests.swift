@@ -490,6 +490,32 @@ private let statementsOfDecisions: [Statement] = {
             sql: OutboxRow.deleteFinished(before: origin, rowsMax: 10),
             isHot: false
         ),
+        Statement(
+            name: "OutboxRow.countDiscardable",
+            sql: OutboxRow.countDiscardable(.pending(nil, writtenUntil: later), at: origin).sql,
+            isHot: false
+        ),
+        Statement(
+            name: "OutboxRow.discardNamed",
+            sql: OutboxRow.discard(.named([message.id]), at: origin, countMax: 10),
+            isHot: false
+        ),
+        Statement(
+            name: "OutboxRow.discardPending",
+            sql: OutboxRow.discard(.pending(.mail, writtenUntil: later), at: origin, countMax: 10),
+            isHot: false
+        ),
+        Statement(
+            name: "OutboxRow.discardable",
+            sql: OutboxRow.discardable(.pending(.mail, writtenUntil: later), at: origin, countMax: 10).sql,
+            isHot: false
+        ),
+        Statement(name: "OutboxRow.state", sql: OutboxRow.state(of: message.id, tenant: tenant).sql, isHot: false),
+        Statement(
+            name: "OutboxRow.withdraw",
+            sql: OutboxRow.discard(message.id, tenant: tenant, because: .undone, at: origin),
+            isHot: false
+        ),
         Statement(name: "OutboxRow.entries", sql: OutboxRow.entries(.failed, countMax: 10).sql, isHot: false),
         Statement(name: "OutboxRow.discard", sql: OutboxRow.discard(claimed), isHot: false),
         Statement(

@@ -77,7 +77,7 @@ struct StandardOutputTests {
             Run("config check"), Run("migrate up"), Run("migrate down", "--to", "1", "--dry-run"),
             Run("migrate verify"),
             Run("migrate create", "--migrations", folder.path(""), "users"),
-            Run("outbox retry", message), Run("project init", "--id", "demo-other"),
+            Run("outbox retry", message), Run("outbox discard", message, "--yes"), Run("project init", "--id", "demo-other"),
             Run("providers apply", folder.path("providers.yaml")), Run("providers list"),
             Run("policy apply", folder.path("policy.yaml")), Run("policy show"),
             Run("service-account create", "--name", "backend", "--base-url", "https://id.example"),

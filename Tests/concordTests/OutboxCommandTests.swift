@@ -82,12 +82,50 @@ struct OutboxCommandTests {
         }
     }
 
+    private static let id = "00000000-0000-4000-8000-000000000001"
+
+    @Test func `what a discard does is said in words and in JSON`() async throws {
+        try await TestService.with { service in
+            for number in 0..<3 { try await mail(to: "user\(number)@example.com", in: service) }
+            let now = service.clock.now
+            let listing = OutboxListing(service.operations.store, sealer: service.operations.sealer)
+            let shown = try await listing.discardable(.pending(nil, writtenUntil: now), at: now, countMax: 2)
+            #expect(shown.map(\.recipient) == ["u…@example.com", "u…@example.com"])
+            let outcome = DiscardOutcome(shown: shown, matching: 3, named: 0)
+            #expect(outcome.table(at: now).hasSuffix("\nand 1 more"))
+            #expect(outcome.forecast(claimed: 0) == "3 messages would be discarded")
+            #expect(
+                outcome.report(discarded: 1, claimed: 2) == "1 message discarded, 2 left to the worker that is sending"
+            )
+            let named = DiscardOutcome(shown: [], matching: 1, named: 3)
+            #expect(
+                named.report(discarded: 1, claimed: 1)
+                    == "1 message discarded, 1 left to the worker that is sending, "
+                    + "1 not found: sent, discarded or deleted before"
+            )
+            #expect(!named.isWhole(2) && named.isWhole(3) && outcome.isWhole(1) && !outcome.isWhole(0))
+            let json = try JSONValue(parsing: Array(outcome.json(discarded: 3, claimed: 1).utf8))
+            #expect(Set(json.object?.keys ?? [:].keys) == ["dryRun", "discarded", "claimed", "messages"])
+            #expect(json["discarded"] == 3 && json["claimed"] == 1 && json["messages"]?.array?.count == 2)
+            #expect(!json.text.contains("user0") && !json.text.contains("oobCode"))
+        }
+    }
+
     @Test func `a command line that names nothing, or both, is wrong`() {
         for arguments in [
             ["retry"], ["retry", "x", "--failed"], ["list", "--max", "0"], ["list", "--state", "sent"],
+            ["discard"], ["discard", "x"], ["discard", Self.id, "--all-pending"],
+            ["discard", Self.id, "--kind", "mail"],
+            ["discard", "--kind", "letter"], ["discard", "--older-than", "soon"],
+            ["discard", "--all-pending", "--yes", "--dry-run"],
         ] {
             #expect(throws: (any Error).self) { try Concord.parseAsRoot(["outbox"] + arguments) }
         }
-        #expect(throws: Never.self) { try Concord.parseAsRoot(["outbox", "retry", "--failed"]) }
+        for arguments in [
+            ["retry", "--failed"], ["discard", Self.id], ["discard", "--all-pending"],
+            ["discard", "--kind", "mail", "--older-than", "7d"], ["discard", "--older-than", "2026-11-22T08:00:00Z"],
+        ] {
+            #expect(throws: Never.self) { try Concord.parseAsRoot(["outbox"] + arguments) }
+        }
     }
 }

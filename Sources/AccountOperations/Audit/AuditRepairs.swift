@@ -231,9 +231,18 @@ package struct AuditRepairs: Sendable {
     }
 }
 
+/// The fate of a mail about something that was undone.
+package enum WithdrawnMail: Sendable, Hashable {
+    /// It never leaves.
+    case withdrawn
+    /// It was sent, or a worker had it.
+    case hadLeft
+}
+
 /// What became of a step that was to be taken back.
 package enum UndoOutcome: Sendable, Hashable {
-    case undone
+    /// - `mail`: the fate of the mail that told the owner; `nil` where there was none.
+    case undone(mail: WithdrawnMail?)
     case undoneBefore
     /// Somebody has changed since what it had changed, here; it stays.
     case clashes([JournalClash])
@@ -256,7 +265,8 @@ package struct RepairUndo: Sendable {
     /// Puts back what `step` has changed, in one transaction, unless somebody has changed it since.
     ///
     /// A plan's steps are taken back the newest first: what an earlier one has left is there again then. Of any number that
-    /// undo one step at once, one does.
+    /// undo one step at once, one does. The mail that told the owner of the step is withdrawn in the same transaction, unless a
+    /// worker has it.
     /// - Throws: `Contention`, or what the database could not do.
     package func undo(_ step: AppliedStep, of plan: AppliedPlan.ID) async throws -> UndoOutcome {
         if step.isUndone { return .undoneBefore }
@@ -277,14 +287,22 @@ package struct RepairUndo: Sendable {
                 rule: verdict.rule,
                 details: repairDetails(of: plan, step.number, step.rule)
             )
-            let write = UndoWrite(
-                journal,
-                of: step.user,
-                event: event,
-                companions: [.undone(step, of: plan, at: now)]
-            )
-            return try await store.undo(write) == .applied ? .undone : nil
+            var companions: [AccountWrite.Companion] = [.undone(step, of: plan, at: now)]
+            if let mail = step.mail {
+                companions.append(.withdraw(mail, tenant: step.tenant, because: .undone, at: now))
+            }
+            let write = UndoWrite(journal, of: step.user, event: event, companions: companions)
+            guard try await store.undo(write) == .applied else { return nil }
+            return .undone(mail: try await fate(of: step))
         }
+    }
+}
+
+extension RepairUndo {
+    /// What became of the mail about a step that was undone.
+    private func fate(of step: AppliedStep) async throws -> WithdrawnMail? {
+        guard let mail = step.mail else { return nil }
+        return try await store.messageState(mail, tenant: step.tenant) == .discarded ? .withdrawn : .hadLeft
     }
 }
 

@@ -1,7 +1,7 @@
 package import AccountLinking
 package import AccountStore
 import JSON
-import Postgres
+package import Postgres
 
 /// A message of the outbox as operators see it: nothing of what it says, and of its recipient no more than tells which kind of
 /// address it is.
@@ -23,7 +23,8 @@ package struct ListedMessage: Sendable, Hashable {
 
 /// What operators do about the outbox, on the database alone.
 package struct OutboxListing: Sendable {
-    private static let retriedMax = 1000
+    /// Messages that one statement changes.
+    private static let changedMax = 1000
 
     private let store: AccountStore
     /// `nil`: nobody's keys are at hand, and recipients are not shown.
@@ -36,33 +37,68 @@ package struct OutboxListing: Sendable {
 
     /// The oldest `countMax` in a state, the oldest first.
     package func messages(_ state: OutboxMessage.State, countMax: Int) async throws -> [ListedMessage] {
-        try await store.outboxEntries(state, countMax: countMax).map { entry in
-            ListedMessage(
-                id: entry.id.text,
-                kind: entry.kind,
-                state: entry.state,
-                createdAt: entry.createdAt,
-                expiresAt: entry.expiresAt,
-                attempts: entry.attempts,
-                nextAttemptAt: entry.nextAttemptAt,
-                reason: entry.reason,
-                recipient: recipient(of: entry).map(maskedAddress)
-            )
+        try await store.outboxEntries(state, countMax: countMax).map(listed)
+    }
+
+    /// The oldest `countMax` messages of a selection that can be discarded now, the oldest first.
+    package func discardable(
+        _ selection: OutboxSelection,
+        at now: Timestamp,
+        countMax: Int
+    ) async throws -> [ListedMessage] {
+        try await store.discardableMessages(selection, at: now, countMax: countMax).map(listed)
+    }
+
+    /// How many messages of a selection can be discarded now, and how many a worker has.
+    package func countDiscardable(_ selection: OutboxSelection, at now: Timestamp) async throws -> DiscardableMessages {
+        try await store.countDiscardable(selection, at: now) ?? .nothing
+    }
+
+    /// Withdraws the messages of a selection that no worker has, and blanks them: they are never sent.
+    /// - Returns: how many.
+    package func discard(_ selection: OutboxSelection, at now: Timestamp) async throws -> Int64 {
+        var total: Int64 = 0
+        while true {
+            let count = try await store.discardMessages(selection, at: now, countMax: Self.changedMax)
+            total += Int64(count)
+            if count < Self.changedMax { return total }
         }
+    }
+
+    /// The messages with `ids`; `nil` where one of them is no UUID.
+    package static func named(_ ids: [String]) -> [PostgresUUID]? {
+        let parsed = ids.compactMap { PostgresUUID(text: $0.lowercased()) }
+        return parsed.count == ids.count ? parsed : nil
+    }
+
+    private func listed(_ entry: OutboxEntry) -> ListedMessage {
+        ListedMessage(
+            id: entry.id.text,
+            kind: entry.kind,
+            state: entry.state,
+            createdAt: entry.createdAt,
+            expiresAt: entry.expiresAt,
+            attempts: entry.attempts,
+            nextAttemptAt: entry.nextAttemptAt,
+            reason: entry.reason,
+            recipient: recipient(of: entry).map(maskedAddress)
+        )
     }
 
     /// Has messages that were given up sent after all, with all their attempts anew: those named, or every one where `ids` is
     /// `nil`. Those that have expired are not.
     /// - Returns: how many; `nil` where one of `ids` is no UUID.
     package func retry(_ ids: [String]?, at now: Timestamp) async throws -> Int? {
-        let parsed = ids?.map { PostgresUUID(text: $0.lowercased()) }
-        let named = parsed?.compactMap(\.self)
-        guard named?.count == parsed?.count else { return nil }
+        var named: [PostgresUUID]?
+        if let ids {
+            named = Self.named(ids)
+            if named == nil { return nil }
+        }
         var total = 0
         while true {
-            let count = try await store.retryMessages(named, at: now, countMax: Self.retriedMax)
+            let count = try await store.retryMessages(named, at: now, countMax: Self.changedMax)
             total += count
-            if count < Self.retriedMax { return total }
+            if count < Self.changedMax { return total }
         }
     }
 

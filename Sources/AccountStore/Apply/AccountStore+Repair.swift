@@ -202,7 +202,8 @@ extension RepairWrite {
             version: account.map { $0.user.version + 1 },
             suspendedMethod: account?.quarantinedMethods.first,
             canUndo: repair.canBeUndone,
-            isUndone: false
+            isUndone: false,
+            mail: account?.ownerMail
         )
     }
 }

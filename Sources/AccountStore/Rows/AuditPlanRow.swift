@@ -98,6 +98,8 @@ package struct AppliedStep: Sendable, Hashable {
     package let suspendedMethod: SignInMethod?
     package let canUndo: Bool
     package let isUndone: Bool
+    /// The mail that told the owner of it; `nil` where there was none, or an earlier version applied the step.
+    package let mail: PostgresUUID?
 
     package init(
         number: Int64,
@@ -107,7 +109,8 @@ package struct AppliedStep: Sendable, Hashable {
         version: Int64?,
         suspendedMethod: SignInMethod?,
         canUndo: Bool,
-        isUndone: Bool
+        isUndone: Bool,
+        mail: PostgresUUID? = nil
     ) {
         self.number = number
         self.tenant = tenant
@@ -117,6 +120,7 @@ package struct AppliedStep: Sendable, Hashable {
         self.suspendedMethod = suspendedMethod
         self.canUndo = canUndo
         self.isUndone = isUndone
+        self.mail = mail
     }
 
     /// What it has in the journal.
@@ -137,12 +141,13 @@ struct AuditStepRow: RowDecodable {
             version: try row.next(),
             suspendedMethod: try row.optionallyParsed("audit_steps.suspended_method", SignInMethod.init(name:)),
             canUndo: try row.next(),
-            isUndone: try row.next()
+            isUndone: try row.next(),
+            mail: try row.next()
         )
     }
 
     private static let select: SQL = """
-        SELECT step::bigint, tenant_id, user_id, rule, version, suspended_method, can_undo, undone_at IS NOT NULL
+        SELECT step::bigint, tenant_id, user_id, rule, version, suspended_method, can_undo, undone_at IS NOT NULL, message_id
         FROM audit_steps
         """
 
@@ -155,7 +160,7 @@ struct AuditStepRow: RowDecodable {
         Query(
             """
             SELECT DISTINCT ON (user_id) step::bigint, tenant_id, user_id, rule, version, suspended_method, can_undo,
-                undone_at IS NOT NULL
+                undone_at IS NOT NULL, message_id
             FROM audit_steps
             WHERE plan_id = \(plan) AND tenant_id = \(tenant.rawValue) AND user_id = ANY(\(users.map(\.rawValue)))
                 AND undone_at IS NULL
@@ -178,9 +183,10 @@ struct AuditStepRow: RowDecodable {
     static func insert(_ plan: AppliedPlan.ID, _ step: AppliedStep, at now: Timestamp, keptUntil: Timestamp) -> SQL {
         """
         INSERT INTO audit_steps (plan_id, step, tenant_id, user_id, rule, version, suspended_method, can_undo,
-            applied_at, kept_until)
+            applied_at, kept_until, message_id)
         VALUES (\(plan), \(step.number)::integer, \(step.tenant.rawValue), \(step.user.rawValue), \(step.rule),
-            \(step.version), \(step.suspendedMethod?.name), \(step.canUndo), \(now.stored), \(keptUntil.stored))
+            \(step.version), \(step.suspendedMethod?.name), \(step.canUndo), \(now.stored), \(keptUntil.stored),
+            \(step.mail))
         """
     }
 

@@ -19,6 +19,14 @@ package struct OutboxMessage: Sendable, Hashable {
         case failed
         /// Thrown away by whoever took it: it was never meant to be sent.
         case withheld
+        /// Withdrawn before it left, by an operator or by the undo of what it was about. Its content is gone.
+        case discarded
+    }
+
+    /// The reason that is kept with a discarded message.
+    package enum DiscardReason: String, Sendable {
+        case `operator`
+        case undone
     }
 
     package var tenant: TenantID
@@ -122,6 +130,43 @@ extension OutboxEntry: RowDecodable {
     }
 }
 
+/// The messages that an operator wants to discard.
+package enum OutboxSelection: Sendable {
+    /// By their ids: those that wait, and those that were given up.
+    case named([PostgresUUID])
+    /// Those that wait: of one kind or of all, written at or before a time.
+    case pending(OutboxMessage.Kind?, writtenUntil: Timestamp)
+}
+
+/// How many messages of a selection can be discarded.
+package struct DiscardableMessages: Sendable, Hashable, RowDecodable {
+    /// No worker has them.
+    package let unclaimed: Int64
+    /// A worker is sending them.
+    package let claimed: Int64
+
+    package static let nothing = Self(unclaimed: 0, claimed: 0)
+
+    private init(unclaimed: Int64, claimed: Int64) {
+        self.unclaimed = unclaimed
+        self.claimed = claimed
+    }
+
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        unclaimed = try row.next(Int64.self)
+        claimed = try row.next(Int64.self)
+    }
+}
+
+/// The state of one message.
+struct MessageStateRow: RowDecodable {
+    let state: OutboxMessage.State
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        state = try row.parsed("outbox.state", OutboxMessage.State.init(rawValue:))
+    }
+}
+
 /// How much waits to be sent by one way out.
 package struct WaitingMessages: Sendable, Hashable {
     package let count: Int64
@@ -213,7 +258,7 @@ enum OutboxRow {
     /// Puts a message off, unless another has taken it since.
     static func postpone(_ message: ClaimedMessage, until: Timestamp, reason: String) -> SQL {
         """
-        UPDATE outbox SET next_attempt_at = \(until.stored), reason = \(reason)
+        UPDATE outbox SET next_attempt_at = \(until.stored), postponed_until = \(until.stored), reason = \(reason)
         WHERE tenant_id = \(message.tenant.rawValue) AND message_id = \(message.id) AND state = 'pending'
             AND next_attempt_at = \(message.leasedUntil.stored)
         """
@@ -229,6 +274,94 @@ enum OutboxRow {
         """
     }
 
+    /// Holds for a message that no worker has, at `now`: never claimed, given back, or claimed for longer than claims last.
+    ///
+    /// A program of the version before gives messages back without `postponed_until`: these count as claimed until they are
+    /// due, which errs on the safe side.
+    private static func isUnclaimed(at now: Timestamp) -> SQL {
+        """
+        (state = 'failed' OR attempts = 0 OR next_attempt_at <= \(now.stored) OR next_attempt_at = postponed_until)
+        """
+    }
+
+    /// Withdraws a message and blanks it, unless it has left or a worker has it.
+    ///
+    /// Waits for whoever is claiming the message, and judges what they leave.
+    static func discard(
+        _ id: PostgresUUID,
+        tenant: TenantID,
+        because reason: OutboxMessage.DiscardReason,
+        at now: Timestamp
+    )
+        -> SQL
+    {
+        """
+        UPDATE outbox SET state = 'discarded', sealed_payload = NULL, reason = \(reason.rawValue)
+        WHERE tenant_id = \(tenant.rawValue) AND message_id = \(id) AND state IN ('pending', 'failed')
+            AND sealed_payload IS NOT NULL AND \(isUnclaimed(at: now))
+        """
+    }
+
+    /// Holds for the messages that an operator selects and that still have a content. Those that are not meant to be sent are
+    /// none of an operator's business.
+    private static func isSelected(_ selection: OutboxSelection) -> SQL {
+        switch selection {
+        case .named(let ids):
+            return """
+                state IN ('pending', 'failed') AND sealed_payload IS NOT NULL AND NOT is_withheld
+                    AND message_id = ANY (\(ids))
+                """
+        case .pending(let kind, let cutoff):
+            let kinds = (kind.map { [$0] } ?? OutboxMessage.Kind.allCases).map(\.rawValue)
+            return """
+                state = 'pending' AND NOT is_withheld AND kind = ANY (\(kinds)) AND created_at <= \(cutoff.stored)
+                """
+        }
+    }
+
+    /// The oldest `countMax` selected messages that no worker has, the oldest first.
+    static func discardable(
+        _ selection: OutboxSelection,
+        at now: Timestamp,
+        countMax: Int64
+    ) -> Query<OutboxEntry> {
+        Query(
+            """
+            SELECT \(entryColumns) FROM outbox WHERE \(isSelected(selection)) AND \(isUnclaimed(at: now))
+            ORDER BY created_at, message_id LIMIT \(countMax)
+            """
+        )
+    }
+
+    /// The number of selected messages that no worker has, and of those that one has.
+    static func countDiscardable(_ selection: OutboxSelection, at now: Timestamp) -> Query<DiscardableMessages> {
+        Query(
+            """
+            SELECT count(*) FILTER (WHERE \(isUnclaimed(at: now))), count(*) FILTER (WHERE NOT \(isUnclaimed(at: now)))
+            FROM outbox WHERE \(isSelected(selection))
+            """
+        )
+    }
+
+    /// Withdraws at most `countMax` selected messages, the oldest first. What somebody else holds right now is left out: it is
+    /// being claimed, or discarded by another.
+    static func discard(_ selection: OutboxSelection, at now: Timestamp, countMax: Int64) -> SQL {
+        """
+        WITH unclaimed AS (
+            SELECT tenant_id, message_id FROM outbox WHERE \(isSelected(selection)) AND \(isUnclaimed(at: now))
+            ORDER BY created_at LIMIT \(countMax) FOR UPDATE SKIP LOCKED
+        )
+        UPDATE outbox AS m SET state = 'discarded', sealed_payload = NULL,
+            reason = \(OutboxMessage.DiscardReason.operator.rawValue)
+        FROM unclaimed WHERE m.tenant_id = unclaimed.tenant_id AND m.message_id = unclaimed.message_id
+        """
+    }
+
+    /// The state of one message.
+    static func state(of id: PostgresUUID, tenant: TenantID) -> Query<MessageStateRow> {
+        Query("SELECT state FROM outbox WHERE tenant_id = \(tenant.rawValue) AND message_id = \(id)")
+    }
+
     /// Gives back what was taken and not tried, as if it had not been taken.
     static func release(
         tenants: [String],
@@ -239,7 +372,7 @@ enum OutboxRow {
     ) -> SQL {
         """
         UPDATE outbox AS m SET attempts = m.attempts - 1, next_attempt_at = \(until.stored),
-            reason = coalesce(\(reason), m.reason)
+            postponed_until = \(until.stored), reason = coalesce(\(reason), m.reason)
         FROM unnest(\(tenants), \(ids), \(leasedUntil)) AS taken (tenant_id, message_id, leased_until)
         WHERE m.tenant_id = taken.tenant_id AND m.message_id = taken.message_id AND m.state = 'pending'
             AND m.next_attempt_at = taken.leased_until
@@ -284,12 +417,13 @@ enum OutboxRow {
         """
     }
 
-    /// Those that were sent, or never meant to be, and were written before `cutoff`. What was given up stays until it has
+    /// Those that were sent, discarded or never meant to be sent, and were written before `cutoff`. What was given up stays until it has
     /// expired.
     static func deleteFinished(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM outbox WHERE (tenant_id, message_id) IN (
-            SELECT tenant_id, message_id FROM outbox WHERE state IN ('sent', 'withheld') AND created_at <= \(cutoff.stored)
+            SELECT tenant_id, message_id FROM outbox WHERE state IN ('sent', 'withheld', 'discarded')
+                AND created_at <= \(cutoff.stored)
             ORDER BY created_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
@@ -310,6 +444,16 @@ extension AccountWrite.Companion {
     /// Writes a message into the outbox.
     package static func enqueue(_ message: OutboxMessage) -> Self {
         Self([OutboxRow.insert(message)])
+    }
+
+    /// Withdraws a message that has not left; one that a worker has counts as one that has.
+    package static func withdraw(
+        _ message: PostgresUUID,
+        tenant: TenantID,
+        because reason: OutboxMessage.DiscardReason,
+        at now: Timestamp
+    ) -> Self {
+        Self([OutboxRow.discard(message, tenant: tenant, because: reason, at: now)])
     }
 }
 
@@ -407,5 +551,44 @@ extension AccountStore {
         var batch = WriteBatch("outbox-retry")
         batch.append(OutboxRow.retry(ids, at: now, countMax: Int64(countMax)))
         return try await client.write(batch).affectedRows(0)
+    }
+
+    /// The oldest `countMax` messages of a selection that no worker has, the oldest first.
+    package func discardableMessages(
+        _ selection: OutboxSelection,
+        at now: Timestamp,
+        countMax: Int
+    ) async throws(PostgresError) -> [OutboxEntry] {
+        try await client.read(OutboxRow.discardable(selection, at: now, countMax: Int64(countMax)))
+    }
+
+    /// How many messages of a selection no worker has at `now`, and how many one has.
+    package func countDiscardable(
+        _ selection: OutboxSelection,
+        at now: Timestamp
+    ) async throws(PostgresError) -> DiscardableMessages? {
+        try await client.read(OutboxRow.countDiscardable(selection, at: now)).first
+    }
+
+    /// Withdraws at most `countMax` messages of a selection that no worker has, and blanks them.
+    ///
+    /// If a worker claims a message at the same time, one of the two wins: a message is sent or discarded, never both.
+    /// - Returns: how many.
+    package func discardMessages(
+        _ selection: OutboxSelection,
+        at now: Timestamp,
+        countMax: Int
+    ) async throws(PostgresError) -> Int {
+        var batch = WriteBatch("outbox-discard")
+        batch.append(OutboxRow.discard(selection, at: now, countMax: Int64(countMax)))
+        return try await client.write(batch).affectedRows(0)
+    }
+
+    /// The state of a message; `nil` for one that is gone.
+    package func messageState(
+        _ id: PostgresUUID,
+        tenant: TenantID
+    ) async throws(PostgresError) -> OutboxMessage.State? {
+        try await client.read(OutboxRow.state(of: id, tenant: tenant)).first?.state
     }
 }

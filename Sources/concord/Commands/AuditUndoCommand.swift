@@ -10,8 +10,8 @@ struct AuditUndoCommand: AsyncParsableCommand {
         commandName: "undo",
         abstract: "Put back what a plan has changed.",
         discussion: """
-            The newest step first. What somebody has changed since is listed and stays. Whatever ended the command, the \
-            same command again finishes the work. Exits with 1 when something stays, the operation was not applied or \
+            The newest step first. What somebody has changed since is listed and stays. Mails about what is undone are \
+            withdrawn, unless they have left. Whatever ended the command, the same command again finishes the work. Exits with 1 when something stays, the operation was not applied or \
             nothing was agreed to; with 75 on Ctrl-C.
             """
     )
@@ -85,6 +85,12 @@ struct AuditUndoCommand: AsyncParsableCommand {
     ) async throws -> Int64 {
         let meter = ProgressMeter(total: nil, noun: "operations")
         var (undone, left): (Int64, Int64) = (0, 0)
+        var mails: [WithdrawnMail: Int64] = [:]
+        func report() throws {
+            meter.clear()
+            try say("\(grouped(undone)) undone, \(grouped(left)) stay")
+            if let text = Self.text(mails) { try say(text) }
+        }
         var before = step.map { $0 + 1 } ?? Int64(Int32.max) + 1
         do {
             while true {
@@ -100,6 +106,7 @@ struct AuditUndoCommand: AsyncParsableCommand {
                         complain("operation \(step.number): \(step.user.rawValue): \(reason)")
                     } else {
                         undone += 1
+                        if case .undone(let mail?) = outcome { mails[mail, default: 0] += 1 }
                     }
                     before = step.number
                     meter.show(undone + left)
@@ -107,14 +114,20 @@ struct AuditUndoCommand: AsyncParsableCommand {
                 if step != nil || steps.count < Self.pageMax { break }
             }
         } catch {
-            meter.clear()
-            try say("\(grouped(undone)) undone, \(grouped(left)) stay")
+            try report()
             complain("\(error is Interrupted ? "interrupted" : "stopped"). The same command again finishes the work")
             throw error is Interrupted ? ExitCode.stopped : error
         }
-        meter.clear()
-        try say("\(grouped(undone)) undone, \(grouped(left)) stay")
+        try report()
         return left
+    }
+
+    /// The fate of the mails that told owners of what is undone; `nil` where there were none.
+    private static func text(_ mails: [WithdrawnMail: Int64]) -> String? {
+        guard !mails.isEmpty else { return nil }
+        let (withdrawn, hadLeft) = (mails[.withdrawn, default: 0], mails[.hadLeft, default: 0])
+        return
+            "\(grouped(withdrawn)) \(withdrawn == 1 ? "mail" : "mails") withdrawn, \(grouped(hadLeft)) had left before"
     }
 }
 

@@ -10,18 +10,20 @@ struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",
         abstract: "The messages on their way out, and those that were given up.",
-        subcommands: [List.self, Retry.self]
+        subcommands: [List.self, Retry.self, Discard.self]
     )
 
     /// What can be listed.
     enum ListedState: String, CaseIterable, ExpressibleByArgument {
         case pending
         case failed
+        case discarded
 
         var state: OutboxMessage.State {
             switch self {
             case .pending: .pending
             case .failed: .failed
+            case .discarded: .discarded
             }
         }
     }
@@ -33,6 +35,8 @@ extension OutboxCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print the messages that wait and those that were given up, the oldest first.",
             discussion: """
+                Those that were discarded are printed with --state discarded.
+
                 Nothing of what they say is shown, and of an address only its first character and its domain; that takes the \
                 key-encryption keys, and without them no address is shown.
                 """
@@ -111,6 +115,116 @@ extension OutboxCommand {
         }
     }
 
+    /// `concord outbox discard`
+    struct Discard: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Withdraw messages, so that they are never sent.",
+            discussion: """
+                Shows the messages and asks. What they say is deleted at once. A message that a worker is sending is left \
+                alone, and counted. Without the key-encryption keys no address is shown.
+
+                Exits with 1 when nothing was discarded, a message that was named stays, or nothing was agreed to.
+                """
+        )
+
+        @OptionGroup var configuration: ConfigurationOptions
+
+        @Argument(
+            help: ArgumentHelp(
+                "The messages, as the list names them; those that were given up as well.",
+                valueName: "id"
+            )
+        )
+        var ids: [String] = []
+
+        @Flag(help: "All messages that wait.")
+        var allPending = false
+
+        @Option(help: "The messages of this kind that wait: mail, sms or push.")
+        var kind: OutboxKind?
+
+        @Option(
+            help: ArgumentHelp(
+                "The messages that wait for longer: 90m, 36h, 7d; or that were written before 2026-11-22T08:00:00Z.",
+                valueName: "time"
+            )
+        )
+        var olderThan: String?
+
+        @Flag(help: "Show which messages it would discard, and change nothing.")
+        var dryRun = false
+
+        @Flag(help: "Discard them without asking.")
+        var yes = false
+
+        @Option(help: "The form of what is shown.")
+        var format: ConfigCommand.OutputFormat = .text
+
+        /// Messages that are shown.
+        private static let shownMax = 100
+
+        func validate() throws {
+            guard ids.isEmpty == (allPending || kind != nil || olderThan != nil) else {
+                throw ValidationError("name messages, or give --all-pending, --kind or --older-than")
+            }
+            guard !dryRun || !yes else { throw ValidationError("give --dry-run or --yes, not both") }
+            guard OutboxListing.named(ids) != nil else {
+                throw ValidationError("an id is a UUID, as concord outbox list prints it")
+            }
+            if let olderThan, SnapshotOptions.instant(olderThan, before: Timestamp(secondsSinceEpoch: 0)) == nil {
+                throw ValidationError("--older-than: a time as 2026-11-22T08:00:00Z, or 90m, 36h, 7d")
+            }
+        }
+
+        func run() async throws {
+            try await reportingErrors {
+                let configuration = try OutboxConfiguration(try configuration.sources())
+                let sealer = try configuration.keys.map { try Sealer($0) }
+                let selection = selection(at: Effects.system.now())
+                try await withClient(configuration.database.postgres) { client in
+                    let listing = OutboxListing(AccountStore(client: client), sealer: sealer)
+                    try await discard(selection, listing)
+                }
+            }
+        }
+
+        private func selection(at now: Timestamp) -> OutboxSelection {
+            if !ids.isEmpty, let named = OutboxListing.named(ids) { return .named(named) }
+            let cutoff = olderThan.flatMap { SnapshotOptions.instant($0, before: now) } ?? now
+            return .pending(kind?.kind, writtenUntil: cutoff)
+        }
+
+        private func discard(_ selection: OutboxSelection, _ listing: OutboxListing) async throws {
+            let now = Effects.system.now()
+            let count = try await listing.countDiscardable(selection, at: now)
+            let shown = try await listing.discardable(selection, at: now, countMax: Self.shownMax)
+            let outcome = DiscardOutcome(shown: shown, matching: count.unclaimed, named: Int64(Set(ids).count))
+            if format == .text, count.unclaimed > 0 { try say(outcome.table(at: now)) }
+            if dryRun {
+                try say(
+                    format == .json ? outcome.json(claimed: count.claimed) : outcome.forecast(claimed: count.claimed)
+                )
+                guard outcome.isWhole(count.unclaimed) else { throw ExitCode.answerIsNo }
+                return
+            }
+            try flushOutput()
+            var discarded: Int64 = 0
+            if count.unclaimed > 0 {
+                let question =
+                    "Discard \(messages(count.unclaimed))? What they say is deleted, and they are never sent."
+                try await agree(to: question, isAgreed: yes)
+                discarded = try await listing.discard(selection, at: Effects.system.now())
+            }
+            let claimed = try await listing.countDiscardable(selection, at: Effects.system.now()).claimed
+            try say(
+                format == .json
+                    ? outcome.json(discarded: discarded, claimed: claimed)
+                    : outcome.report(discarded: discarded, claimed: claimed)
+            )
+            guard outcome.isWhole(discarded) else { throw ExitCode.answerIsNo }
+        }
+    }
+
     /// Seven columns with a heading; a line that says so where there is nothing.
     static func text(_ messages: [ListedMessage], at now: Timestamp) -> String {
         guard !messages.isEmpty else { return "no message waits, and none was given up" }
@@ -131,8 +245,10 @@ extension OutboxCommand {
     }
 
     /// An array of objects.
-    static func json(_ messages: [ListedMessage]) -> String {
-        JSONValue.array(
+    static func json(_ messages: [ListedMessage]) -> String { array(messages).text }
+
+    fileprivate static func array(_ messages: [ListedMessage]) -> JSONValue {
+        .array(
             messages.map { message in
                 var fields: [String: JSONValue] = [
                     "id": .string(message.id), "state": .string(message.state.rawValue),
@@ -145,7 +261,7 @@ extension OutboxCommand {
                 fields["to"] = message.recipient.map { .string($0) }
                 return .object(fields)
             }
-        ).text
+        )
     }
 
     /// In the greatest unit of which there is one.
@@ -156,3 +272,68 @@ extension OutboxCommand {
         return "\(max(0, seconds))s"
     }
 }
+
+/// The kinds of messages, as an option names them.
+enum OutboxKind: String, CaseIterable, ExpressibleByArgument {
+    case mail
+    case sms
+    case push
+
+    var kind: OutboxMessage.Kind {
+        switch self {
+        case .mail: .mail
+        case .sms: .sms
+        case .push: .push
+        }
+    }
+}
+
+/// What a discard would do or has done, in the forms in which it is shown.
+struct DiscardOutcome {
+    /// The oldest of those that match.
+    let shown: [ListedMessage]
+    /// Messages that no worker has.
+    let matching: Int64
+    /// Messages that were named; 0 where none was.
+    let named: Int64
+
+    /// Returns true if `discarded` messages are all that was asked for.
+    func isWhole(_ discarded: Int64) -> Bool { discarded > 0 && discarded >= named }
+
+    func table(at now: Timestamp) -> String {
+        let rest = matching - Int64(shown.count)
+        return OutboxCommand.text(shown, at: now) + (rest > 0 ? "\nand \(grouped(rest)) more" : "")
+    }
+
+    func forecast(claimed: Int64) -> String {
+        "\(messages(matching)) would be discarded" + others(matching, claimed)
+    }
+
+    func report(discarded: Int64, claimed: Int64) -> String {
+        "\(messages(discarded)) discarded" + others(discarded, claimed)
+    }
+
+    private func others(_ discarded: Int64, _ claimed: Int64) -> String {
+        let gone = max(0, named - discarded - claimed)
+        return (claimed > 0 ? ", \(grouped(claimed)) left to the worker that is sending" : "")
+            + (gone > 0 ? ", \(grouped(gone)) not found: sent, discarded or deleted before" : "")
+    }
+
+    func json(claimed: Int64) -> String {
+        object(["dryRun": .bool(true), "matching": .integer(matching)], claimed)
+    }
+
+    func json(discarded: Int64, claimed: Int64) -> String {
+        object(["dryRun": .bool(false), "discarded": .integer(discarded)], claimed)
+    }
+
+    /// `messages`: the oldest, as they were before.
+    private func object(_ fields: [String: JSONValue], _ claimed: Int64) -> String {
+        JSONValue.object(
+            fields.merging(["claimed": .integer(claimed), "messages": OutboxCommand.array(shown)]) { $1 }
+        ).text
+    }
+}
+
+/// `1 message`, `2 messages`.
+private func messages(_ count: Int64) -> String { "\(grouped(count)) \(count == 1 ? "message" : "messages")" }
