@@ -57,6 +57,7 @@ CREATE TABLE public.audit_steps (
     applied_at timestamp with time zone NOT NULL,
     undone_at timestamp with time zone,
     kept_until timestamp with time zone NOT NULL,
+    message_id uuid,
     CONSTRAINT audit_steps_check CHECK ((can_undo OR (undone_at IS NULL))),
     CONSTRAINT audit_steps_rule_check CHECK ((rule ~ '^[a-z-]{1,64}$'::text)),
     CONSTRAINT audit_steps_step_check CHECK ((step >= 1)),
@@ -259,12 +260,13 @@ CREATE TABLE public.outbox (
     next_attempt_at timestamp with time zone NOT NULL,
     reason text,
     is_withheld boolean DEFAULT false NOT NULL,
+    postponed_until timestamp with time zone,
     CONSTRAINT outbox_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT outbox_is_withheld_check CHECK ((NOT (is_withheld AND (state = 'sent'::text)))),
     CONSTRAINT outbox_kind_check CHECK ((kind ~ '^[a-z-]{1,32}$'::text)),
     CONSTRAINT outbox_payload_check CHECK (((state = 'failed'::text) OR ((state = 'pending'::text) = (sealed_payload IS NOT NULL)))),
     CONSTRAINT outbox_reason_check CHECK ((reason ~ '^[ -~]{1,64}$'::text)),
-    CONSTRAINT outbox_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text, 'withheld'::text])))
+    CONSTRAINT outbox_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text, 'withheld'::text, 'discarded'::text])))
 );
 
 CREATE TABLE public.password_attempts (
@@ -733,6 +735,8 @@ CREATE INDEX audit_steps_by_end ON public.audit_steps USING btree (kept_until);
 CREATE INDEX audit_steps_by_user ON public.audit_steps USING btree (plan_id, tenant_id, user_id);
 
 CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
+
+CREATE INDEX conflicts_by_time ON public.conflicts USING btree (tenant_id, opened_at, user_id, conflict_id);
 
 CREATE UNIQUE INDEX conflicts_live ON public.conflicts USING btree (tenant_id, user_id, identity_digest) WHERE (state = ANY (ARRAY['open'::text, 'proven'::text]));
 

@@ -130,7 +130,7 @@ package struct API: Sendable {
             .disableProvider,
             .openAPI,
             // The next one goes here.
-        ] + Route.providerConfigs + Route.projectConfig + Route.webhooks + Route.merges
+        ] + Route.providerConfigs + Route.projectConfig + Route.webhooks + Route.merges + Route.conflictAdministration
 
     /// What the server answers with: edge, then the route's endpoint.
     package func responder() -> Edge {

@@ -319,6 +319,93 @@ enum OpenAPI {
                 }
               }
             },
+            "/concord/v1/conflicts": {
+              "get": {
+                "operationId": "listConflicts",
+                "summary": "Conflicts of all accounts or of one, the ones opened last first.",
+                "security": [{"operator": []}],
+                "parameters": [
+                  {
+                    "name": "state",
+                    "in": "query",
+                    "schema": {
+                      "type": "string",
+                      "enum": ["open", "proven", "resolved", "declined", "superseded", "expired"]
+                    }
+                  },
+                  {"name": "localId", "in": "query", "schema": {"type": "string"}},
+                  {"name": "providerId", "in": "query", "schema": {"type": "string"}},
+                  {
+                    "name": "kind",
+                    "in": "query",
+                    "schema": {
+                      "type": "string",
+                      "enum": [
+                        "account-exists-with-different-credential", "credential-already-in-use", "email-already-in-use"
+                      ]
+                    }
+                  },
+                  {
+                    "name": "openedSince",
+                    "in": "query",
+                    "description": "Opened at that time or later.",
+                    "schema": {"type": "string", "format": "date-time"}
+                  },
+                  {
+                    "name": "openedBefore",
+                    "in": "query",
+                    "description": "Opened before that time.",
+                    "schema": {"type": "string", "format": "date-time"}
+                  },
+                  {
+                    "name": "pageSize",
+                    "in": "query",
+                    "schema": {"type": "integer", "minimum": 1, "maximum": 500, "default": 50}
+                  },
+                  {
+                    "name": "pageToken",
+                    "in": "query",
+                    "description": "nextPageToken of the page before.",
+                    "schema": {"type": "string"}
+                  }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "The conflicts.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ReportedConflicts"}}}
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/conflicts/{id}": {
+              "get": {
+                "operationId": "readReportedConflict",
+                "summary": "A conflict, for operators.",
+                "security": [{"operator": []}],
+                "parameters": [{"$ref": "#/components/parameters/ConflictID"}],
+                "responses": {
+                  "200": {"$ref": "#/components/responses/ReportedConflict"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/conflicts/{id}:decline": {
+              "post": {
+                "operationId": "declineReportedConflict",
+                "summary": "Turns a conflict down without a handle: nobody can use its credential any more.",
+                "security": [{"operator": []}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/ConflictID"},
+                  {"$ref": "#/components/parameters/IfMatch"}
+                ],
+                "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+                "responses": {
+                  "200": {"$ref": "#/components/responses/ReportedConflict"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
             "/concord/v1/webhooks": {
               "get": {
                 "operationId": "listWebhooks",
@@ -698,6 +785,7 @@ enum OpenAPI {
               }
             },
             "parameters": {
+              "ConflictID": {"name": "id", "in": "path", "required": true, "schema": {"type": "string"}},
               "WebhookID": {"name": "id", "in": "path", "required": true, "schema": {"type": "string"}},
               "IdempotencyKey": {
                 "name": "Idempotency-Key",
@@ -727,6 +815,11 @@ enum OpenAPI {
                 "description": "What is suspended.",
                 "headers": {"ETag": {"description": "The account's version.", "schema": {"type": "string"}}},
                 "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Quarantine"}}}
+              },
+              "ReportedConflict": {
+                "description": "The conflict.",
+                "headers": {"ETag": {"description": "The conflict's version.", "schema": {"type": "string"}}},
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ReportedConflict"}}}
               },
               "ProvenConflict": {
                 "description": "The conflict is proven.",
@@ -954,6 +1047,48 @@ enum OpenAPI {
                     "description": "The methods among them that settling the conflict now suspends. Only for who proved to be the owner, and absent where the conflict cannot be settled.",
                     "items": {"$ref": "#/components/schemas/Suspension"}
                   }
+                }
+              },
+              "ReportedConflicts": {
+                "type": "object",
+                "required": ["conflicts"],
+                "additionalProperties": false,
+                "properties": {
+                  "conflicts": {"type": "array", "items": {"$ref": "#/components/schemas/ReportedConflict"}},
+                  "nextPageToken": {"type": "string", "description": "Absent on the last page."}
+                }
+              },
+              "ReportedConflict": {
+                "type": "object",
+                "description": "A conflict as operators see it. No token and no handle is among it.",
+                "required": [
+                  "id", "localId", "state", "kind", "providerId", "accountMethod", "openTime", "expireTime", "proofsStarted"
+                ],
+                "additionalProperties": false,
+                "properties": {
+                  "id": {"type": "string", "description": "Names the conflict on these routes, and opens nothing."},
+                  "localId": {"type": "string", "description": "The account that the conflict concerns."},
+                  "state": {
+                    "type": "string",
+                    "enum": ["open", "proven", "resolved", "declined", "superseded", "expired"]
+                  },
+                  "kind": {
+                    "type": "string",
+                    "enum": [
+                      "account-exists-with-different-credential", "credential-already-in-use", "email-already-in-use"
+                    ]
+                  },
+                  "providerId": {"type": "string", "description": "The provider the credential is of."},
+                  "email": {"type": "string", "description": "The address the provider named, masked: a***@e***.com."},
+                  "accountMethod": {
+                    "type": "string",
+                    "description": "The ways into the account when the conflict was opened: a provider, password, emailLink, phone, oidc, saml, several, none or other."
+                  },
+                  "openTime": {"type": "string", "format": "date-time"},
+                  "expireTime": {"type": "string", "format": "date-time"},
+                  "closeTime": {"type": "string", "format": "date-time"},
+                  "proofsStarted": {"type": "integer", "minimum": 0, "description": "Proofs that were asked for."},
+                  "proof": {"$ref": "#/components/schemas/Proof"}
                 }
               },
               "Suspension": {

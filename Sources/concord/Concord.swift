@@ -23,6 +23,7 @@ struct Concord: AsyncParsableCommand {
             OutboxCommand.self,
             AccountCommand.self,
             AuditCommand.self,
+            ConflictCommand.self,
             PolicyCommand.self,
                 // The next one goes here.
         ]

@@ -91,8 +91,10 @@ struct ProveConflictRows {
                 ) == Verdict(rule, .refuse(refusal))
             )
             #expect(
-                decideDeclineConflict(conflict: facts, handleTenant: .project, now: noon)
-                    == Verdict(rule, .some(refusal))
+                ConflictDecliner.allCases.allSatisfy {
+                    decideDeclineConflict(conflict: facts, handleTenant: .project, by: $0, now: noon)
+                        == Verdict(rule, .some(refusal))
+                }
             )
         }
     }
@@ -348,7 +350,26 @@ struct ResolveConflictRows {
     }
 
     @Test func `J13: whoever holds the handle may turn it down`() {
-        #expect(decideDeclineConflict(conflict: proven, handleTenant: .project, now: noon) == Verdict(.j13, nil))
+        let verdict = decideDeclineConflict(conflict: proven, handleTenant: .project, by: .holder, now: noon)
+        #expect(verdict == Verdict(.j13, nil))
+    }
+
+    @Test func `J17: an administrator may turn it down, proven or not`() {
+        for facts in [proven, conflict()] {
+            let verdict = decideDeclineConflict(conflict: facts, handleTenant: .project, by: .administrator, now: noon)
+            #expect(verdict == Verdict(.declinedByOperator, nil))
+        }
+    }
+
+    @Test func `what has expired is neither open nor proven, and what has ended stays so`() {
+        func shown(_ state: ConflictFacts.State, expires: Timestamp) -> ConflictFacts.ShownState {
+            conflict(state, expires: expires).shownState(at: noon)
+        }
+        let later = noon.adding(seconds: 1)
+        for state in ConflictFacts.State.allCases {
+            #expect(shown(state, expires: later).rawValue == state.rawValue)
+            #expect(shown(state, expires: noon).rawValue == (state.isLive ? "expired" : state.rawValue))
+        }
     }
 }
 
@@ -463,7 +484,9 @@ enum ConflictCase {
                     )
                 }
             }
-            rules.append(decideDeclineConflict(conflict: facts, handleTenant: .project, now: noon).rule)
+            rules += ConflictDecliner.allCases.map {
+                decideDeclineConflict(conflict: facts, handleTenant: .project, by: $0, now: noon).rule
+            }
             if let facts {
                 rules += targets.compactMap(\.self).compactMap { target in
                     refusalOfNextSignIn(

@@ -151,6 +151,15 @@ private let statementsOfDecisions: [Statement] = {
         canUndo: true,
         isUndone: false
     )
+    var everything = ConflictFilter()
+    everything.state = .expired
+    everything.provider = .google
+    everything.kind = .accountExistsWithDifferentCredential
+    everything.openedSince = origin
+    everything.openedBefore = later
+    var ofUser = ConflictFilter()
+    ofUser.user = fixed
+    ofUser.state = .open
     let answerKey = KeptAnswerKey(tenant: tenant, user: fixed, digest: Array(repeating: 1, count: 32))
     let linked = Announcement.about(.provider(.google), .methodLinked)
     let news = Announcement.about(conflict, .conflictOpened)
@@ -337,6 +346,22 @@ private let statementsOfDecisions: [Statement] = {
         Statement(
             name: "ConflictRow.live",
             sql: ConflictRow.live(carrying: conflict.tokenDigests, of: fixed, tenant: tenant).sql
+        ),
+        Statement(
+            name: "ConflictRow.pageOfEverything",
+            sql: ConflictRow.page(
+                everything,
+                after: ConflictPlace(of: conflict),
+                tenant: tenant,
+                at: later,
+                rowsMax: 51
+            )
+            .sql,
+            isHot: false
+        ),
+        Statement(
+            name: "ConflictRow.pageOfUser",
+            sql: ConflictRow.page(ofUser, after: nil, tenant: tenant, at: later, rowsMax: 51).sql
         ),
         Statement(name: "ConflictRow.openOrJoin", sql: ConflictRow.openOrJoin(conflict)),
         Statement(name: "ConflictRow.proven", sql: ConflictRow.proven(of: fixed, tenant: tenant, at: origin).sql),

@@ -292,6 +292,15 @@ struct AuditPlanCommandTests {
                     "\(json.output)"
                 )
                 #expect(try await database.count("SELECT count(*) FROM outbox") == 2)
+                let undo = try await Self.concord(["undo", plan.path, "--yes"], database)
+                #expect(
+                    undo.output.hasSuffix("1,007 undone, 0 stay\n2 mails withdrawn, 0 had left before\n"),
+                    "\(undo)"
+                )
+                let withdrawn: Query<Int64?> = """
+                    SELECT count(*) FROM outbox WHERE state = 'discarded' AND sealed_payload IS NULL
+                    """
+                #expect(try await database.count(withdrawn) == 2)
             }
         }
     }

@@ -30,6 +30,8 @@ struct StandardOutputTests {
     }
 
     private static let merge = "00000000-0000-4000-8000-000000000001"
+    /// Sixteen zeros and `ada`.
+    private static let conflict = "AAAAAAAAAAAAAAAAAAAAAGFkYQ"
     private static let message = "00000000-0000-4000-8000-000000000002"
 
     /// A database with something to say of everything.
@@ -50,7 +52,11 @@ struct StandardOutputTests {
                     absorbed_version, prepared_at, deadline_at)
                 VALUES ('\(merge)', 'ada', 'bob', '{}', 'administrator', 'one', 1, 1, now(), now() + interval '1 day');
             INSERT INTO outbox (message_id, kind, state, sealed_payload, created_at, expires_at, next_attempt_at)
-                VALUES ('\(message)', 'mail', 'failed', 'x', now(), now() + interval '1 day', now())
+                VALUES ('\(message)', 'mail', 'failed', 'x', now(), now() + interval '1 day', now());
+            INSERT INTO conflicts (user_id, conflict_id, state, kind, provider_id, identity_digest, token_digests,
+                    sealed_credential, opened_at, expires_at)
+                VALUES ('ada', decode(repeat('00', 16), 'hex'), 'open', 'email-already-in-use', 'google.com',
+                    decode(repeat('00', 32), 'hex'), '{}', 'x', now(), now() + interval '1 day')
             """
         )
     }
@@ -77,13 +83,15 @@ struct StandardOutputTests {
             Run("config check"), Run("migrate up"), Run("migrate down", "--to", "1", "--dry-run"),
             Run("migrate verify"),
             Run("migrate create", "--migrations", folder.path(""), "users"),
-            Run("outbox retry", message), Run("outbox discard", message, "--yes"), Run("project init", "--id", "demo-other"),
+            Run("outbox retry", message), Run("outbox discard", message, "--yes"),
+            Run("project init", "--id", "demo-other"),
             Run("providers apply", folder.path("providers.yaml")), Run("providers list"),
             Run("policy apply", folder.path("policy.yaml")), Run("policy show"),
             Run("service-account create", "--name", "backend", "--base-url", "https://id.example"),
             Run("account import", "--format", "json", folder.path("users.json")), Run("account find", "ada"),
             Run("account show", "ada"), Run("account merge run", "dee", "fay", "--dry-run"),
             Run("account merge show", merge), Run("account merge undo", merge), Run("account merge abort", merge),
+            Run("conflict list"), Run("conflict show", conflict), Run("conflict decline", conflict, "--yes"),
             Run("audit plan"), Run("audit apply", "--yes", folder.path("plan")),
         ]
     }

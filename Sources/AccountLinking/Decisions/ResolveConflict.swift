@@ -120,16 +120,29 @@ package func decideResolveConflict(
     return Verdict(.j12, .resolve(target.id, .linking(credential, to: target, claim: claim, policy: policy)))
 }
 
-/// Decides whether a conflict can be turned down: by whoever holds the handle, while it lives.
+/// The one who turns a conflict down.
+package enum ConflictDecliner: Sendable, Hashable, CaseIterable {
+    /// Holds a handle: may let the conflict expire as well.
+    case holder
+    /// An administrator, who needs no handle.
+    case administrator
+}
+
+/// Decides whether a conflict can be turned down, while it lives: rows J13 and J17, after Q1 to Q3.
 ///
+/// - `handleTenant`: the tenant of the request.
 /// - Returns: why not; `nil` when it can.
 package func decideDeclineConflict(
     conflict: ConflictFacts?,
     handleTenant: TenantID,
+    by decliner: ConflictDecliner,
     now: Timestamp
 ) -> Verdict<ConflictRefusal?> {
     if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
         return Verdict(refusal.rule, refusal.decision)
     }
-    return Verdict(.j13, nil)
+    return switch decliner {
+    case .holder: Verdict(.j13, nil)
+    case .administrator: Verdict(.declinedByOperator, nil)
+    }
 }

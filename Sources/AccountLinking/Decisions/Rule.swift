@@ -288,6 +288,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case j14 = "J14"
     case j15 = "J15"
     case subjectReplacedAfterProof = "J16"
+    case declinedByOperator = "J17"
 
     // Making two accounts one (`decideMergeAccounts`).
     case e1 = "E1"

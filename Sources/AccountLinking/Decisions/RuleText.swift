@@ -551,6 +551,7 @@ extension Rule {
             )
         case .j12: RuleText("otherwise", "link, as L4; sign in")
         case .j13: RuleText("whoever holds the handle turns the conflict down", "declined")
+        case .declinedByOperator: RuleText("an administrator turns the conflict down", "declined")
         case .j15:
             RuleText(
                 "by the next sign-in: proven by mail, and nobody had shown to own the address before",

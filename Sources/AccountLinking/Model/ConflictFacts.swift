@@ -50,6 +50,28 @@ package struct ConflictFacts: Sendable, Hashable {
     }
 }
 
+extension ConflictFacts {
+    /// A conflict's state as people see it: one whose time is over is expired, and no longer open or proven.
+    package enum ShownState: String, Sendable, Hashable, CaseIterable {
+        case open
+        case proven
+        case resolved
+        case declined
+        case superseded
+        case expired
+    }
+
+    package func shownState(at now: Timestamp) -> ShownState {
+        switch state {
+        case .open: expiresAt <= now ? .expired : .open
+        case .proven: expiresAt <= now ? .expired : .proven
+        case .resolved: .resolved
+        case .declined: .declined
+        case .superseded: .superseded
+        }
+    }
+}
+
 /// How the owner of an account shows who they are, to settle a conflict.
 package enum ConflictProofKind: String, Sendable, Hashable, CaseIterable {
     /// By what was mailed to the account's address: a link, or a short code to be typed in.

@@ -65,15 +65,7 @@ extension AccountOperations {
 
     /// The credential a conflict keeps.
     func open(_ conflict: ConflictRecord) throws -> PendingCredential {
-        let content = try sealer.open(
-            conflict.sealedCredential,
-            context: Self.credentialContext(conflict.user, conflict.tenant, conflict.identityDigest)
-        )
-        // What a provider says may be nested as deeply as is read at all, and lies deeper here.
-        guard let value = try? JSONValue(parsing: content, depthMax: 128),
-            let credential = VerifiedCredential(stored: value)
-        else { throw UnreadablePendingCredential() }
-        return PendingCredential(conflict: conflict, credential: credential)
+        try PendingCredential(opening: conflict, sealer: sealer)
     }
 
     /// Keeps a credential that could not be applied, and gives out its handle.
@@ -99,7 +91,7 @@ extension AccountOperations {
         credential.signedInAt = min(credential.signedInAt ?? now, now)
         let sealed = try sealer.seal(
             Array(credential.stored.text.utf8),
-            context: Self.credentialContext(user, tenant, digest)
+            context: PendingCredential.sealingContext(user, tenant, digest)
         )
         let newID = effects.randomBytes(16)
         let accountMethod = accounts.lazy.compactMap(\.self).first { $0.id == user }.map { MethodClass(of: $0.account) }
@@ -130,8 +122,23 @@ extension AccountOperations {
         let parts = [identity.provider.rawValue, credential.issuer ?? "", identity.subject]
         return Array(SHA256.hash(data: Array(parts.joined(separator: "\u{1F}").utf8)))
     }
+}
 
-    private static func credentialContext(_ user: UserID, _ tenant: TenantID, _ digest: [UInt8]) -> String {
+extension PendingCredential {
+    /// - Throws: what the sealer could not open, or `UnreadablePendingCredential`.
+    init(opening conflict: ConflictRecord, sealer: Sealer) throws {
+        let content = try sealer.open(
+            conflict.sealedCredential,
+            context: Self.sealingContext(conflict.user, conflict.tenant, conflict.identityDigest)
+        )
+        // What a provider says may be nested as deeply as is read at all, and lies deeper here.
+        guard let value = try? JSONValue(parsing: content, depthMax: 128),
+            let credential = VerifiedCredential(stored: value)
+        else { throw UnreadablePendingCredential() }
+        self.init(conflict: conflict, credential: credential)
+    }
+
+    fileprivate static func sealingContext(_ user: UserID, _ tenant: TenantID, _ digest: [UInt8]) -> String {
         ["conflicts", tenant.rawValue, user.rawValue, Base64URL.encode(digest)].joined(separator: "\u{1F}")
     }
 }

@@ -112,7 +112,12 @@ extension AccountOperations {
             expectedVersion: expectedVersion,
             once: once
         ) { loaded in
-            let verdict = decideDeclineConflict(conflict: loaded.conflict.facts, handleTenant: tenant, now: now)
+            let verdict = decideDeclineConflict(
+                conflict: loaded.conflict.facts,
+                handleTenant: tenant,
+                by: .holder,
+                now: now
+            )
             if let refusal = verdict.decision { return refused(.conflict(refusal), by: verdict.rule) }
             let credential = try open(loaded.conflict)
             let declined = loaded.conflict.closed(as: .declined, at: now)

@@ -76,6 +76,23 @@ package struct ConflictRecord: Sendable, Hashable {
     }
 }
 
+/// A place in the list of conflicts, which begins with the one that was opened last.
+package struct ConflictPlace: Sendable, Hashable {
+    package var openedAt: Timestamp
+    package var user: UserID
+    package var id: [UInt8]
+
+    package init(openedAt: Timestamp, user: UserID, id: [UInt8]) {
+        self.openedAt = openedAt
+        self.user = user
+        self.id = id
+    }
+
+    package init(of conflict: ConflictRecord) {
+        self.init(openedAt: conflict.openedAt, user: conflict.user, id: conflict.id)
+    }
+}
+
 struct ConflictRow: RowDecodable {
     let record: ConflictRecord
 
@@ -147,6 +164,45 @@ struct ConflictRow: RowDecodable {
             WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND conflict_id = \(id)
             """
         )
+    }
+
+    /// The conflicts of a filter, the ones opened last first, after `place`; at most `rowsMax`.
+    ///
+    /// With a user it reads that user's rows. Without one it is an operator's scan, in the order of `conflicts_by_time`.
+    static func page(
+        _ filter: ConflictFilter,
+        after place: ConflictPlace?,
+        tenant: TenantID,
+        at now: Timestamp,
+        rowsMax: Int64
+    ) -> Query<ConflictRow> {
+        var condition: SQL = "tenant_id = \(tenant.rawValue)"
+        if let user = filter.user { condition = "\(condition) AND user_id = \(user.rawValue)" }
+        if let place {
+            condition = """
+                \(condition)
+                AND (opened_at, user_id, conflict_id) < (\(place.openedAt.stored), \(place.user.rawValue), \(place.id))
+                """
+        }
+        if let since = filter.openedSince { condition = "\(condition) AND opened_at >= \(since.stored)" }
+        if let before = filter.openedBefore { condition = "\(condition) AND opened_at < \(before.stored)" }
+        if let state = filter.state { condition = "\(condition) AND \(Self.isShown(as: state, at: now))" }
+        if let provider = filter.provider { condition = "\(condition) AND provider_id = \(provider.rawValue)" }
+        if let kind = filter.kind { condition = "\(condition) AND kind = \(kind.rawValue)" }
+        return Query(
+            """
+            SELECT \(columns) FROM conflicts WHERE \(condition)
+            ORDER BY opened_at DESC, user_id DESC, conflict_id DESC LIMIT \(rowsMax)
+            """
+        )
+    }
+
+    private static func isShown(as state: ConflictFacts.ShownState, at now: Timestamp) -> SQL {
+        switch state {
+        case .open, .proven: "state = \(state.rawValue) AND expires_at > \(now.stored)"
+        case .resolved, .declined, .superseded: "state = \(state.rawValue)"
+        case .expired: "state IN ('open', 'proven') AND expires_at <= \(now.stored)"
+        }
     }
 
     /// The live conflict of `user` that came with a token of one of these digests; the newest, should there be several.
@@ -385,6 +441,18 @@ extension AccountStore {
         let announcements = event.kind.announcement.map { [Announcement.about(record, $0)] } ?? []
         announce(announcements, as: event, of: record.user, tenant: record.tenant, in: &batch)
         return try await run(batch, event: event, of: record.user, tenant: record.tenant)
+    }
+
+    /// The conflicts of a filter, the ones opened last first, after `place`; at most `countMax`. One round trip.
+    package func conflicts(
+        _ filter: ConflictFilter,
+        after place: ConflictPlace?,
+        tenant: TenantID,
+        at now: Timestamp,
+        countMax: Int
+    ) async throws(PostgresError) -> [ConflictRecord] {
+        let query = ConflictRow.page(filter, after: place, tenant: tenant, at: now, rowsMax: Int64(countMax))
+        return try await client.read(query).map(\.record)
     }
 
     /// A conflict by its key; `nil` when there is none. One round trip.

@@ -265,7 +265,7 @@ extension OutboxCommand {
     }
 
     /// In the greatest unit of which there is one.
-    private static func age(_ seconds: Int64) -> String {
+    static func age(_ seconds: Int64) -> String {
         for (unit, length) in [("d", 86_400), ("h", 3600), ("m", 60)] as [(String, Int64)] where seconds >= length {
             return "\(seconds / length)\(unit)"
         }

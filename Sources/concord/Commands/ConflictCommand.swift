@@ -1,0 +1,265 @@
+import AccountAPI
+import AccountLinking
+import AccountOperations
+import AccountStore
+import ArgumentParser
+import JSON
+
+/// `concord conflict`: conflicts of sign-in methods, for operators.
+struct ConflictCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "conflict",
+        abstract: "List conflicts of sign-in methods, show one, and turn one down.",
+        discussion: """
+            A conflict keeps a provider's credential that could not be applied, until its owner has shown who they are. \
+            Addresses are masked; without the key-encryption keys none is shown.
+            """,
+        subcommands: [List.self, Show.self, Decline.self]
+    )
+
+    /// The forms of what is shown.
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case table
+        case json
+    }
+
+    struct Options: ParsableArguments {
+        @OptionGroup var configuration: ConfigurationOptions
+
+        @Option(help: "The form of what is shown.")
+        var format: Format = .table
+
+        /// Runs `body` on the database of the configuration.
+        func withConflicts(
+            _ body: @escaping @Sendable (ConflictAdministration, AccountStore) async throws -> Void
+        ) async throws {
+            let configuration = try OutboxConfiguration(try configuration.sources())
+            let sealer = try configuration.keys.map { try Sealer($0) }
+            try await withClient(configuration.database.postgres) { client in
+                let store = AccountStore(client: client)
+                try await body(ConflictAdministration(store: store, sealer: sealer, effects: .system), store)
+            }
+        }
+    }
+}
+
+extension ConflictFacts.ShownState: ExpressibleByArgument {}
+extension ConflictKind: ExpressibleByArgument {}
+
+extension ConflictCommand {
+    /// `concord conflict list`
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print conflicts, the ones opened last first.",
+            discussion: "Where there are more, standard error says how to go on."
+        )
+
+        @OptionGroup var options: Options
+
+        @Option(help: "Only conflicts in this state.")
+        var state: ConflictFacts.ShownState?
+
+        @Option(help: ArgumentHelp("Only conflicts about this account.", valueName: "uid"))
+        var user: String?
+
+        @Option(help: ArgumentHelp("Only conflicts that this provider's users brought: google.com.", valueName: "id"))
+        var provider: String?
+
+        @Option(help: "Only conflicts of this kind.")
+        var kind: ConflictKind?
+
+        @Option(
+            help: ArgumentHelp(
+                "Only conflicts opened since: a time as 2026-11-22T08:00:00Z, or 90m, 36h, 7d.",
+                valueName: "time"
+            )
+        )
+        var openedSince: String?
+
+        @Option(help: ArgumentHelp("Only conflicts opened before; a time as above.", valueName: "time"))
+        var openedBefore: String?
+
+        @Option(help: ArgumentHelp("How many at most.", valueName: "number"))
+        var max = ConflictAdministration.countByDefault
+
+        @Option(help: ArgumentHelp("Go on where an earlier list ended.", valueName: "cursor"))
+        var after: String?
+
+        func validate() throws {
+            guard (1...ConflictAdministration.countMax).contains(max) else {
+                throw ValidationError("--max: give a number from 1 to \(ConflictAdministration.countMax)")
+            }
+            if let user, UserID(user) == nil { throw ValidationError("--user: no uid: \(user)") }
+            if let provider, ProviderID(provider) == nil {
+                throw ValidationError("--provider: no id of a provider: \(provider)")
+            }
+            for (option, time) in [("--opened-since", openedSince), ("--opened-before", openedBefore)] {
+                guard let time, SnapshotOptions.instant(time, before: Timestamp(secondsSinceEpoch: 0)) == nil else {
+                    continue
+                }
+                throw ValidationError("\(option): give a time as 2026-11-22T08:00:00Z, or a span as 90m, 36h or 7d")
+            }
+        }
+
+        func run() async throws {
+            try await reportingErrors {
+                let now = Effects.system.now()
+                var filter = ConflictFilter()
+                filter.state = state
+                filter.user = user.flatMap(UserID.init)
+                filter.provider = provider.flatMap(ProviderID.init)
+                filter.kind = kind
+                filter.openedSince = openedSince.flatMap { SnapshotOptions.instant($0, before: now) }
+                filter.openedBefore = openedBefore.flatMap { SnapshotOptions.instant($0, before: now) }
+                let (wanted, format) = (filter, options.format)
+                let (cursor, count) = (after, max)
+                try await options.withConflicts { conflicts, _ in
+                    let page = try await conflicts.conflicts(wanted, after: cursor, count: count, tenant: .project)
+                    guard let page else { throw ValidationError("--after: not a cursor that an earlier list printed") }
+                    try say(format == .json ? ConflictText.json(page) : ConflictText.table(page.conflicts, at: now))
+                    if let next = page.next, format == .table { complain("there are more: --after \(next)") }
+                }
+            }
+        }
+    }
+
+    /// `concord conflict show`
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print one conflict.",
+            discussion: "Exits with 1 when there is none with that id."
+        )
+
+        @OptionGroup var options: Options
+
+        @Argument(help: ArgumentHelp("The conflict, as concord conflict list names it.", valueName: "id"))
+        var id: String
+
+        func run() async throws {
+            try await reportingErrors {
+                let (id, format) = (id, options.format)
+                try await options.withConflicts { conflicts, _ in
+                    guard let conflict = try await conflicts.conflict(id, tenant: .project) else {
+                        complain("there is no such conflict, or its time is over; concord conflict list shows all")
+                        throw ExitCode.answerIsNo
+                    }
+                    try say(ConflictText.text(of: conflict, format))
+                }
+            }
+        }
+    }
+
+    /// `concord conflict decline`
+    struct Decline: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Turn a conflict down: nobody can use its credential any more.",
+            discussion: """
+                Shows the conflict and asks. The account stays as it is, and the next sign-in with the provider opens another \
+                conflict. Exits with 1 when it was settled, turned down or void before, or nothing was agreed to.
+                """
+        )
+
+        @OptionGroup var options: Options
+
+        @Flag(help: "Turn it down without asking.")
+        var yes = false
+
+        @Argument(help: ArgumentHelp("The conflict, as concord conflict list names it.", valueName: "id"))
+        var id: String
+
+        func run() async throws {
+            try await reportingErrors {
+                let (id, format, yes) = (id, options.format, yes)
+                try await options.withConflicts { conflicts, store in
+                    guard let conflict = try await conflicts.conflict(id, tenant: .project) else {
+                        complain("there is no such conflict, or its time is over; concord conflict list shows all")
+                        throw ExitCode.answerIsNo
+                    }
+                    guard [.open, .proven].contains(conflict.state) else {
+                        complain("nothing was changed: the conflict is \(conflict.state.rawValue)")
+                        throw ExitCode.answerIsNo
+                    }
+                    if format == .table { try say(ConflictText.text(of: conflict, .table)) }
+                    try flushOutput()
+                    try await agree(to: "Turn this conflict down?", isAgreed: yes)
+                    // Whether anybody is told of it.
+                    try await store.refreshWebhooks()
+                    switch try await conflicts.decline(id, expectedVersion: nil, tenant: .project) {
+                    case .success(let declined):
+                        try say(
+                            format == .json
+                                ? ConflictText.text(of: declined.conflict, .json)
+                                : "turned down; decision \(declined.decision.text)"
+                        )
+                    case .denied:
+                        let state = try await conflicts.conflict(id, tenant: .project)?.state.rawValue
+                        complain("nothing was changed: the conflict is \(state ?? "gone")")
+                        throw ExitCode.answerIsNo
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Conflicts in the forms in which they are shown.
+enum ConflictText {
+    /// Seven columns with a heading; a line that says so where there is nothing.
+    static func table(_ conflicts: [ReportedConflict], at now: Timestamp) -> String {
+        guard !conflicts.isEmpty else { return "there is no such conflict" }
+        let rows =
+            [["ID", "STATE", "AGE", "PROVIDER", "AS", "USER", "KIND"]]
+            + conflicts.map { conflict in
+                [
+                    conflict.id, conflict.state.rawValue,
+                    OutboxCommand.age(now.secondsSinceEpoch - conflict.openedAt.secondsSinceEpoch),
+                    conflict.provider.rawValue, conflict.maskedEmail ?? "-", conflict.user.rawValue,
+                    conflict.kind.rawValue,
+                ]
+            }
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            row.indices.map { $0 == row.count - 1 ? row[$0] : padded(row[$0], to: widths[$0]) }.joined(separator: "  ")
+        }
+        .joined(separator: "\n")
+    }
+
+    /// An object, as the route answers.
+    static func json(_ page: ConflictPage) -> String {
+        String(
+            decoding: JSONWriter.object { writer in
+                writer.field("conflicts", array: page.conflicts) { writer, conflict in
+                    writer.object { writer in writer.fields(of: conflict) }
+                }
+                writer.field("nextPageToken", page.next)
+            },
+            as: UTF8.self
+        )
+    }
+
+    /// An object, or a line for each thing that is known.
+    static func text(of conflict: ReportedConflict, _ format: ConflictCommand.Format) -> String {
+        switch format {
+        case .json: return String(decoding: JSONWriter.object { $0.fields(of: conflict) }, as: UTF8.self)
+        case .table:
+            var lines = [
+                ("id", conflict.id), ("state", conflict.state.rawValue), ("kind", conflict.kind.rawValue),
+                ("provider", conflict.provider.rawValue), ("as", conflict.maskedEmail ?? "-"),
+                ("account", conflict.user.rawValue), ("signed in by", conflict.accountMethod.rawValue),
+                ("opened", RFC3339.text(conflict.openedAt)), ("expires", RFC3339.text(conflict.expiresAt)),
+            ]
+            if let closedAt = conflict.closedAt { lines.append(("closed", RFC3339.text(closedAt))) }
+            lines.append(("proofs", "\(conflict.proofsStarted)"))
+            if let proof = conflict.proof {
+                let left = max(0, ConflictProofFacts.attemptsMax - proof.attempts)
+                lines.append(
+                    (
+                        "proof",
+                        "\(proof.binding.kind.rawValue), \(left) tries left, until \(RFC3339.text(proof.expiresAt))"
+                    )
+                )
+            }
+            return lines.map { "\(padded($0, to: 12))  \($1)" }.joined(separator: "\n")
+        }
+    }
+}

@@ -1,0 +1,1 @@
+DROP INDEX conflicts_by_time;
