@@ -10,6 +10,9 @@ extension Timestamp {
     init(_ stored: PostgresTimestamp) {
         self.init(microsecondsSinceEpoch: stored.microsecondsSinceEpoch)
     }
+
+    /// The second it falls in: the unit of `valid_since`.
+    var wholeSecond: Timestamp { Timestamp(secondsSinceEpoch: secondsSinceEpoch) }
 }
 
 extension RowDecoder {

@@ -8,7 +8,7 @@ package struct MailTemplates: Sendable {
     /// Names of types, as on the wire where they are known there.
     package static let types = [
         "PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL", "RECOVER_EMAIL", "ADDRESS_IN_USE",
-        "CONFLICT_PROOF", "METHODS_QUARANTINED", "ACCOUNTS_MERGED", "REVERT_SECOND_FACTOR_ADDITION",
+        "CONFLICT_PROOF", "METHODS_QUARANTINED", "ACCOUNTS_MERGED", "MERGE_UNDONE", "REVERT_SECOND_FACTOR_ADDITION",
         // The next one goes here.
     ]
 
@@ -26,7 +26,7 @@ package struct MailTemplates: Sendable {
     /// What a mail is of no use without.
     private static func namesNeeded(_ type: String) -> [String] {
         switch type {
-        case "ADDRESS_IN_USE", "METHODS_QUARANTINED", "ACCOUNTS_MERGED": []
+        case "ADDRESS_IN_USE", "METHODS_QUARANTINED", "ACCOUNTS_MERGED", "MERGE_UNDONE": []
         case "CONFLICT_PROOF": ["CODE", "LINK"]
         default: ["LINK"]
         }

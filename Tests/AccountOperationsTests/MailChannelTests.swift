@@ -65,6 +65,8 @@ import Testing
                 #expect(message.text.contains("corp") && message.text.contains("2026-12-22 05:04 UTC"))
             case .accountsMerged:
                 #expect(message.text.contains("2026-12-22 05:04 UTC") && message.text.contains("ada@example.com"))
+            case .mergeUndone:
+                #expect(message.text.contains("ada@example.com") && message.html.contains("ada@example.com"))
             case .addressInUse:
                 #expect(message.text.contains("ada@example.com"))
             }

@@ -237,6 +237,89 @@ struct MergeRaceTests {
         }
     }
 
+    /// Sessions that live now, by account and provider.
+    private func liveSessions(_ service: TestService, of user: UserID, by provider: String) async throws -> Int64 {
+        try await service.database.count(
+            """
+            SELECT count(*) FROM sessions JOIN users USING (tenant_id, user_id)
+            WHERE user_id = \(user.rawValue) AND sign_in_provider = \(provider)
+                AND sessions.session_epoch = users.session_epoch
+            """
+        )
+    }
+
+    @Test func `of many who undo a merge at once one does, and every session from before stays dead`() async throws {
+        try await TestService.withTwo { first, second in
+            let database = first.database
+            let google = first.credential(.google, subject: "g-9")
+            for round in 0..<6 {
+                let ada = try await first.signUp("ada\(round)@example.com")
+                try await first.edit(ada.user.id) { $0.prove(.emailCode) }
+                let stolen = try await first.signIn(google).signedIn()
+                let (stays, goes) = (ada.user.id, stolen.user.id)
+                let merge = try await first.merge(stays, goes)
+                let outcomes = try await first.race(with: second, count: 32) { service, caller in
+                    if caller.isMultiple(of: 3) {
+                        let refreshed = try await service.refresh(stolen.tokens.refreshToken)
+                        #expect(!isSuccess(refreshed), "the stolen session works in round \(round)")
+                        return false
+                    }
+                    return isSuccess(try await orLater { try await service.undo(merge.id) })
+                }
+                #expect(outcomes.filter(\.self).count == 1)
+                #expect(!isSuccess(try await first.refresh(stolen.tokens.refreshToken)))
+                #expect(try await first.waysInWithoutProof(of: goes) == [])
+                let epochs = try await database.count(
+                    """
+                    SELECT count(*) FROM users WHERE user_id = \(goes.rawValue)
+                        AND session_epoch = \(stolen.user.sessionEpoch) + 1
+                    """
+                )
+                #expect(epochs == 1)
+                let mails = try await database.count("SELECT count(*) FROM outbox WHERE kind = 'mail'")
+                // One when it was merged and one when it was undone, for the proven address.
+                #expect(mails == Int64(2 * (round + 1)))
+                _ = try await first.operations.deleteAccount(goes, tenant: .project).success()
+            }
+            #expect(try await count(first, "undone") == 6)
+            #expect(try await database.inconsistencies() == [])
+        }
+    }
+
+    /// Whoever signs in by the identity that goes back comes to the account that stays before the undo, and to the other after.
+    @Test func `an undo beside sign-ins leaves nobody in the wrong account`() async throws {
+        try await TestService.withTwo { first, second in
+            let google = first.credential(.google, subject: "g-9")
+            let stolen = try await first.signIn(google).signedIn()
+            let goes = stolen.user.id
+            for round in 0..<10 {
+                let ada = try await first.signUp("ada\(round)@example.com").user.id
+                try await first.edit(ada) { $0.prove(.emailCode) }
+                let merge = try await first.merge(ada, goes)
+                let sessions = try await first.race(with: second, count: 24) { service, caller -> SignedIn? in
+                    if caller == 11 {
+                        _ = try await insisting { try await service.undo(merge.id) }
+                        return nil
+                    }
+                    if caller.isMultiple(of: 4) { _ = try await service.refresh(stolen.tokens.refreshToken) }
+                    return try await orLater { try await service.signIn(google) }?.signedIn()
+                }
+                for session in sessions.compactMap(\.self) {
+                    let refreshed = try await first.refresh(session.tokens.refreshToken)
+                    if session.user.id == ada {
+                        #expect(refreshed.denial == .refusal(.tokenExpired), "round \(round)")
+                    } else {
+                        #expect(session.user.id == goes && refreshed.denial == nil, "round \(round)")
+                    }
+                }
+                #expect(try await liveSessions(first, of: ada, by: "google.com") == 0, "round \(round)")
+                #expect(!isSuccess(try await first.refresh(stolen.tokens.refreshToken)), "round \(round)")
+            }
+            #expect(try await count(first, "undone") == 10)
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
     @Test func `whatever races, a merge that waits ends in one way, and one end is told`() async throws {
         for round in 0..<3 {
             let receiver = Receiver()

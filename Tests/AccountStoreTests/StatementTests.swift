@@ -1061,10 +1061,11 @@ private let statementsOfJournal: [Statement] = {
         ("hold", AccountJournalRow.hold(step)),
         ("insertAfter", AccountJournalRow.insertAfter(entry)),
         ("insertBefore", AccountJournalRow.insertBefore(entry)),
-        ("insertUsers", AccountJournalRow.insertUsers(step)),
+        ("insertUsers", AccountJournalRow.insertUsers(step, at: origin)),
         ("lockUsers", AccountJournalRow.lockUsers(step)),
         ("of", AccountJournalRow.of(step).sql),
-        ("restoreUsers", AccountJournalRow.restoreUsers(step, endingSessions: true)),
+        ("restoreUsers", AccountJournalRow.restoreUsers(step, endingSessions: true, at: origin)),
+        ("restoredOwners", AccountJournalRow.restoredOwners(step).sql),
     ]
     let several =
         AccountJournalRow.removeAfter(step).map { ("removeAfter", $0) }

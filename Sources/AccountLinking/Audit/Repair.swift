@@ -60,7 +60,7 @@ extension Repair {
         case .release(let kind, _): "free a claim (\(kind)) that its account does not show"
         case .deleteRecords(let table):
             "delete the rows of \(table.rawValue) that name no account"
-                + (canBeUndone ? "" : "; the database would not take them back")
+                + finality
         case .forgetMethod(let method): "record \(method.name) no more: there is nothing to sign in with"
         case .recordMethod(let method): "record \(method.name) as a sign-in method"
         case .unproveAddress:
@@ -70,12 +70,14 @@ extension Repair {
             "suspend \(method.name) and end all sessions; its owner is told by mail, and can bring it back"
         case .endSessions: "end all sessions"
         case .forgetNumber: "drop a number that signs nobody in"
-        case .voidCodes(let kind, _): "drop unused codes of \(kind.rawValue)"
-        case .deleteOverdue(.codes(let kind), _): "delete expired codes of \(kind.rawValue)"
-        case .deleteOverdue(.conflicts, _): "delete expired conflicts"
-        case .deleteOverdue(.sessions, _): "delete sessions that have ended"
+        case .voidCodes(let kind, _): "drop unused codes of \(kind.rawValue)" + finality
+        case .deleteOverdue(.codes(let kind), _): "delete expired codes of \(kind.rawValue)" + finality
+        case .deleteOverdue(.conflicts, _): "delete expired conflicts" + finality
+        case .deleteOverdue(.sessions, _): "delete sessions that have ended" + finality
         }
     }
+
+    private var finality: String { canBeUndone ? "" : "; this cannot be undone" }
 
     /// Whether it is about what names no account.
     package var needsNoAccount: Bool {
@@ -87,9 +89,14 @@ extension Repair {
         }
     }
 
-    /// Whether what it changes can be put back: rows that have to have an account cannot come back without one.
+    /// Whether what it changes can be put back. Rows without their account cannot come back, and no undo brings sessions,
+    /// codes or conflicts back: they let their holder in without a new proof.
     package var canBeUndone: Bool {
-        if case .deleteRecords(let table) = self { table == .oneTimeCodes } else { true }
+        switch self {
+        case .deleteRecords, .voidCodes, .deleteOverdue: false
+        case .claim, .release, .forgetMethod, .recordMethod, .unproveAddress, .suspend, .endSessions, .forgetNumber:
+            true
+        }
     }
 
     /// What it changes of the facts that decisions read; empty where only rows beside them change.

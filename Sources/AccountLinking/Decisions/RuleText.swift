@@ -426,7 +426,11 @@ extension Rule {
                 "the repair is to be taken back, and somebody has changed since what it changed",
                 "it stays; the clash is told"
             )
-        case .o8: RuleText("the repair is to be taken back", "everything it changed is as before")
+        case .o8:
+            RuleText(
+                "the repair is to be taken back",
+                "everything it changed is as before, but for sessions, codes and conflicts, which stay gone"
+            )
         case .g1: RuleText("the project lets nobody enrol such a factor (mfa)", "refused: operation not allowed")
         case .g2: RuleText("the account is disabled", "refused: user disabled")
         case .g3:

@@ -16,10 +16,12 @@ package struct Mail: Sendable, Hashable {
         case methodsQuarantined
         /// Tells the owner of an account that it and another were made one. Carries nothing.
         case accountsMerged
+        /// Tells the owner of an account that the merge with another was undone. Carries nothing.
+        case mergeUndone
 
         package static let allCases =
             EmailCodeRecord.Kind.allCases.map(Self.code) + [
-                .addressInUse, .conflictProof, .methodsQuarantined, .accountsMerged,
+                .addressInUse, .conflictProof, .methodsQuarantined, .accountsMerged, .mergeUndone,
             ]
 
         package var name: String {
@@ -29,6 +31,7 @@ package struct Mail: Sendable, Hashable {
             case .conflictProof: "CONFLICT_PROOF"
             case .methodsQuarantined: "METHODS_QUARANTINED"
             case .accountsMerged: "ACCOUNTS_MERGED"
+            case .mergeUndone: "MERGE_UNDONE"
             }
         }
 

@@ -341,6 +341,39 @@ package struct AccountMerges: Sendable {
         )
     }
 
+    /// The mail that tells the owner of a restored account; `nil` for an address that nobody has proven.
+    private func undoMail(to owner: RestoredOwner) -> Mail? {
+        guard let email = owner.email, email.isVerified else { return nil }
+        return Mail(
+            template: .mergeUndone,
+            to: email.address.raw,
+            email: email.address.lowercased,
+            displayName: owner.displayName,
+            locale: settings.mailLocale(owner.language)
+        )
+    }
+
+    /// The mails to both owners, one for each event, whose id the mail has.
+    private func undoMails(
+        to owners: [RestoredOwner],
+        about merge: MergeRecord,
+        survivorEvent: AccountEvent,
+        absorbedEvent: AccountEvent
+    ) throws -> [AccountWrite.Companion] {
+        try owners.compactMap { owner in
+            guard let mail = undoMail(to: owner) else { return nil }
+            let event = owner.user == merge.survivor ? survivorEvent : absorbedEvent
+            let message = try mail.message(
+                id: event.id,
+                tenant: merge.tenant,
+                createdAt: event.occurredAt,
+                expiresAt: event.occurredAt.adding(seconds: Lifetimes.undoNoticeSeconds),
+                sealer: sealer
+            )
+            return .enqueue(message)
+        }
+    }
+
     private func passwordHash(of absorbed: UserRecord, _ plan: MergePlan) async throws -> String? {
         guard plan.takesAbsorbed(.password) else { return nil }
         return try await store.passwordHashes([absorbed.id], tenant: absorbed.tenant)[absorbed.id]
@@ -419,6 +452,9 @@ package struct AccountMerges: Sendable {
     /// Makes two accounts of one again, as they were. What has changed since, and would be overwritten, is listed instead, and
     /// nothing is done.
     ///
+    /// Nobody is signed in to either account afterwards, and codes that were mailed before work no more. Mails tell both
+    /// owners.
+    ///
     /// - `keepsLaterChanges`: such changes stay, and everything else is put back; but not where something would be owned
     ///   that nobody shows, or shown that nobody owns.
     /// - `expectedVersion`: the version the caller has seen; `nil` accepts any.
@@ -437,14 +473,24 @@ package struct AccountMerges: Sendable {
             let clashes = try await store.undoSituation(of: merge.journalStep).clashes
             let verdict = undoVerdict(merge, clashes, keepsLaterChanges: keepsLaterChanges, at: now)
             if case .refuse(let refusal) = verdict.decision { return denied(refusal, by: verdict.rule, merge, clashes) }
+            let owners = try await store.restoredOwners(of: merge.journalStep)
+            guard let version = owners.first(where: { $0.user == merge.survivor })?.version else { return nil }
             func event(_ id: PostgresUUID) -> AccountEvent {
                 AccountEvent(id: id, occurredAt: now, kind: .mergeUndone, rule: verdict.rule, details: merge.details)
             }
+            let (ofSurvivor, ofAbsorbed) = (event(survivorEvent), event(absorbedEvent))
             let applied = try await store.undoMerge(
                 merge,
                 accepting: clashes,
-                survivorEvent: event(survivorEvent),
-                absorbedEvent: event(absorbedEvent)
+                survivorVersion: version,
+                survivorEvent: ofSurvivor,
+                absorbedEvent: ofAbsorbed,
+                companions: try undoMails(
+                    to: owners,
+                    about: merge,
+                    survivorEvent: ofSurvivor,
+                    absorbedEvent: ofAbsorbed
+                )
             )
             guard applied == .applied, let undone = try await store.merge(merge.id, tenant: tenant) else { return nil }
             return .success(UndoneMerge(merge: Merge(undone), kept: LaterChange.all(clashes)))

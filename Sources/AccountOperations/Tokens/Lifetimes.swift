@@ -32,6 +32,9 @@ package enum Lifetimes {
     static let mergeUndoSeconds: Int64 = 30 * 86_400
     static let mergeUndoSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
 
+    /// How long a mail about a merge that was undone waits for the relay.
+    static let undoNoticeSeconds: Int64 = 30 * 86_400
+
     /// For how many days decisions are kept, unless the project says otherwise; 0 keeps them for good. A day at least: who
     /// lost the answer of a commit looks for its event.
     static let decisionDays: Int64 = 400

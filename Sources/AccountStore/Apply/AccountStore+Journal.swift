@@ -47,10 +47,17 @@ extension AccountStore {
         return UndoSituation(isKnown: !rows.isEmpty, clashes: clashes)
     }
 
+    /// The accounts of `step` as an undo would leave them now. One round trip.
+    package func restoredOwners(of step: JournalStep) async throws(PostgresError) -> [RestoredOwner] {
+        try await client.read(AccountJournalRow.restoredOwners(step))
+    }
+
     /// Puts every row of a step back as it was, in one transaction: all of it or nothing.
     ///
     /// Two that undo the same step never both do; a change of an account that was decided before is decided again, because
-    /// its version has grown. What ends by itself (sessions, codes, conflicts) is put back where nothing of it has changed.
+    /// its version has grown. Sessions, mailed codes, sign-ins that wait for a second factor, conflicts and kept answers do
+    /// not come back, and an account that the step deleted comes back with another session epoch: whoever had a session
+    /// before has to sign in again.
     /// - Returns: `.factsMoved` where the step is undone already, or clashes with other things than `write` accepts.
     /// - Throws: `PostgresError` when the database could not do it; nothing is half-done then.
     package func undo(_ write: UndoWrite) async throws(PostgresError) -> Applied {
@@ -59,8 +66,9 @@ extension AccountStore {
         batch.append(AccountJournalRow.lockUsers(write.step))
         batch.append(AccountJournalRow.assertClashes(write.clashes, write.step))
         for statement in AccountJournalRow.removeAfter(write.step) { batch.append(statement) }
-        batch.append(AccountJournalRow.restoreUsers(write.step, endingSessions: write.endsSessions))
-        batch.append(AccountJournalRow.insertUsers(write.step))
+        let now = write.event.occurredAt
+        batch.append(AccountJournalRow.restoreUsers(write.step, endingSessions: write.endsSessions, at: now))
+        batch.append(AccountJournalRow.insertUsers(write.step, at: now))
         batch.append(AccountJournalRow.deleteUsers(write.step))
         for statement in AccountJournalRow.restoreRows(write.step) { batch.append(statement) }
         batch.append(AccountJournalRow.delete(write.step))

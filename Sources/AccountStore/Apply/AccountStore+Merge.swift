@@ -129,19 +129,33 @@ extension AccountStore {
         return try await run(batch, event: event, of: merge.survivor, tenant: merge.tenant)
     }
 
-    /// Puts both accounts back as they were, but for `clashes`, which stay as they are. Every session of the account that
-    /// stays ends: whoever came by a method that goes back has one.
+    /// Puts both accounts back as they were, but for `clashes`, which stay as they are.
+    ///
+    /// Every session of both accounts ends, and every mailed code but those that take back a change of the account that
+    /// stays. Whoever came by a method that goes back holds a session of the account that stays. Whoever the merge ended may
+    /// have held one of the absorbed account.
+    /// - `survivorVersion`: the version of the account that stays, which the mails in `companions` were written for.
     package func undoMerge(
         _ merge: MergeRecord,
         accepting clashes: [JournalClash],
+        survivorVersion: Int64,
         survivorEvent: AccountEvent,
-        absorbedEvent: AccountEvent
+        absorbedEvent: AccountEvent,
+        companions: [AccountWrite.Companion] = []
     ) async throws(PostgresError) -> Applied {
         let told = AccountWrite.Companion([
+            // Raised by one by the undo itself.
+            UserRow.assertVersion(survivorVersion + 1, of: merge.survivor, tenant: merge.tenant),
             MergeRow.undo(merge, at: survivorEvent.occurredAt),
             AccountEventRow.insert(absorbedEvent, of: merge.absorbed, tenant: merge.tenant),
             WebhookMessageRow.tell(.mergeUndone, of: merge, id: absorbedEvent.id, by: survivorEvent),
         ])
+        let voided = AccountWrite.Companion.voidEmailCodes(
+            of: merge.survivor,
+            tenant: merge.tenant,
+            .allButRecovery,
+            at: survivorEvent.occurredAt
+        )
         let applied = try await undo(
             UndoWrite(
                 merge.journalStep,
@@ -149,7 +163,7 @@ extension AccountStore {
                 endsSessions: true,
                 of: merge.survivor,
                 event: survivorEvent,
-                companions: [told]
+                companions: [told, voided] + companions
             )
         )
         if applied == .applied { observer?.applied(absorbedEvent) }

@@ -86,8 +86,31 @@ extension JournalClash: RowDecodable {
     }
 }
 
+/// An account as the undo of a step would leave it, as far as a mail to its owner needs it.
+package struct RestoredOwner: Sendable, Hashable {
+    package let user: UserID
+    /// The version that the account has now; `nil` for an account that the step deleted.
+    package let version: Int64?
+    package let email: AccountEmail?
+    package let displayName: String?
+    /// A BCP 47 tag.
+    package let language: String?
+}
+
+extension RestoredOwner: RowDecodable {
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        user = try row.parsed("account_journal.row_key", UserID.init)
+        version = try row.next(Int64?.self)
+        let address = try row.optionallyParsed("users.email", EmailAddress.init)
+        let proof = try row.optionallyParsed("users.email_proof", EmailProof.init(name:))
+        email = address.map { AccountEmail(address: $0, proof: proof) }
+        displayName = try row.next(String?.self)
+        language = try row.next(String?.self)
+    }
+}
+
 /// A table whose rows hang off accounts.
-private struct JournaledTable: Sendable {
+struct JournaledTable: Sendable {
     let name: SQL
     /// The key of a row `t` within its tenant, as text.
     let key: SQL
@@ -96,6 +119,8 @@ private struct JournaledTable: Sendable {
     /// Whether its rows last until somebody changes them. What ends by itself is put back as far as that can be, and
     /// clashes with nothing.
     let isLasting: Bool
+    /// False for rows that let their holder in: an undo deletes those that the step made, and restores none.
+    var comesBack = true
     /// Whether a row can only be there with its user.
     var needsUser = true
     /// What keeps a row from coming back in the place of another; only its own key where others are checked at the end.
@@ -138,24 +163,6 @@ private struct JournaledTable: Sendable {
             isLasting: false
         ),
         JournaledTable(
-            name: "sessions",
-            key: #"concat_ws(E'\x1F', t.user_id, encode(t.session_id, 'hex'))"#,
-            volatile: "'{}'",
-            isLasting: false
-        ),
-        JournaledTable(
-            name: "conflicts",
-            key: #"concat_ws(E'\x1F', t.user_id, encode(t.conflict_id, 'hex'))"#,
-            volatile: "'{}'",
-            isLasting: false
-        ),
-        JournaledTable(
-            name: "factor_challenges",
-            key: #"concat_ws(E'\x1F', t.user_id, encode(t.challenge_id, 'hex'))"#,
-            volatile: "'{}'",
-            isLasting: false
-        ),
-        JournaledTable(
             name: "proof_mails",
             key: #"concat_ws(E'\x1F', t.user_id, t.place::text)"#,
             volatile: "'{}'",
@@ -166,16 +173,17 @@ private struct JournaledTable: Sendable {
             key: "encode(t.code_hash, 'hex')",
             volatile: "'{}'",
             isLasting: false,
-            needsUser: false
-        ),
-        JournaledTable(
-            name: "kept_answers",
-            key: #"concat_ws(E'\x1F', t.user_id, encode(t.key_digest, 'hex'))"#,
-            volatile: "'{}'",
-            isLasting: false,
-            needsUser: false
+            comesBack: false
         ),
     ]
+
+    /// Tables that hang off accounts and are not journaled: a session, a sign-in that waits for a second factor, a conflict
+    /// with its pending credential and a kept answer with its tokens let their holder in without a new proof. Older versions
+    /// journaled them; an undo leaves those images alone.
+    static let ended = ["sessions", "factor_challenges", "conflicts", "kept_answers"]
+
+    /// Journaled tables of which an undo only deletes the rows that the step made.
+    static let notRestored = ofUsers.filter { !$0.comesBack }.map(\.name.text)
 
     /// Finds the row `t` that the journal's row `j` is about.
     var isRowOfJournal: SQL {
@@ -285,8 +293,15 @@ struct AccountJournalRow: RowDecodable {
     }
 
     /// Forgets the rows that the step left as they were.
+    ///
+    /// Also forgets the codes that were there before: no undo restores them.
     static func deleteUnchanged(_ entry: JournalEntry) -> SQL {
-        "DELETE FROM account_journal AS j WHERE \(ofStep(entry.step)) AND j.before IS NOT DISTINCT FROM j.after"
+        """
+        DELETE FROM account_journal AS j WHERE \(ofStep(entry.step)) AND (
+            j.before IS NOT DISTINCT FROM j.after
+            OR j.before IS NOT NULL AND j.table_name = ANY(\(JournaledTable.notRestored))
+        )
+        """
     }
 
     static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
@@ -402,6 +417,27 @@ struct AccountJournalRow: RowDecodable {
 
     // MARK: Putting back
 
+    /// The accounts of the step as an undo would leave them, in the order of their ids.
+    static func restoredOwners(_ step: JournalStep) -> Query<RestoredOwner> {
+        func restored(_ name: String, _ column: SQL) -> SQL {
+            let now = JournaledUser.value(of: name) { "u.\($0)" }
+            let left = JournaledUser.value(of: name) { "a.\($0)" }
+            return """
+                CASE WHEN j.after IS NULL OR \(now) IS NOT DISTINCT FROM \(left) THEN b.\(column) ELSE u.\(column) END
+                """
+        }
+        return """
+            SELECT j.row_key, u.version, \(restored("email", "email")), \(restored("email_proof", "email_proof")),
+                \(restored("display_name", "display_name")), \(restored("language", "language"))
+            FROM account_journal AS j
+            LEFT JOIN users AS u ON u.tenant_id = j.tenant_id AND u.user_id = j.row_key
+            LEFT JOIN LATERAL jsonb_populate_record(NULL::users, j.before) AS b ON true
+            LEFT JOIN LATERAL jsonb_populate_record(NULL::users, j.after) AS a ON true
+            WHERE \(ofStep(step)) AND j.table_name = 'users' AND j.before IS NOT NULL
+            ORDER BY j.row_key
+            """
+    }
+
     /// Takes the step for this transaction; one that is gone raises 22012.
     static func hold(_ step: JournalStep) -> SQL {
         """
@@ -451,12 +487,15 @@ struct AccountJournalRow: RowDecodable {
     ///
     /// The version grows, because servers remember users by it (ADR 0030). Where the step ended sessions, those since then
     /// are ended in turn: an epoch that came back would revive what was ended under it. What was revoked stays revoked.
+    /// Where sessions end, tokens issued before `now` are revoked as well: a backend may compare `valid_since` alone.
     /// - `endingSessions`: whether all sessions end in any case.
-    static func restoreUsers(_ step: JournalStep, endingSessions: Bool) -> SQL {
+    static func restoreUsers(_ step: JournalStep, endingSessions: Bool, at now: Timestamp) -> SQL {
         var columns: SQL = """
             version = u.version + 1,
             session_epoch = u.session_epoch
-                + CASE WHEN \(endingSessions) OR b.session_epoch <> a.session_epoch THEN 1 ELSE 0 END
+                + CASE WHEN \(endingSessions) OR b.session_epoch <> a.session_epoch THEN 1 ELSE 0 END,
+            valid_since = CASE WHEN \(endingSessions) OR b.session_epoch <> a.session_epoch
+                THEN greatest(u.valid_since, \(now.wholeSecond.stored)) ELSE u.valid_since END
             """
         for (name, column) in JournaledUser.restoredColumns {
             let now = JournaledUser.value(of: name) { "u.\($0)" }
@@ -477,11 +516,17 @@ struct AccountJournalRow: RowDecodable {
             """
     }
 
-    /// Brings users back that the step deleted, with a version that none of theirs has had.
-    static func insertUsers(_ step: JournalStep) -> SQL {
+    /// Brings users back that the step deleted, with a version and a session epoch that none of theirs has had.
+    ///
+    /// An epoch that came back would revive every session and ID token from before the step, a stolen one too.
+    static func insertUsers(_ step: JournalStep, at now: Timestamp) -> SQL {
         """
         INSERT INTO users SELECT r.* FROM account_journal AS j, LATERAL jsonb_populate_record(
-            NULL::users, j.before || jsonb_build_object('version', (j.before ->> 'version')::bigint + 2)
+            NULL::users, j.before || jsonb_build_object(
+                'version', (j.before ->> 'version')::bigint + 2,
+                'session_epoch', (j.before ->> 'session_epoch')::bigint + 1,
+                'valid_since', greatest((j.before ->> 'valid_since')::timestamptz, \(now.wholeSecond.stored))
+            )
         ) AS r
         WHERE \(ofStep(step)) AND j.table_name = 'users' AND j.after IS NULL
         """
@@ -496,9 +541,10 @@ struct AccountJournalRow: RowDecodable {
         """
     }
 
-    /// Brings back what the step changed or took off, where nothing else stands in its place now.
+    /// Brings back what the step changed or took off, where nothing else stands in its place now. Images of tables that do
+    /// not come back stay unread, whoever wrote them.
     static func restoreRows(_ step: JournalStep) -> [SQL] {
-        (JournaledTable.ofUsers + [.identifiers]).map { table in
+        (JournaledTable.ofUsers.filter(\.comesBack) + [.identifiers]).map { table in
             var statement: SQL = """
                 INSERT INTO \(table.name) SELECT r.* FROM account_journal AS j,
                     LATERAL jsonb_populate_record(NULL::\(table.name), j.before) AS r

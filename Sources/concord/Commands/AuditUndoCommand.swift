@@ -137,7 +137,7 @@ extension UndoOutcome {
         switch self {
         case .undone, .undoneBefore: nil
         case .expired: "it can be undone no more"
-        case .final: "what it deleted named no account, and the database would not take it back"
+        case .final: "deleted sessions, codes, conflicts and rows without an account do not come back"
         case .clashes(let clashes):
             "somebody has changed since: "
                 + Set(LaterChange.all(clashes).map(\.part.words)).sorted().joined(separator: ", ")
