@@ -6,7 +6,8 @@ package final class ServiceHandle: Sendable {
     package enum State: Sendable {
         /// Not ready; the reason is for an operator to read, and holds nothing secret.
         case starting(String)
-        /// `checkDatabase`: what is wrong with the database now, asked by `/readyz`; `nil` when nothing is.
+        /// `checkDatabase`: what is wrong with the database, or with this server's clock beside it, asked by `/readyz`; `nil`
+        /// when nothing is.
         case ready(AccountOperations, checkDatabase: @Sendable () async -> String?)
         /// Finishing what is under way.
         case draining

@@ -79,10 +79,18 @@ struct Core: Service, CustomStringConvertible {
                     recovery: "the database tells its schema again"
                 )
             )
+            let clocks = ClockWatch(
+                composition.logger,
+                measurements.clockDifference,
+                effects: operations.effects,
+                databaseClock: { try await operations.store.clock() }
+            )
+            _ = await clocks.problem()
             service.state = .ready(
                 operations,
                 checkDatabase: {
                     if let problem = await schemaProblem(client, refusals) { return problem }
+                    if let problem = await clocks.problem() { return problem }
                     return await writeProblem(client, operations.store)
                 }
             )
@@ -91,13 +99,14 @@ struct Core: Service, CustomStringConvertible {
             StartUpCode.forget()
             await withTaskGroup { upkeep in
                 upkeep.addTask { await maintainKeys(keys, operations) }
-                upkeep.addTask { await purge(operations) }
+                upkeep.addTask { await purge(operations, clocks) }
                 upkeep.addTask { await sendWebhooks(operations) }
                 upkeep.addTask { await moveMerges(operations) }
                 for channel in channels { upkeep.addTask { await sendMessages(operations, over: channel) } }
                 upkeep.addTask {
                     await periodically(every: Self.outboxInterval) {
                         await measurements.outbox.read(operations.store, at: operations.effects.now())
+                        _ = await clocks.problem()
                     }
                 }
                 // Beside the flushes: one that waits for the database must not keep a provider that was disabled, or a key
@@ -404,7 +413,7 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    private func purge(_ operations: AccountOperations) async {
+    private func purge(_ operations: AccountOperations, _ clocks: ClockWatch) async {
         var purge = Purge(
             store: operations.store,
             project: operations.project,
@@ -421,6 +430,7 @@ struct Core: Service, CustomStringConvertible {
         await periodically(every: composition.purge.interval) {
             do {
                 let report = try await purge.run()
+                clocks.note(report.clocks)
                 outage.succeeded()
                 guard report.total > 0 else { return }
                 composition.logger.debug("expired rows deleted", metadata: ["rows": "\(report.total)"])

@@ -13,6 +13,7 @@ struct Measurements: Sendable {
     let postgres: PostgresMetrics
     let outbox: OutboxMetrics
     let listeners: ListenerMetrics
+    let clockDifference: Meter
 
     /// `development`: the routes that only development has, where they are served.
     init(_ development: DevelopmentRoutes?) {
@@ -22,6 +23,7 @@ struct Measurements: Sendable {
         postgres = PostgresMetrics(registry, calls: AccountStore.callNames)
         outbox = OutboxMetrics(registry)
         listeners = ListenerMetrics(registry)
+        clockDifference = Meter(label: ClockWatch.difference, factory: registry)
         let process = ProcessReadings(registry)
         registry.beforeReading { process.read() }
     }

@@ -186,6 +186,11 @@ enum MetricsTable {
                 "Connections that broke"
             ),
             MetricFamily(PostgresMetrics.writesRefused, .gauge, "1 while the database refuses writes, else 0"),
+            MetricFamily(
+                ClockWatch.difference,
+                .gauge,
+                "This server's clock minus PostgreSQL's, in seconds, as of the last quarter of a minute"
+            ),
         ]
     }()
 

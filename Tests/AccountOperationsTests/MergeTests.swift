@@ -850,7 +850,8 @@ struct MergeTests {
                 project: service.operations.project,
                 effects: service.operations.effects,
                 keepSeconds: 86_400,
-                rowsMax: 100
+                rowsMax: 100,
+                databaseClock: { service.clock.now }
             )
             _ = try await purge.run()
             #expect(try await service.database.count("SELECT count(*) FROM merges") == 1)

@@ -17,7 +17,8 @@ struct MetricsTests {
             effects: service.operations.effects,
             keepSeconds: 7 * 86_400,
             rowsMax: 2,
-            metrics: metrics
+            metrics: metrics,
+            databaseClock: { service.clock.now }
         )
     }
 

@@ -10,13 +10,15 @@ import Testing
 struct PurgeTests {
     private static let week: Int64 = 7 * 86_400
 
+    /// The test moves PostgreSQL's clock with its own.
     private static func purge(_ service: TestService, rowsMax: Int) -> Purge {
         Purge(
             store: service.operations.store,
             project: service.operations.project,
             effects: service.operations.effects,
             keepSeconds: week,
-            rowsMax: rowsMax
+            rowsMax: rowsMax,
+            databaseClock: { service.clock.now }
         )
     }
 
@@ -280,6 +282,144 @@ struct PurgeTests {
             }
             #expect(deleted.reduce(0, +) == 500)
             #expect(try await left(first, "account_events", "rule") == ["P11"])
+        }
+    }
+
+    // MARK: Clocks
+
+    /// A server whose clock is `seconds` ahead of the machine's, which is PostgreSQL's as well.
+    private func purge(_ service: TestService, ahead seconds: Int64) -> Purge {
+        Purge(
+            store: service.operations.store,
+            project: service.operations.project,
+            effects: Effects(
+                now: { Effects.system.now().adding(seconds: seconds) },
+                randomBytes: Effects.system.randomBytes
+            ),
+            keepSeconds: Self.week,
+            rowsMax: 100
+        )
+    }
+
+    /// Rows of every kind that has a time of its own, of which `over` are over and `current` are not.
+    private func fill(_ service: TestService, over: Int, current: Int) async throws {
+        let user = try await service.signUp(service.newAddress()).value.user.id.rawValue
+        try await service.database.execute(
+            """
+            CREATE TABLE ends AS
+                SELECT n, now() + CASE WHEN n <= \(over) THEN -interval '8 days' ELSE interval '30 days' END AS at
+                FROM generate_series(1, \(over + current)) AS n;
+            INSERT INTO users (user_id, session_epoch, valid_since, created_at)
+                SELECT 'q-' || n, n, now(), now() FROM ends;
+            INSERT INTO account_events (user_id, event_id, occurred_at, kind, rule)
+                SELECT 'q-' || n, gen_random_uuid(), at - CASE WHEN n <= \(over) THEN interval '393 days' ELSE '31 days' END,
+                    'user-created', 'P11' FROM ends;
+            INSERT INTO quarantined_methods (user_id, method, subject, event_id, rule, quarantined_at, expires_at)
+                SELECT 'q-' || n, 'google.com', 's', gen_random_uuid(), 'I9', at - interval '1 hour', at FROM ends;
+            INSERT INTO outbox (message_id, kind, state, sealed_payload, created_at, expires_at, next_attempt_at)
+                SELECT gen_random_uuid(), 'mail', 'failed', 'x', at - interval '1 hour', at, at FROM ends;
+            INSERT INTO account_journal (change_id, step, table_name, row_key, before, kept_until)
+                SELECT gen_random_uuid(), 0, 'users', '\(user)', '{}', at FROM ends;
+            INSERT INTO kept_answers (user_id, key_digest, sealed_answer, expires_at)
+                SELECT 'q-' || n, sha256(n::text::bytea), 'x', at FROM ends;
+            INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
+                SELECT sha256(n::text::bytea), 1, at, at FROM ends;
+            INSERT INTO one_time_codes (code_hash, kind, email, email_key, created_at, expires_at)
+                SELECT sha256(n::text::bytea), 'EMAIL_SIGNIN', 'a@b.c', 'a@b.c', at - interval '1 hour', at FROM ends;
+            """
+        )
+    }
+
+    private static let filled: [SQL] = [
+        "account_events", "account_journal", "kept_answers", "one_time_codes", "outbox", "password_attempts",
+        "quarantined_methods",
+    ]
+
+    /// Rows in each of those tables.
+    private func counts(_ service: TestService) async throws -> [Int64] {
+        var counts: [Int64] = []
+        for table in Self.filled {
+            counts.append(try await service.database.count("SELECT count(*) FROM \(table)"))
+        }
+        return counts
+    }
+
+    /// Moves the test's clock to that of the machine, which is PostgreSQL's as well.
+    private func synchronise(_ service: TestService) {
+        let seconds = Effects.system.now().secondsSinceEpoch - service.clock.now.secondsSinceEpoch
+        service.clock.advance(seconds: seconds)
+    }
+
+    @Test func `a server whose clock is 40 days ahead deletes nothing that PostgreSQL's clock would keep`()
+        async throws
+    {
+        try await TestService.with { service in
+            synchronise(service)
+            try await fill(service, over: 0, current: 10)
+            let before = try await counts(service)
+            for days: Int64 in [40, 403, 20_000, -40] {
+                var purge = purge(service, ahead: days * 86_400)
+                let report = try await purge.run()
+                #expect(report.total == 0, "\(days) days ahead")
+                #expect(report.clocks.disagreement != nil)
+                #expect(abs(report.clocks.secondsAhead - Double(days * 86_400)) < 600)
+                #expect(try await counts(service) == before)
+            }
+            // With the right clock nothing of it is over either.
+            var purge = purge(service, ahead: 0)
+            let report = try await purge.run()
+            #expect(report.clocks.disagreement == nil && report.total == 0)
+            #expect(try await counts(service) == before)
+        }
+    }
+
+    @Test func `of many servers of which half are 40 days ahead, the others delete what is over and nothing else`()
+        async throws
+    {
+        try await TestService.withTwo { first, second in
+            synchronise(first)
+            try await fill(first, over: 50, current: 50)
+            let deleted = try await first.race(with: second, count: 16) { service, caller in
+                var purge = purge(service, ahead: caller % 4 < 2 ? 40 * 86_400 : 0)
+                let report = try await purge.run()
+                #expect(caller % 4 >= 2 || report.total == 0)
+                return report.total
+            }
+            #expect(deleted.reduce(0, +) == 50 * Self.filled.count)
+            // The account of the test itself has an event.
+            #expect(try await counts(first) == [51, 50, 50, 50, 50, 50, 50])
+        }
+    }
+
+    @Test func `of two clocks that differ a little the earlier one counts`() async throws {
+        try await TestService.with { service in
+            for (byte, seconds) in [("01", -90), ("02", -30), ("03", 30)] as [(String, Int64)] {
+                let end = time(service, seconds)
+                try await service.database.execute(
+                    """
+                    INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
+                    VALUES (decode(repeat('\(byte)', 32), 'hex'), 1, \(end), \(end))
+                    """
+                )
+            }
+            for (process, database, deleted, left) in [
+                (0, -60, 1, 2), (-60, 0, 0, 2), (60, 0, 1, 1), (0, 60, 0, 1),
+            ] as [(Int64, Int64, Int, Int64)] {
+                let clock = service.clock
+                var purge = Purge(
+                    store: service.operations.store,
+                    project: service.operations.project,
+                    effects: Effects(
+                        now: { clock.now.adding(seconds: process) },
+                        randomBytes: Effects.system.randomBytes
+                    ),
+                    keepSeconds: Self.week,
+                    rowsMax: 100,
+                    databaseClock: { clock.now.adding(seconds: database) }
+                )
+                #expect(try await purge.run().rows[.passwordAttempts] == deleted)
+                #expect(try await service.database.count("SELECT count(*) FROM password_attempts") == left)
+            }
         }
     }
 

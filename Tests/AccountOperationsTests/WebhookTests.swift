@@ -545,7 +545,8 @@ struct WebhookTests {
                 project: service.operations.project,
                 effects: service.operations.effects,
                 keepSeconds: 86_400,
-                rowsMax: 2
+                rowsMax: 2,
+                databaseClock: { service.clock.now }
             )
             #expect(try await purge.run().rows[.webhookMessages] == 0)
             service.clock.advance(seconds: 86_401)
@@ -566,7 +567,8 @@ struct WebhookTests {
                 project: service.operations.project,
                 effects: service.operations.effects,
                 keepSeconds: 86_400,
-                rowsMax: 100
+                rowsMax: 100,
+                databaseClock: { service.clock.now }
             )
             #expect(try await purge.run().rows[.events] == 2)
             try await service.sendAllWebhooks()

@@ -201,6 +201,7 @@ private let statementsOfDecisions: [Statement] = {
     let hashKey = HashKeyRecord(slot: 1, id: hashKeyID, sealedKey: [14], createdAt: origin)
     let project = ProjectRecord(projectID: "demo-test", projectNumber: 1, settings: .object([:]))
     return [
+        Statement(name: "ClockRow.current", sql: ClockRow.current.sql, isHot: false),
         Statement(name: "MergeRow.abort", sql: MergeRow.abort(merge, .timedOut, at: origin)),
         Statement(name: "MergeRow.assertAlone", sql: MergeRow.assertAlone(merge)),
         Statement(name: "MergeRow.assertNoTombstone", sql: MergeRow.assertNoTombstone(of: [fixed], tenant: tenant)),

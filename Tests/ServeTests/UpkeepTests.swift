@@ -1,5 +1,6 @@
 import AccountTestSupport
 import JSON
+import NIOHTTP1
 import Postgres
 import Testing
 
@@ -46,6 +47,43 @@ struct UpkeepTests {
                     WHERE datname = current_database() AND wait_event = 'PgSleep';
                     """
                 )
+            }
+        }
+    }
+
+    /// Puts another clock in front of PostgreSQL's own, for every session that begins afterwards.
+    private static func setBack(_ database: TestDatabase, by interval: String) async throws {
+        try await database.execute(
+            """
+            CREATE SCHEMA IF NOT EXISTS shifted;
+            CREATE OR REPLACE FUNCTION shifted.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS
+                $$ SELECT pg_catalog.clock_timestamp() - interval '\(interval)' $$;
+            DO $$ BEGIN
+                EXECUTE format('ALTER DATABASE %I SET search_path = shifted, pg_catalog, public', current_database());
+            END $$;
+            """
+        )
+    }
+
+    @Test func `a server whose clock is 40 days ahead of PostgreSQL's is not ready, and says why`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await Self.setBack(database, by: "40 days")
+            try await ServeProcess.run(database: database.url) { server in
+                let ready = try await server.send(.GET, "/readyz", key: nil)
+                #expect(ready.status == 503, "\(ready.text)")
+                let told = "not ready: this server's clock is 40 days ahead of PostgreSQL's: synchronise both machines"
+                #expect(ready.text.hasPrefix(told), "\(ready.text)")
+                let line = await server.log.line(saying: "clock differs from PostgreSQL's: nothing is deleted")
+                #expect(line?["level"] == "warning")
+                #expect(line?["error"]?.string?.contains("40 days") == true)
+                #expect(try await server.send(.GET, "/healthz", key: nil).status == 200)
+
+                try await Self.setBack(database, by: "5 seconds")
+                while try await server.send(.GET, "/readyz", key: nil).status != 200 {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                #expect(await server.log.line(saying: "clock agrees with PostgreSQL's again") != nil)
             }
         }
     }

@@ -1,4 +1,4 @@
-import AccountLinking
+package import AccountLinking
 package import AccountStore
 
 /// Counts the conflicts that have ended, and deletes what nothing will ask for any more, a bounded number of rows at a
@@ -6,11 +6,17 @@ package import AccountStore
 ///
 /// Any number of servers may do so at once: what one of them is deleting the others skip. What stays for good: accounts
 /// and all that belongs to them, and sessions that live.
+///
+/// Something is over once it is so by this process's clock and by PostgreSQL's. If the two differ by more than
+/// `ClockComparison.differenceSecondsMax`, a run deletes nothing: one server whose clock is a month ahead would delete for
+/// all servers what people can still bring back.
 package struct Purge: Sendable {
     /// What a run deleted.
     package struct Report: Sendable, Hashable {
         package var rows: [AccountStore.Purgeable: Int] = [:]
         package var sessions = 0
+        /// Measured before anything was deleted.
+        package let clocks: ClockComparison
 
         package var total: Int { sessions + rows.values.reduce(0, +) }
     }
@@ -24,19 +30,22 @@ package struct Purge: Sendable {
     private let keepSeconds: Int64
     private let rowsMax: Int
     private let metrics: OperationMetrics
+    private let databaseClock: @Sendable () async throws -> Timestamp
     /// Where the walk through all sessions stands; it begins anew at the end.
     private var place = AccountStore.SessionPlace.beginning
 
     ///
     /// - `keepSeconds`: how long things stay after they expired, so that their holders are told so.
     /// - `rowsMax`: rows in one batch.
+    /// - `databaseClock`: PostgreSQL's, unless a test moves it.
     package init(
         store: AccountStore,
         project: ProjectCache,
         effects: Effects,
         keepSeconds: Int64,
         rowsMax: Int,
-        metrics: OperationMetrics = OperationMetrics()
+        metrics: OperationMetrics = OperationMetrics(),
+        databaseClock: (@Sendable () async throws -> Timestamp)? = nil
     ) {
         self.store = store
         self.project = project
@@ -44,13 +53,15 @@ package struct Purge: Sendable {
         self.keepSeconds = keepSeconds
         self.rowsMax = rowsMax
         self.metrics = metrics
+        self.databaseClock = databaseClock ?? { try await store.clock() }
     }
 
-    /// Deletes what is due, at most `batchesMax` batches of each kind.
+    /// Deletes what is due, at most `batchesMax` batches of each kind; nothing while the clocks disagree.
     /// - Throws: what the database could not do; what was deleted before stays deleted.
     package mutating func run() async throws -> Report {
-        var report = Report()
-        let now = effects.now()
+        var report = Report(clocks: try await ClockComparison(effects, databaseClock))
+        guard report.clocks.disagreement == nil else { return report }
+        let now = report.clocks.earlier
         // Before any of them is deleted.
         for _ in 0..<Self.batchesMax {
             let ended = try await store.countEndedConflicts(at: now, rowsMax: rowsMax)

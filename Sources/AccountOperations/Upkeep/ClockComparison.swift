@@ -1,0 +1,75 @@
+package import AccountLinking
+
+/// This process's clock beside PostgreSQL's.
+///
+/// PostgreSQL read its clock at some moment between `before` and `after`. So the difference lies between two bounds, and a
+/// slow answer widens them: it never passes for a wrong clock.
+package struct ClockComparison: Sendable, Hashable {
+    /// This process's time when it asked.
+    package let before: Timestamp
+    /// PostgreSQL's time.
+    package let database: Timestamp
+    /// This process's time when it had the answer.
+    package let after: Timestamp
+
+    /// Largest difference between two clocks that count as synchronised.
+    package static let differenceSecondsMax: Int64 = 120
+
+    package init(before: Timestamp, database: Timestamp, after: Timestamp) {
+        self.before = before
+        self.database = database
+        self.after = after
+    }
+
+    /// Asks PostgreSQL, and reads this process's clock around that.
+    /// - Throws: what `databaseClock` throws.
+    package init(_ effects: Effects, _ databaseClock: () async throws -> Timestamp) async throws {
+        before = effects.now()
+        database = try await databaseClock()
+        after = effects.now()
+    }
+
+    /// The earlier of the two clocks: what it calls over, both do.
+    package var earlier: Timestamp { min(before, database, after) }
+
+    /// Seconds by which this process's clock is ahead, by the middle of the round trip; negative if it is behind.
+    package var secondsAhead: Double { (microseconds(to: before) + microseconds(to: after)) / 2e6 }
+
+    /// Why this process must not delete anything, and what to do; `nil` while the clocks may be within the limit.
+    package var disagreement: ClockDisagreement? {
+        let bounds = [microseconds(to: before) / 1e6, microseconds(to: after) / 1e6]
+        let max = Double(Self.differenceSecondsMax)
+        guard bounds.allSatisfy({ $0 > max }) || bounds.allSatisfy({ $0 < -max }) else { return nil }
+        return ClockDisagreement(secondsAhead: Int64(secondsAhead))
+    }
+
+    /// A `Double`, because two clocks may be further apart than 64 bits of microseconds.
+    private func microseconds(to time: Timestamp) -> Double {
+        Double(time.microsecondsSinceEpoch) - Double(database.microsecondsSinceEpoch)
+    }
+}
+
+/// A difference between two clocks that is too large to delete by either.
+package struct ClockDisagreement: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Negative if this process's clock is behind.
+    package let secondsAhead: Int64
+
+    package var description: String {
+        """
+        this server's clock is \(Self.words(secondsAhead.magnitude)) \(secondsAhead < 0 ? "behind" : "ahead of") \
+        PostgreSQL's: synchronise both machines (NTP). Until the clocks agree within \
+        \(ClockComparison.differenceSecondsMax / 60) minutes, this server deletes nothing
+        """
+    }
+
+    /// The two largest units, such as "40 days 2 hours".
+    private static func words(_ seconds: UInt64) -> String {
+        let units: [(name: String, count: UInt64)] = [
+            ("day", seconds / 86_400), ("hour", seconds / 3600 % 24), ("minute", seconds / 60 % 60),
+            ("second", seconds % 60),
+        ]
+        return units.drop { $0.count == 0 }.prefix(2).filter { $0.count > 0 }
+            .map { "\($0.count) \($0.name)\($0.count == 1 ? "" : "s")" }
+            .joined(separator: " ")
+    }
+}

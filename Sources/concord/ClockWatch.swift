@@ -1,0 +1,50 @@
+import AccountLinking
+import AccountOperations
+import Logging
+import Metrics
+
+/// Compares this server's clock with PostgreSQL's, for readiness, the metric and the log.
+final class ClockWatch: Sendable {
+    static let difference = "concord_clock_difference_seconds"
+
+    private let effects: Effects
+    private let databaseClock: @Sendable () async throws -> Timestamp
+    private let meter: Meter
+    private let outage: SharedOutage
+
+    init(
+        _ logger: Logger,
+        _ meter: Meter,
+        effects: Effects,
+        databaseClock: @escaping @Sendable () async throws -> Timestamp
+    ) {
+        self.effects = effects
+        self.databaseClock = databaseClock
+        self.meter = meter
+        outage = SharedOutage(
+            Outage(
+                logger,
+                failure: "clock differs from PostgreSQL's: nothing is deleted",
+                recovery: "clock agrees with PostgreSQL's again"
+            )
+        )
+    }
+
+    /// Why the server is not ready; `nil` while the clocks agree, and while PostgreSQL does not answer: others report that.
+    func problem() async -> String? {
+        guard let clocks = try? await ClockComparison(effects, databaseClock) else { return nil }
+        return note(clocks)
+    }
+
+    /// Takes over what somebody measured.
+    /// - Returns: why the server is not ready; `nil` if the clocks agree.
+    @discardableResult func note(_ clocks: ClockComparison) -> String? {
+        meter.set(clocks.secondsAhead)
+        guard let disagreement = clocks.disagreement else {
+            outage.succeeded()
+            return nil
+        }
+        outage.failed(disagreement)
+        return disagreement.description
+    }
+}

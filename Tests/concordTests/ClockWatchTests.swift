@@ -1,0 +1,60 @@
+import AccountLinking
+import AccountOperations
+import AccountTestSupport
+import Postgres
+import Synchronization
+import Testing
+
+@testable import concord
+
+/// A server beside a PostgreSQL whose clock says something else.
+struct ClockWatchTests {
+    @Test func `a clock that differs is a reason not to be ready, told once when it begins and once when it ends`()
+        async throws
+    {
+        let recorded = RecordedLog()
+        let measurements = Measurements(nil)
+        let now = Timestamp(secondsSinceEpoch: 2_000_000_000)
+        let behind = Mutex<Int64?>(0)
+        let watch = ClockWatch(
+            recorded.logger,
+            measurements.clockDifference,
+            effects: Effects(now: { now }, randomBytes: Effects.system.randomBytes),
+            databaseClock: {
+                guard let seconds = behind.withLock({ $0 }) else { throw PostgresError(.unavailable, "away") }
+                return now.adding(seconds: -seconds)
+            }
+        )
+        func gauge() -> String? {
+            measurements.registry.text().split(separator: "\n").first { $0.hasPrefix(ClockWatch.difference + " ") }
+                .map(String.init)
+        }
+        #expect(await watch.problem() == nil)
+        #expect(recorded.entries.isEmpty)
+
+        behind.withLock { $0 = 40 * 86_400 }
+        for _ in 1...3 {
+            let problem = await watch.problem()
+            #expect(problem?.hasPrefix("this server's clock is 40 days ahead of PostgreSQL's: ") == true)
+        }
+        #expect(gauge() == "concord_clock_difference_seconds 3456000")
+        // What the purge measured counts alike.
+        watch.note(ClockComparison(before: now, database: now.adding(seconds: 200), after: now))
+        #expect(gauge() == "concord_clock_difference_seconds -200")
+        #expect(recorded.entries.map(\.message) == ["clock differs from PostgreSQL's: nothing is deleted"])
+        #expect(recorded.lines.first?.contains("40 days ahead") == true)
+
+        // While PostgreSQL is away nothing is known of its clock: that it is away others report.
+        behind.withLock { $0 = nil }
+        #expect(await watch.problem() == nil)
+        #expect(gauge() == "concord_clock_difference_seconds -200" && recorded.entries.count == 1)
+
+        behind.withLock { $0 = 119 }
+        for _ in 1...3 { #expect(await watch.problem() == nil) }
+        #expect(
+            recorded.entries.map(\.message) == [
+                "clock differs from PostgreSQL's: nothing is deleted", "clock agrees with PostgreSQL's again",
+            ]
+        )
+    }
+}
