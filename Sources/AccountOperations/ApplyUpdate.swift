@@ -160,7 +160,7 @@ extension AccountOperations {
         )
         guard try await store.apply(quarantining(write, by: plan.change)) == .applied else { return nil }
         guard let session else { return Updated(user: user) }
-        store.activity.note(user.id, tenant: user.tenant, at: attempt.now, isSignIn: false)
+        store.activity.note(user, at: attempt.now, isSignIn: false)
         return Updated(user: user, tokens: try issueTokens(for: user, session: session, at: attempt.now))
     }
 }

@@ -159,7 +159,7 @@ extension AccountOperations {
             companions: companions
         )
         guard try await store.apply(quarantining(write, by: applied)) == .applied else { return nil }
-        if previous != nil { store.activity.note(user.id, tenant: user.tenant, at: attempt.now, isSignIn: true) }
+        if previous != nil { store.activity.note(user, at: attempt.now, isSignIn: true) }
         return .success(signedIn)
     }
 }

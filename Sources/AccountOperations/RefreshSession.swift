@@ -36,7 +36,7 @@ extension AccountOperations {
         case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
         case .allow:
             guard let user, let session else { throw UnexpectedDecision(verdict.rule) }
-            store.activity.note(user.id, tenant: user.tenant, at: now, isSignIn: false)
+            store.activity.note(user, at: now, isSignIn: false)
             return .success(
                 RefreshSession.Result(
                     user: user.id,

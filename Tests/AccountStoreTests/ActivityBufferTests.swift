@@ -18,7 +18,7 @@ struct ActivityBufferTests {
     @Test func `times are seen in this process at once and in the database after a flush`() async throws {
         let store = try freshStore()
         let user = try await StoreScene.shared.create(.full())
-        store.activity.note(user.id, tenant: .project, at: later, isSignIn: true)
+        store.activity.note(user, at: later, isSignIn: true)
 
         let seen = try await store.user(user.id, tenant: .project)
         #expect(seen?.lastLoginAt == later && seen?.lastRefreshAt == later)
@@ -31,7 +31,7 @@ struct ActivityBufferTests {
     @Test func `a refresh moves only the time of refresh`() async throws {
         let store = try freshStore()
         let user = try await StoreScene.shared.create(.full())
-        store.activity.note(user.id, tenant: .project, at: later, isSignIn: false)
+        store.activity.note(user, at: later, isSignIn: false)
         try await store.activity.flush(to: store)
         #expect(try await databaseTimes(user.id) == [origin, later])
     }
@@ -39,13 +39,13 @@ struct ActivityBufferTests {
     @Test func `many notes merge into the latest of each kind, and times never go back`() async throws {
         let store = try freshStore()
         let user = try await StoreScene.shared.create(.full())
-        store.activity.note(user.id, tenant: .project, at: later.adding(seconds: 5), isSignIn: false)
-        store.activity.note(user.id, tenant: .project, at: later, isSignIn: true)
-        store.activity.note(user.id, tenant: .project, at: later.adding(seconds: -1), isSignIn: true)
+        store.activity.note(user, at: later.adding(seconds: 5), isSignIn: false)
+        store.activity.note(user, at: later, isSignIn: true)
+        store.activity.note(user, at: later.adding(seconds: -1), isSignIn: true)
         try await store.activity.flush(to: store)
         #expect(try await databaseTimes(user.id) == [later, later.adding(seconds: 5)])
 
-        store.activity.note(user.id, tenant: .project, at: origin, isSignIn: true)
+        store.activity.note(user, at: origin, isSignIn: true)
         #expect(try await store.user(user.id, tenant: .project)?.lastLoginAt == later)
         try await store.activity.flush(to: store)
         #expect(try await databaseTimes(user.id) == [later, later.adding(seconds: 5)])
@@ -57,13 +57,13 @@ struct ActivityBufferTests {
         let user = try await scene.create(.full())
         let unreachable = PostgresClient(configuration: scene.database.configuration)
         unreachable.shutDown()
-        store.activity.note(user.id, tenant: .project, at: later, isSignIn: true)
+        store.activity.note(user, at: later, isSignIn: true)
         await #expect(throws: PostgresError.self) {
             try await store.activity.flush(to: AccountStore(client: unreachable))
         }
         #expect(try await store.user(user.id, tenant: .project)?.lastLoginAt == later)
 
-        store.activity.note(user.id, tenant: .project, at: later.adding(seconds: 1), isSignIn: false)
+        store.activity.note(user, at: later.adding(seconds: 1), isSignIn: false)
         try await store.activity.flush(to: store)
         #expect(try await databaseTimes(user.id) == [later, later.adding(seconds: 1)])
     }
@@ -72,34 +72,101 @@ struct ActivityBufferTests {
         let store = try freshStore()
         let user = try await StoreScene.shared.create(.full())
         for number in 0..<2500 {
-            store.activity.note(userID("gone-\(number)"), tenant: .project, at: later, isSignIn: true)
+            store.activity.note(.blank("gone-\(number)"), at: later, isSignIn: true)
         }
-        store.activity.note(user.id, tenant: .project, at: later, isSignIn: true)
+        store.activity.note(user, at: later, isSignIn: true)
         try await store.activity.flush(to: store)
         #expect(try await databaseTimes(user.id) == [later, later])
     }
 
     @Test func `two servers that flush the same users do not stop each other`() async throws {
         let scene = try StoreScene.shared
-        var users: [UserID] = []
-        for _ in 0..<20 { users.append(try await scene.create(.blank()).id) }
+        var users: [UserRecord] = []
+        for _ in 0..<20 { users.append(try await scene.create(.blank())) }
         try await withThrowingTaskGroup { group in
             for number in 0..<8 {
                 let store = try freshStore()
                 for user in users {
-                    store.activity.note(
-                        user,
-                        tenant: .project,
-                        at: later.adding(seconds: Int64(number)),
-                        isSignIn: true
-                    )
+                    store.activity.note(user, at: later.adding(seconds: Int64(number)), isSignIn: true)
                 }
                 group.addTask { try await store.activity.flush(to: store) }
             }
             try await group.waitForAll()
         }
         for user in users {
-            #expect(try await databaseTimes(user) == [later.adding(seconds: 7), later.adding(seconds: 7)])
+            #expect(try await databaseTimes(user.id) == [later.adding(seconds: 7), later.adding(seconds: 7)])
         }
+    }
+
+    /// Deletes the account and makes another with its uid, as an import does.
+    private func recreated(_ user: UserRecord, epoch: Int64) async throws -> UserRecord {
+        let scene = try StoreScene.shared
+        try await scene.database.execute(
+            """
+            DELETE FROM identifiers WHERE user_id = '\(user.id.rawValue)';
+            DELETE FROM users WHERE user_id = '\(user.id.rawValue)'
+            """
+        )
+        var next = UserRecord.blank(user.id.rawValue)
+        next.sessionEpoch = epoch
+        next.lastLoginAt = origin
+        next.lastRefreshAt = origin
+        return try await scene.create(next)
+    }
+
+    @Test func `sign-in times of a deleted account do not land on the next account with its uid`() async throws {
+        let store = try freshStore()
+        let user = try await StoreScene.shared.create(.blank())
+        store.activity.note(user, at: later, isSignIn: true)
+        let next = try await recreated(user, epoch: user.sessionEpoch + 4_000_000_000_000)
+        let seen = try await store.user(next.id, tenant: .project)
+        #expect(seen?.lastLoginAt == origin && seen?.lastRefreshAt == origin)
+        try await store.activity.flush(to: store)
+        #expect(try await databaseTimes(next.id) == [origin, origin])
+
+        // Its own times count, whatever waits of the other, and also where its epoch is the smaller one.
+        let third = try await recreated(next, epoch: next.sessionEpoch - 3_000_000_000_000)
+        store.activity.note(next, at: later, isSignIn: true)
+        store.activity.note(third, at: later.adding(seconds: 1), isSignIn: false)
+        store.activity.note(next, at: later, isSignIn: true)
+        let shown = try await store.user(third.id, tenant: .project)
+        #expect(shown?.lastLoginAt == origin && shown?.lastRefreshAt == later.adding(seconds: 1))
+        try await store.activity.flush(to: store)
+        #expect(try await databaseTimes(third.id) == [origin, later.adding(seconds: 1)])
+    }
+
+    @Test func `a time from before all sessions of an account ended counts`() async throws {
+        let store = try freshStore()
+        let user = try await StoreScene.shared.create(.full())
+        store.activity.note(user, at: later, isSignIn: true)
+        var ended = user
+        ended.sessionEpoch += 2
+        store.activity.note(ended, at: later.adding(seconds: 1), isSignIn: false)
+        try await StoreScene.shared.database.execute(
+            "UPDATE users SET session_epoch = session_epoch + 3 WHERE user_id = '\(user.id.rawValue)'"
+        )
+        let seen = try await store.user(user.id, tenant: .project)
+        #expect(seen?.lastLoginAt == later && seen?.lastRefreshAt == later.adding(seconds: 1))
+        try await store.activity.flush(to: store)
+        #expect(try await databaseTimes(user.id) == [later, later.adding(seconds: 1)])
+    }
+
+    @Test func `many servers that know a deleted account move no time of the next one`() async throws {
+        let user = try await StoreScene.shared.create(.blank())
+        var stores: [AccountStore] = []
+        for number in 0..<12 {
+            let store = try freshStore()
+            store.activity.note(user, at: later.adding(seconds: Int64(number)), isSignIn: true)
+            stores.append(store)
+        }
+        let next = try await recreated(user, epoch: user.sessionEpoch + 4_000_000_000_000)
+        stores[3].activity.note(next, at: later, isSignIn: false)
+        try await withThrowingTaskGroup { group in
+            for store in stores { group.addTask { try await store.activity.flush(to: store) } }
+            try await group.waitForAll()
+        }
+        // The one that saw both keeps what came last to it.
+        let times = try await databaseTimes(next.id)
+        #expect(times[0] == origin && [origin, later].contains(times[1]))
     }
 }

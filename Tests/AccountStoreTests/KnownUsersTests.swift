@@ -77,7 +77,7 @@ struct KnownUsersTests {
         let scene = try StoreScene.shared
         let before = try await scene.create(.full())
         let seen = try await told(of: before) { writer in
-            writer.activity.note(before.id, tenant: .project, at: later, isSignIn: true)
+            writer.activity.note(before, at: later, isSignIn: true)
             try await writer.activity.flush(to: writer)
             try await PostgresConnection.withConnection(scene.database.configuration) { connection in
                 try connection.execute(

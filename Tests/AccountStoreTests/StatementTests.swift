@@ -964,6 +964,7 @@ private let statementsOfDecisions: [Statement] = {
             sql: UserRow.touch(
                 tenants: ["", ""],
                 ids: ["user-7", "user-8"],
+                epochs: [1000, 1001],
                 signedInAt: [nil, origin.stored],
                 refreshedAt: [origin.stored, origin.stored]
             )

@@ -13,8 +13,26 @@ package final class ActivityBuffer: Sendable {
     }
 
     private struct Times {
+        /// Of the account that was used. Another account with the same uid has another epoch.
+        var epoch: Int64
         var signedInAt: Timestamp?
         var refreshedAt: Timestamp
+
+        /// Adds `other`, of the same account. The earlier epoch stays, because an account's epoch only rises.
+        mutating func merge(_ other: Times) {
+            epoch = min(epoch, other.epoch)
+            refreshedAt = max(refreshedAt, other.refreshedAt)
+            guard let signedInAt = other.signedInAt else { return }
+            self.signedInAt = max(self.signedInAt ?? signedInAt, signedInAt)
+        }
+    }
+
+    /// How far an account's epoch may rise before its times are written. A new account starts at a random number of 52 bits.
+    static let epochRiseMax: Int64 = 1_000_000
+
+    /// True if `epoch` may be the account's that had `earlier` before.
+    private static func isSameAccount(_ epoch: Int64, after earlier: Int64) -> Bool {
+        (0...epochRiseMax).contains(epoch - earlier)
     }
 
     /// More users than this waiting means that the database is away; further times are dropped, not hoarded.
@@ -32,16 +50,21 @@ package final class ActivityBuffer: Sendable {
     init() {}
 
     /// Notes that tokens were minted for a user, by a sign-in or by a refresh.
-    package func note(_ user: UserID, tenant: TenantID, at now: Timestamp, isSignIn: Bool) {
-        state.withLock { state in
-            let key = Key(tenant: tenant, user: user)
-            if var times = state.waiting[key] {
-                times.refreshedAt = max(times.refreshedAt, now)
-                if isSignIn { times.signedInAt = max(times.signedInAt ?? now, now) }
-                state.waiting[key] = times
-            } else if state.waiting.count < Self.usersMax {
-                state.waiting[key] = Times(signedInAt: isSignIn ? now : nil, refreshedAt: now)
-            }
+    package func note(_ user: UserRecord, at now: Timestamp, isSignIn: Bool) {
+        let times = Times(epoch: user.sessionEpoch, signedInAt: isSignIn ? now : nil, refreshedAt: now)
+        state.withLock { Self.add(times, of: Key(tenant: user.tenant, user: user.id), to: &$0.waiting) }
+    }
+
+    /// Of two accounts with one uid, the one that was used last counts: the other is gone.
+    private static func add(_ times: Times, of key: Key, to waiting: inout [Key: Times]) {
+        guard let known = waiting[key] else {
+            if waiting.count < usersMax { waiting[key] = times }
+            return
+        }
+        if isSameAccount(times.epoch, after: known.epoch) || isSameAccount(known.epoch, after: times.epoch) {
+            waiting[key]?.merge(times)
+        } else if times.refreshedAt >= known.refreshedAt {
+            waiting[key] = times
         }
     }
 
@@ -52,7 +75,7 @@ package final class ActivityBuffer: Sendable {
             var record = record
             let key = Key(tenant: record.tenant, user: record.id)
             for times in [state.inFlight[key], state.waiting[key]] {
-                guard let times else { continue }
+                guard let times, Self.isSameAccount(record.sessionEpoch, after: times.epoch) else { continue }
                 record.lastRefreshAt = max(record.lastRefreshAt ?? times.refreshedAt, times.refreshedAt)
                 if let signedInAt = times.signedInAt {
                     record.lastLoginAt = max(record.lastLoginAt ?? signedInAt, signedInAt)
@@ -83,6 +106,7 @@ package final class ActivityBuffer: Sendable {
                 UserRow.touch(
                     tenants: slice.map(\.key.tenant.rawValue),
                     ids: slice.map(\.key.user.rawValue),
+                    epochs: slice.map(\.value.epoch),
                     signedInAt: slice.map { $0.value.signedInAt?.stored },
                     refreshedAt: slice.map(\.value.refreshedAt.stored)
                 )
@@ -90,24 +114,12 @@ package final class ActivityBuffer: Sendable {
             do {
                 _ = try await store.client.write(batch)
             } catch {
-                for entry in entries[start...] {
-                    restore(entry.key, entry.value)
+                state.withLock { state in
+                    for entry in entries[start...] { Self.add(entry.value, of: entry.key, to: &state.waiting) }
                 }
                 throw error
             }
             start += slice.count
-        }
-    }
-
-    private func restore(_ key: Key, _ times: Times) {
-        state.withLock { state in
-            guard state.waiting[key] != nil || state.waiting.count < Self.usersMax else { return }
-            var merged = state.waiting[key] ?? times
-            merged.refreshedAt = max(merged.refreshedAt, times.refreshedAt)
-            if let signedInAt = times.signedInAt {
-                merged.signedInAt = max(merged.signedInAt ?? signedInAt, signedInAt)
-            }
-            state.waiting[key] = merged
         }
     }
 }

@@ -383,10 +383,14 @@ extension UserRow {
         "DELETE FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)"
     }
 
-    /// Merges many sign-in and refresh times into one statement. Times never move backwards; unknown users are skipped.
+    /// Merges many sign-in and refresh times into one statement. Times never move backwards; unknown users are skipped, and
+    /// accounts that were made under the uid of one that was used.
+    ///
+    /// - `epochs`: of the accounts that were used, at most `ActivityBuffer.epochRiseMax` below those of now.
     static func touch(
         tenants: [String],
         ids: [String],
+        epochs: [Int64],
         signedInAt: [PostgresTimestamp?],
         refreshedAt: [PostgresTimestamp]
     ) -> SQL {
@@ -394,9 +398,10 @@ extension UserRow {
         UPDATE users SET
             last_login_at = greatest(users.last_login_at, touched.signed_in_at),
             last_refresh_at = greatest(users.last_refresh_at, touched.refreshed_at)
-        FROM unnest(\(tenants), \(ids), \(signedInAt), \(refreshedAt))
-            AS touched (tenant_id, user_id, signed_in_at, refreshed_at)
+        FROM unnest(\(tenants), \(ids), \(epochs), \(signedInAt), \(refreshedAt))
+            AS touched (tenant_id, user_id, session_epoch, signed_in_at, refreshed_at)
         WHERE users.tenant_id = touched.tenant_id AND users.user_id = touched.user_id
+            AND users.session_epoch - touched.session_epoch BETWEEN 0 AND \(ActivityBuffer.epochRiseMax)
         """
     }
 }
