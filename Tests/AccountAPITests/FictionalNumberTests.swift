@@ -76,13 +76,14 @@ struct FictionalNumberTests {
         for developmentNumbers in [DevelopmentNumbers(), nil] {
             try await TestAPI.with(developmentNumbers: developmentNumbers) { api async throws in
                 guard developmentNumbers != nil else {
-                    #expect(try await api.askForCode(example).errorMessage == "INVALID_PHONE_NUMBER : Invalid format.")
+                    let answer = try await api.askForCode(example)
+                    #expect(answer.errorMessage?.hasPrefix("INVALID_PHONE_NUMBER") == true, "\(answer.text)")
                     return
                 }
                 let signedIn = try await api.signInByPhone(example)
                 let digits = example.filter { $0.isNumber || $0 == "+" }
                 #expect(signedIn.json["phoneNumber"]?.string == digits, "\(signedIn.text)")
-                for other in ["+1555555100", "+155555510000", "+11235550223", "+445555551000", "5555551000"] {
+                for other in ["+1555555100", "+155555510000", "+11235550223", "5555551000"] {
                     let answer = try await api.askForCode(other)
                     #expect(answer.errorMessage?.hasPrefix("INVALID_PHONE_NUMBER") == true, "\(other): \(answer.text)")
                 }

@@ -98,12 +98,14 @@ import Testing
         try await Self.open { server, app, browser in
             try await browser.open(Self.address(app, server, provider: provider))
             try await browser.wait(until: "events.length === 1")
+            let window = try #require(try await browser.windows().first)
             try await browser.press("popup")
-            try await browser.inPopup(of: try #require(try await browser.windows().first)) {
+            try await browser.inPopup(of: window) {
                 try await Self.consent(browser, email: "\(provider)@example.com")
                 try await browser.press("Sign in")
             }
             try await browser.wait(until: "events.length === 2")
+            try await browser.wait(forWindows: [window])
             let answer = try await Self.signIn(server, try await browser.value("events[1]"))
             #expect(answer["idToken"] != nil && answer["oauthAccessToken"] != nil, "\(answer.text)")
             let hasIDTokens = !["facebook.com", "twitter.com"].contains(provider)

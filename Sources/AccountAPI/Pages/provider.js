@@ -58,9 +58,11 @@ function entry(person) {
   const signIn = document.createElement("button");
   signIn.type = "button";
   signIn.append(person.name || person.email || person.sub);
-  const details = document.createElement("span");
-  details.textContent = [person.email, person.sub].filter(Boolean).join(", ");
-  signIn.append(details);
+  for (const line of [person.email, person.sub].filter(Boolean)) {
+    const part = document.createElement("span");
+    part.textContent = line;
+    signIn.append(part);
+  }
   signIn.addEventListener("click", () => finish(person));
   const change = document.createElement("button");
   change.type = "button";
