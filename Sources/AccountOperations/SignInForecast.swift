@@ -44,7 +44,9 @@ extension AccountOperations {
         let verdict = question.verdict(policy)
         return .success(
             SignInForecast(
-                address: .init(policy.emailClaim(of: credential)),
+                address: .init(
+                    policy.emailClaim(of: credential, isAddressTaken: found.accounts.emailOwner != nil)
+                ),
                 ending: .init(verdict.decision),
                 rule: verdict.rule
             )
