@@ -83,7 +83,8 @@ import Testing
                 declined.status == 200 && declined.json["state"] == "declined" && declined.headers[.eTag] == #""2""#
             )
             #expect(declined.json["closeTime"]?.string != nil)
-            let decision = try #require(declined.headers[try #require(.init("Concord-Decision"))])
+            let name = try #require(HTTPField.Name("Concord-Decision"))
+            let decision = try #require(declined.headers[name])
             let explained = try await api.send(.get, "/concord/v1/decisions/\(decision)", key: nil, bearer: "owner")
             #expect(explained.json["rule"] == "J17" && explained.json["localId"] == account["localId"])
 
