@@ -280,7 +280,8 @@ enum OutboxRow {
     /// due, which errs on the safe side.
     private static func isUnclaimed(at now: Timestamp) -> SQL {
         """
-        (state = 'failed' OR attempts = 0 OR next_attempt_at <= \(now.stored) OR next_attempt_at = postponed_until)
+        (state = 'failed' OR attempts = 0 OR next_attempt_at <= \(now.stored)
+            OR next_attempt_at IS NOT DISTINCT FROM postponed_until)
         """
     }
 
