@@ -61,9 +61,10 @@ struct FakeProviderTests {
         for provider in FakeProvider.providers {
             let tokens = try #require(try await verify(.init(provider: provider, idToken: token)).verified).tokens
             #expect((tokens.tokenSecret != nil) == (provider == .twitter))
+            let accessToken: String = try #require(tokens.accessToken)
             let rebuilt = ProviderCredential(
                 provider: provider,
-                accessToken: try #require(tokens.accessToken),
+                accessToken: accessToken,
                 tokenSecret: tokens.tokenSecret
             )
             let again = try #require(try await verify(rebuilt).verified)

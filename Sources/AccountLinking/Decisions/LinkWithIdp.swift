@@ -70,7 +70,7 @@ extension AccountChange {
     /// One that nobody has proven fills no place where an address was taken off: that is a change of address by another road
     /// (U1, P17), and whoever proved it next would void what brings the first one back.
     ///
-    /// An account with second factors takes no unproven address: whoever owns the mailbox could not get it back (U15).
+    /// An account with second factors takes no unproven address: whoever owns the mailbox could not get it back (U17).
     static func linking(
         _ credential: IncomingCredential,
         to target: Account,

@@ -114,7 +114,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case u12 = "U12"
     case u13 = "U13"
     case u14 = "U14"
-    case secondFactorNeedsProvenAddress = "U15"
+    case secondFactorNeedsProvenAddress = "U17"
 
     // Verifying the address (`decideVerifyEmail`).
     case v1 = "V1"
