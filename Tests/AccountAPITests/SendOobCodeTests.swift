@@ -14,7 +14,7 @@ struct SendOobCodeTests {
     private let path = "/v1/accounts:sendOobCode"
     private let adminPath = "/v1/projects/\(TestService.projectID)/accounts:sendOobCode"
 
-    @Test func `a reset is answered with the address in lower case and mailed as it was typed`() async throws {
+    @Test func `a reset is answered with the address in lower case`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("Ada@Example.com")
             let answer = try await api.post(path, ["requestType": "PASSWORD_RESET", "email": "ADA@example.com"])
@@ -359,6 +359,75 @@ struct SendOobCodeTests {
             #expect(try await api.listedCode("VERIFY_AND_CHANGE_EMAIL").newEmail == "new@example.com")
             api.service.clock.advance(seconds: 301)
             #expect(try await ask("late@example.com").errorMessage == "CREDENTIAL_TOO_OLD_LOGIN_AGAIN")
+        }
+    }
+
+    /// Spellings of one address: an account's, and a stranger's, whose mail may arrive in another mailbox.
+    private static let spellings: [(account: String, stranger: String)] = [
+        ("victim@example.com", "VICTIM@Example.COM"),
+        ("Victim@Example.com", "victim@example.com"),
+        ("jos\u{E9}@example.com", "jose\u{301}@example.com"),
+        ("jose\u{301}@example.com", "JOS\u{C9}@example.com"),
+    ]
+
+    /// The recipients of the mails that wait, as bytes: two normal forms of one text are equal strings.
+    private func recipients(_ api: TestAPI) async throws -> [[UInt8]] {
+        let operations = api.service.operations
+        let mails = try await operations.mailsWithUsableCodes(tenant: .project)
+        return try await (mails + operations.notices(tenant: .project)).map { Array($0.to.utf8) }
+    }
+
+    @Test(arguments: spellings, [false, true])
+    func `a reset asked for under another spelling goes to the account's own spelling`(
+        spelling: (account: String, stranger: String),
+        isProtected: Bool
+    ) async throws {
+        try await TestAPI.with(settings: settings(protectsEmails: isProtected)) { api in
+            _ = try await api.signUp(spelling.account)
+            for type in ["PASSWORD_RESET", "EMAIL_SIGNIN"] {
+                api.service.clock.advance(seconds: 1)
+                let body: JSONValue = ["requestType": .string(type), "email": .string(spelling.stranger)]
+                let answer = try await api.post(path, body)
+                #expect(answer.status == 200)
+                // The account's spelling would show that there is an account.
+                let answered = try #require(answer.json["email"]?.string)
+                #expect(answered.utf8.elementsEqual(spelling.stranger.lowercased().utf8))
+            }
+            #expect(try await recipients(api) == Array(repeating: Array(spelling.account.utf8), count: 2))
+        }
+    }
+
+    @Test(arguments: spellings)
+    func `a change of address to another spelling of an account's address goes to that account's own spelling`(
+        spelling: (account: String, stranger: String)
+    ) async throws {
+        try await TestAPI.with(settings: protectedSettings) { api in
+            let victim = try await api.signUp(spelling.account)
+            let mallory = try await api.signUp("mallory@example.com")
+            for session in [victim, mallory] {
+                let body: JSONValue = [
+                    "requestType": "VERIFY_AND_CHANGE_EMAIL", "idToken": session["idToken"] ?? .null,
+                    "newEmail": .string(spelling.stranger),
+                ]
+                #expect(try await api.post(path, body).status == 200)
+            }
+            // The code that proves the victim's own address, and the warning that somebody wants it.
+            #expect(try await recipients(api) == Array(repeating: Array(spelling.account.utf8), count: 2))
+        }
+    }
+
+    @Test(arguments: spellings)
+    func `a sign-in link that went to another spelling before the account was there does not open it`(
+        spelling: (account: String, stranger: String)
+    ) async throws {
+        try await TestAPI.with { api in
+            let early = try await api.code("EMAIL_SIGNIN", for: spelling.stranger)
+            #expect(try await recipients(api) == [Array(spelling.stranger.utf8)])
+            _ = try await api.signUp(spelling.account)
+            try await api.service.prove(spelling.account)
+            #expect(try await api.follow(early, as: spelling.stranger).errorMessage == "INVALID_OOB_CODE")
+            let own = try await api.code("EMAIL_SIGNIN", for: spelling.stranger)
+            #expect(try await api.follow(own, as: spelling.stranger).status == 200)
         }
     }
 

@@ -3,7 +3,7 @@
 /// The one place where case and Unicode are folded. Nothing else is: no dots, no `+suffix`, no compatibility forms
 /// (two addresses that some mail host treats as one are two here, and no one can claim another's by a look-alike).
 package struct EmailAddress: Sendable {
-    /// As it was typed: what mail is sent to.
+    /// As it was typed. Mail goes to the account's spelling, not to that of a request (`isSameMailbox`).
     package let raw: String
     /// The key: local part in NFC and lower case of no locale, domain in A-labels and lower case. Under 256 bytes.
     package let canonical: String
@@ -60,6 +60,14 @@ package struct EmailAddress: Sendable {
 
     /// So many bytes no address has.
     fileprivate static let bytesEnd = 256
+
+    /// Returns true if every mail host delivers both to one mailbox. Equal addresses need not be: some hosts distinguish local
+    /// parts by case or by normal form.
+    package func isSameMailbox(as other: EmailAddress) -> Bool {
+        let at = UInt8(ascii: "@")
+        // As bytes: strings of one normal form and another are equal.
+        return raw.utf8.prefix { $0 != at }.elementsEqual(other.raw.utf8.prefix { $0 != at }) && domain == other.domain
+    }
 
     /// The domain of the canonical form.
     package var domain: Substring {

@@ -68,7 +68,7 @@ package struct Mail: Sendable, Hashable {
         package var undoUntil: String
     }
 
-    /// The recipient, as the address was typed.
+    /// The recipient: the account's address in the account's spelling, if there is an account.
     package var to: String
     /// The account's address, as clients see it.
     package var email: String

@@ -74,6 +74,12 @@ extension AccountOperations {
     /// A code to be made.
     private struct Plan: Sendable {
         var kind: EmailCodeRecord.Kind
+        /// The address as the request names it, which the answer repeats: the account's spelling would show that there is an
+        /// account.
+        var answered: EmailAddress
+        /// The account's address in the account's spelling; where there is no account, the one that the request names.
+        ///
+        /// A mail to the spelling of the request would let a stranger read it on a host that distinguishes spellings.
         var email: EmailAddress
         var newEmail: EmailAddress?
         var displayName: String?
@@ -89,29 +95,51 @@ extension AccountOperations {
         switch request.action {
         case .emailSignIn(let email):
             guard policy.allowsEmailLinkSignIn else { return .denied(.refusal(.operationNotAllowed)) }
-            let owner = try await store.owner(of: .email(email), tenant: tenant)
-            return .success(Plan(kind: .emailSignIn, email: email, user: owner))
+            let owner = try await store.addressee(of: email, tenant: tenant)
+            return .success(
+                Plan(
+                    kind: .emailSignIn,
+                    answered: email,
+                    email: owner?.email?.address ?? email,
+                    user: owner?.id
+                )
+            )
         case .passwordReset(let email):
-            let owner = try await store.owner(of: .email(email), tenant: tenant)
+            let owner = try await store.addressee(of: email, tenant: tenant)
             if owner == nil, !policy.protectsEmailEnumeration { return .denied(.refusal(.emailNotFound)) }
-            return .success(Plan(kind: .passwordReset, email: email, user: owner, isWithheld: owner == nil))
+            return .success(
+                Plan(
+                    kind: .passwordReset,
+                    answered: email,
+                    email: owner?.email?.address ?? email,
+                    user: owner?.id,
+                    isWithheld: owner == nil
+                )
+            )
         case .verifyEmail(let subject):
             return try await about(subject, tenant: tenant) { user, email, _ in
                 .success(
-                    Plan(kind: .verifyEmail, email: email, displayName: user.profile.displayName, user: user.id)
+                    Plan(
+                        kind: .verifyEmail,
+                        answered: email,
+                        email: email,
+                        displayName: user.profile.displayName,
+                        user: user.id
+                    )
                 )
             }
         case .verifyAndChangeEmail(let subject, let newAddress):
             return try await about(subject, tenant: tenant) { user, email, isRecent in
                 guard isRecent else { return .denied(.refusal(.credentialTooOld)) }
-                let owner = try await store.owner(of: .email(newAddress), tenant: tenant)
-                let isTaken = owner != nil && owner != user.id
+                let owner = try await store.addressee(of: newAddress, tenant: tenant)
+                let isTaken = owner.map { $0.id != user.id } ?? false
                 if isTaken, !isProtected { return .denied(.refusal(.emailExists)) }
                 return .success(
                     Plan(
                         kind: .verifyAndChangeEmail,
+                        answered: email,
                         email: email,
-                        newEmail: newAddress,
+                        newEmail: owner?.email?.address ?? newAddress,
                         displayName: user.profile.displayName,
                         user: user.id,
                         sessionEpoch: user.sessionEpoch,
@@ -198,7 +226,7 @@ extension AccountOperations {
         )
         let returnsLink = request.returnsLink && !plan.isWithheld
         let sent = SentEmailCode(
-            email: plan.email.lowercased,
+            email: plan.answered.lowercased,
             returned: returnsLink ? (code.text, link) : nil
         )
         let limits =

@@ -76,6 +76,10 @@ extension AccountOperations {
                 }
             }
             let owner = try await store.user(owning: .email(code.email), tenant: tenant)
+            // The link was sent before there was an account, to another spelling: perhaps to another mailbox.
+            if let mailbox = owner?.email?.address, !mailbox.isSameMailbox(as: code.email) {
+                return .denied(.refusal(.invalidEmailCode))
+            }
             var firstFactor = FirstFactor(.emailLink(code.email))
             firstFactor.links = caller != nil
             firstFactor.isSessionRecent =

@@ -64,6 +64,23 @@ extension AccountStore {
         return nil
     }
 
+    /// The account that owns `address`, for a mail to it; `nil` when nobody does. Two round trips either way, so that the time
+    /// does not show whether there is an account.
+    package func addressee(
+        of address: EmailAddress,
+        tenant: TenantID
+    ) async throws(PostgresError) -> UserRecord? {
+        let identifier = Identifier.email(address)
+        for _ in 1...Self.readsMax {
+            let owner = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first?.owner
+            guard let id = owner ?? UserID("-") else { return nil }
+            let user = try await client.read(UserRow.withID(id, tenant: tenant)).records.first
+            guard owner != nil, let user else { return nil }
+            if user.holds(identifier) { return activity.overlay(user) }
+        }
+        return nil
+    }
+
     /// What judging a password for `address` needs: the account that owns it with the hash of its password, and the
     /// wrong passwords that were counted. Two round trips, also where nobody owns the address.
     package func passwordFacts(
