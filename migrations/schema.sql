@@ -141,7 +141,9 @@ CREATE TABLE public.identifiers (
     kind text NOT NULL COLLATE pg_catalog."C",
     value text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
+    reserved_until timestamp with time zone,
     CONSTRAINT identifiers_kind_check CHECK ((kind = ANY (ARRAY['email'::text, 'phone'::text, 'federated'::text]))),
+    CONSTRAINT identifiers_reserved_check CHECK (((reserved_until IS NULL) OR (kind = 'email'::text))),
     CONSTRAINT identifiers_value_check CHECK (((length(value) >= 1) AND (length(value) <= 512)))
 );
 
@@ -745,6 +747,8 @@ CREATE INDEX conflicts_proven ON public.conflicts USING btree (tenant_id, user_i
 CREATE INDEX conflicts_uncounted ON public.conflicts USING btree (COALESCE(closed_at, expires_at)) WHERE (NOT is_counted);
 
 CREATE INDEX factor_challenges_by_expiry ON public.factor_challenges USING btree (expires_at);
+
+CREATE INDEX identifiers_reserved ON public.identifiers USING btree (reserved_until) WHERE (reserved_until IS NOT NULL);
 
 CREATE INDEX kept_answers_by_expiry ON public.kept_answers USING btree (expires_at);
 

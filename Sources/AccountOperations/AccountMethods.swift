@@ -46,7 +46,7 @@ extension AccountOperations {
             once: once
         ) { user, challenge, attempt in
             var plan = UpdatePlan(user.account)
-            plan.ask(
+            try plan.ask(
                 .removeMethod(
                     account: user.account,
                     enabledProviders: enabledProviders(of: user.account),

@@ -107,16 +107,18 @@ extension AccountOperations {
         guard let user = try await store.user(id, tenant: tenant) else {
             return refused(.refusal(.userNotFound), by: .x1)
         }
+        var claim = AddressClaim.free
+        if let email = update.email { claim = try await store.claim(on: email, tenant: tenant, at: attempt.now) }
         let question = UpdateQuestion.updateByAdmin(
             account: user.account,
             update: update,
-            emailOwner: try await owner(of: update.email.map(Identifier.email), tenant: tenant),
+            emailOwner: claim.owner?.account,
             phoneOwner: try await owner(of: update.phoneNumber.map(Identifier.phone), tenant: tenant),
             identityOwner: try await owner(of: update.identity.map(Identifier.federated), tenant: tenant)
         )
         var plan = UpdatePlan(user.account)
         let policy = policy
-        plan.ask(question, policy)
+        try plan.ask(question, policy)
         // Providers are deleted first, and then one is linked (`spec/01` §3.2): what is to be linked stays.
         var removal = request.removal
         if let linked = update.identity?.provider { removal.providers.remove(linked) }
@@ -126,12 +128,12 @@ extension AccountOperations {
             removal: removal,
             request: .administrator
         )
-        plan.ask(unlinking, policy)
+        try plan.ask(unlinking, policy)
         if let factors {
             guard let wanted = factors.replacing(user.secondFactors, at: attempt.now) else {
                 return .denied(.secondFactor(.notForAdministrators))
             }
-            plan.add(
+            try plan.add(
                 decideReplaceSecondFactors(account: plan.account, enrolled: user.secondFactors, wanted: wanted)
             )
         }
@@ -141,7 +143,8 @@ extension AccountOperations {
         }
         var changed = user.applying(plan.change, attempt.context)
         request.edit(&changed, linkedBefore: user.linkedProviders, at: attempt.now)
-        var companions: [AccountWrite.Companion] = []
+        // An administrator's word ends a reservation.
+        var companions = claim.clearing
         if let lastLoginAt = request.lastLoginAt {
             companions.append(.lastLogin(lastLoginAt, of: id, tenant: tenant))
         }

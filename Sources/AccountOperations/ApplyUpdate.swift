@@ -26,7 +26,7 @@ struct UpdatePlan: Sendable {
     }
 
     /// Adds a verdict; nothing once one has refused.
-    mutating func add(_ verdict: Verdict<UpdateDecision>) {
+    mutating func add(_ verdict: Verdict<UpdateDecision>) throws {
         guard refusal == nil else { return }
         switch verdict.decision {
         case .refuse(let reason): refusal = Verdict(verdict.rule, reason)
@@ -34,18 +34,19 @@ struct UpdatePlan: Sendable {
         case .apply(_, let next, let issues):
             merge(next, verdict.rule)
             issuesTokens = issuesTokens || issues
+        case .takeAddress: throw UnexpectedDecision(verdict.rule)
         }
     }
 
     /// Adds what the rules answer to a question about methods, which is kept unless nothing was asked to change.
-    mutating func ask(_ question: UpdateQuestion, _ policy: LinkPolicy) {
+    mutating func ask(_ question: UpdateQuestion, _ policy: LinkPolicy) throws {
         guard refusal == nil else { return }
         let verdict = question.verdict(policy)
         if case .unchanged = verdict.decision {
         } else {
             decisions.append(DecisionRecord(.update(question), under: policy))
         }
-        add(verdict)
+        try add(verdict)
     }
 
     /// Adds what the rules answer to a link of a password to the account of the session, which ends in tokens.

@@ -64,11 +64,13 @@ extension AccountOperations {
         let event = effects.newEventID()
         let epoch = effects.newSessionEpoch()
         return try await decideAndApply {
+            var claim = AddressClaim.free
+            if let email { claim = try await store.claim(on: email, tenant: tenant, at: now) }
             let verdict = decideCreateByAdmin(
                 request: facts,
                 isIDTaken: try await isTaken(id, tenant: tenant),
-                isPhoneNumberTaken: try await isTaken(phoneNumber.map(Identifier.phone), tenant: tenant),
-                isEmailTaken: try await isTaken(email.map(Identifier.email), tenant: tenant)
+                isPhoneNumberTaken: try await isTaken(phoneNumber, tenant: tenant),
+                isEmailTaken: claim.owner != nil
             )
             switch verdict.decision {
             case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
@@ -93,7 +95,9 @@ extension AccountOperations {
                     previous: nil,
                     user: user,
                     passwordHash: hash,
-                    event: AccountEvent(id: event, occurredAt: now, kind: .userCreated, rule: verdict.rule)
+                    event: AccountEvent(id: event, occurredAt: now, kind: .userCreated, rule: verdict.rule),
+                    // An administrator's word ends a reservation.
+                    companions: claim.clearing
                 )
                 return try await store.apply(write) == .applied ? .success(user) : nil
             }
@@ -106,8 +110,8 @@ extension AccountOperations {
         return try await store.isMergedAway(id, tenant: tenant)
     }
 
-    private func isTaken(_ identifier: Identifier?, tenant: TenantID) async throws -> Bool {
-        guard let identifier else { return false }
-        return try await store.user(owning: identifier, tenant: tenant) != nil
+    private func isTaken(_ number: PhoneNumber?, tenant: TenantID) async throws -> Bool {
+        guard let number else { return false }
+        return try await store.user(owning: .phone(number), tenant: tenant) != nil
     }
 }

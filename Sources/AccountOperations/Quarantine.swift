@@ -147,11 +147,11 @@ extension AccountOperations {
             }
             // Asked first as if the password were right: where that would not help, it costs no hash.
             var plan = UpdatePlan(user.account)
-            plan.ask(question(passwordMatches: true), policy)
+            try plan.ask(question(passwordMatches: true), policy)
             if plan.refusal == nil, let found {
                 let matches = try await verify(password, against: found.hash)
                 plan = UpdatePlan(user.account)
-                plan.ask(question(passwordMatches: matches), policy)
+                try plan.ask(question(passwordMatches: matches), policy)
             }
             if let refusal = plan.refusal {
                 if refusal.decision.saysPasswordIsWrong, let address = user.email?.address,

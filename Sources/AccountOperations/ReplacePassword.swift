@@ -42,7 +42,7 @@ extension AccountOperations {
             let verdict = decideChangePassword(policy: policy, account: user.account, isSessionRecent: true)
             switch verdict.decision {
             case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
-            case .unchanged: throw UnexpectedDecision(verdict.rule)
+            case .unchanged, .takeAddress: throw UnexpectedDecision(verdict.rule)
             case .apply(_, let change, issuesTokens: _):
                 let changed = user.applying(change, ChangeContext(now: now, methodProof: .session))
                 let write = AccountWrite(

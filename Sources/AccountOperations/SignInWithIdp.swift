@@ -171,7 +171,8 @@ extension AccountOperations {
                     secondFactorProvenBy: nil
                 )
             }
-            var verdict = attempt.ask(question, policy)
+            var verdict = attempt.ask(question.respecting(found.claim.reservation), policy)
+            attempt.companions += found.claim.clearing
             // To a stranger only where the answer tells of the account anyway: a write for some addresses and none for
             // others would tell whose is taken.
             attempt.keepsRefusals = caller != nil || verdict.decision == .refuse(.userDisabled)
@@ -242,7 +243,8 @@ extension AccountOperations {
             case .emailAlreadyInUse:
                 return .success(.refused(.emailExists, pendingToken: handle))
             }
-        case .refuse(let refusal) where refusal == .federatedIdentityAlreadyLinked || refusal == .userNotFound:
+        case .refuse(let refusal)
+        where refusal == .federatedIdentityAlreadyLinked || refusal == .userNotFound || refusal == .emailExists:
             guard case .denied = try await complete(verdict, loaded: found.loaded, attempt) else { return nil }
             return .success(.refused(refusal, pendingToken: nil))
         case .refuse, .createUser, .signIn, .secondFactorRequired:
@@ -292,8 +294,11 @@ extension AccountOperations {
 /// The accounts a provider's credential is judged by, as loaded.
 struct FoundAccounts: Sendable {
     var identityOwner: UserRecord?
-    var emailOwner: UserRecord?
+    /// What stands on the address; `free` when the credential names none.
+    var claim: AddressClaim
     var target: UserRecord?
+
+    var emailOwner: UserRecord? { claim.owner }
 
     var accounts: MatchingAccounts {
         MatchingAccounts(identityOwner: identityOwner?.account, emailOwner: emailOwner?.account)
@@ -318,22 +323,20 @@ extension AccountOperations {
         tenant: TenantID
     ) async throws -> FoundAccounts {
         let identity = Identifier.federated(credential.identity)
-        let address = credential.email.address.map(Identifier.email)
+        let address = credential.email.address
+        let now = effects.now()
         for _ in 1...Self.readsMax {
-            let owners = try await store.owners(of: identity, and: address, tenant: tenant)
-            let ids = Set([owners.first, owners.second, target].compactMap(\.self))
+            let owners = try await store.owners(of: identity, and: address, tenant: tenant, at: now)
+            let ids = Set([owners.identity, owners.address, target].compactMap(\.self))
             let users = try await store.users(Array(ids), tenant: tenant)
             let belongTogether = users.allSatisfy { user in
-                user.holds(identity) == (user.id == owners.first)
-                    && address.map { user.holds($0) == (user.id == owners.second) } ?? true
+                user.holds(identity) == (user.id == owners.identity)
+                    && address.map { user.holds(.email($0)) == (user.id == owners.address) } ?? true
             }
             guard belongTogether else { continue }
             func user(_ id: UserID?) -> UserRecord? { users.first { $0.id == id } }
-            return FoundAccounts(
-                identityOwner: user(owners.first),
-                emailOwner: user(owners.second),
-                target: user(target)
-            )
+            let claim = owners.reserved.map(AddressClaim.reserved) ?? user(owners.address).map(AddressClaim.owned)
+            return FoundAccounts(identityOwner: user(owners.identity), claim: claim ?? .free, target: user(target))
         }
         throw Contention()
     }

@@ -59,8 +59,7 @@ extension AccountOperations {
     ) async throws -> Outcome<SignedIn> {
         let request = SignUpRequest.password(email)
         // A look first: hashing for an address that is taken would be work for nothing.
-        let owner = try await store.user(owning: .email(email), tenant: tenant)
-        let outlook = decideSignUp(policy: policy, request: request, emailOwner: owner?.account)
+        let outlook = try await outlook(of: request, for: email, tenant: tenant)
         if case .refuse(let refusal) = outlook.decision { return refused(.refusal(refusal), by: outlook.rule) }
         if let objection = objection(toNew: password) { return .denied(objection) }
 
@@ -74,11 +73,23 @@ extension AccountOperations {
         )
         return try await decideAndApply {
             var attempt = attempt
-            let owner = try await store.user(owning: .email(email), tenant: tenant)
-            let question = SignInQuestion.signUp(request, emailOwner: owner?.account, displayName: displayName)
-            let verdict = attempt.ask(question, policy)
+            let claim = try await store.claim(on: email, tenant: tenant, at: attempt.now)
+            let question = SignInQuestion.signUp(request, emailOwner: claim.owner?.account, displayName: displayName)
+            let verdict = attempt.ask(question.respecting(claim.reservation), policy)
+            attempt.companions = claim.clearing
             return try await complete(verdict, loaded: [], attempt)
         }
+    }
+
+    /// What the rules say to a sign-up now.
+    private func outlook(
+        of request: SignUpRequest,
+        for email: EmailAddress,
+        tenant: TenantID
+    ) async throws -> Verdict<SignInDecision> {
+        let claim = try await store.claim(on: email, tenant: tenant, at: effects.now())
+        return SignInQuestion.signUp(request, emailOwner: claim.owner?.account, displayName: nil)
+            .respecting(claim.reservation).verdict(policy)
     }
 
     private func link(
@@ -122,15 +133,16 @@ extension AccountOperations {
             case .denied(let denial): return .denied(denial)
             case .success(let user): target = user
             }
-            let owner = try await store.user(owning: .email(email), tenant: tenant)
+            let claim = try await store.claim(on: email, tenant: tenant, at: attempt.now)
             let policy = policy
             let request = SignUpRequest.linkPassword(
                 email,
                 to: target.account,
                 isSessionRecent: caller.isRecent(for: .changePassword, policy: policy, now: attempt.now)
             )
-            let question = SignInQuestion.signUp(request, emailOwner: owner?.account, displayName: displayName)
-            let verdict = attempt.ask(question, policy)
+            let question = SignInQuestion.signUp(request, emailOwner: claim.owner?.account, displayName: displayName)
+            let verdict = attempt.ask(question.respecting(claim.reservation), policy)
+            attempt.companions = claim.clearing
             return try await complete(verdict, loaded: [target], attempt)
         }
     }
@@ -142,12 +154,18 @@ extension AccountOperations {
         to session: Outcome<AuthenticatedSession>,
         tenant: TenantID
     ) async throws -> Rule? {
-        let owner = try await store.user(owning: .email(email), tenant: tenant)
         switch session {
         case .success(let caller):
-            return owner.flatMap { $0.id == caller.user.id ? nil : .p3 }
+            switch try await store.claim(on: email, tenant: tenant, at: effects.now()) {
+            case .free: return nil
+            case .owned(let owner): return owner.id == caller.user.id ? nil : .p3
+            case .reserved(let reserved):
+                var change = AccountChange()
+                change.email = .set(email, proof: nil)
+                return decideTakeAddress(change, by: caller.user.id, reservation: reserved.reservation)?.rule
+            }
         case .denied:
-            let outlook = decideSignUp(policy: policy, request: .password(email), emailOwner: owner?.account)
+            let outlook = try await outlook(of: .password(email), for: email, tenant: tenant)
             return outlook.decision == .refuse(.emailExists) ? outlook.rule : nil
         }
     }

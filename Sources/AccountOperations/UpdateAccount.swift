@@ -35,9 +35,9 @@ extension AccountOperations {
             email = address
         }
         // A look first: hashing for what will be refused would be work for nothing, and the order of answers wants it.
-        let owner = try await self.owner(of: email, tenant: tenant)
         let start = effects.now()
-        let outlook = try plan(request, caller.user, email: email, owner: owner?.account, caller: caller, at: start)
+        let found = try await claim(on: email, tenant: tenant, at: start)
+        let outlook = try plan(request, caller.user, email: email, claim: found, caller: caller, at: start)
         if let refusal = outlook.refusal {
             try await keepRefusal(outlook, of: caller.user)
             return refused(.refusal(refusal.decision), by: refusal.rule)
@@ -63,21 +63,32 @@ extension AccountOperations {
             case .denied(let denial): return .denied(denial)
             case .success(let current): user = current
             }
-            let owner = try await self.owner(of: email, tenant: tenant)
-            let plan = try plan(request, user, email: email, owner: owner?.account, caller: caller, at: attempt.now)
+            let claim = try await claim(on: email, tenant: tenant, at: attempt.now)
+            let plan = try plan(request, user, email: email, claim: claim, caller: caller, at: attempt.now)
             if let refusal = plan.refusal {
                 try await keepRefusal(plan, of: user)
                 return refused(.refusal(refusal.decision), by: refusal.rule)
             }
             let changed = user.applying(plan.change, attempt.context)
-            let updated = try await apply(changed, previous: user, plan: plan, otherwise: .f2, attempt)
+            let updated = try await apply(
+                changed,
+                previous: user,
+                plan: plan,
+                otherwise: .f2,
+                attempt,
+                companions: claim.clearing
+            )
             return updated.map { .success($0) }
         }
     }
 
-    private func owner(of email: EmailAddress?, tenant: TenantID) async throws -> UserRecord? {
-        guard let email else { return nil }
-        return try await store.user(owning: .email(email), tenant: tenant)
+    private func claim(
+        on email: EmailAddress?,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws -> AddressClaim {
+        guard let email else { return .free }
+        return try await store.claim(on: email, tenant: tenant, at: now)
     }
 
     /// The verdicts on the parts of the request, in the order their effects take place.
@@ -85,7 +96,7 @@ extension AccountOperations {
         _ request: UpdateAccount,
         _ user: UserRecord,
         email: EmailAddress?,
-        owner: Account?,
+        claim: AddressClaim,
         caller: AuthenticatedSession,
         at now: Timestamp
     ) throws -> UpdatePlan {
@@ -101,21 +112,22 @@ extension AccountOperations {
                 to: plan.account,
                 isSessionRecent: isRecent(for: .changePassword)
             )
-            try plan.ask(linking: .signUp(link, emailOwner: owner, displayName: nil), policy)
+            let question = SignInQuestion.signUp(link, emailOwner: claim.owner?.account, displayName: nil)
+            try plan.ask(linking: question.respecting(claim.reservation), policy)
         } else {
             if let email {
-                plan.add(
+                try plan.add(
                     decideChangeEmail(
                         policy: policy,
                         account: plan.account,
                         newAddress: email,
-                        owner: owner,
+                        owner: claim.owner?.account,
                         isSessionRecent: isRecent(for: .changeEmail)
-                    )
+                    ).respecting(claim.reservation)
                 )
             }
             if request.password != nil {
-                plan.add(
+                try plan.add(
                     decideChangePassword(
                         policy: policy,
                         account: plan.account,
@@ -124,14 +136,14 @@ extension AccountOperations {
                 )
             }
         }
-        plan.add(
+        try plan.add(
             decideEditProfile(
                 account: plan.account,
                 current: user.profile,
                 edited: request.profile.applied(to: user.profile)
             )
         )
-        plan.ask(
+        try plan.ask(
             .unlink(
                 account: plan.account,
                 enabledProviders: enabledProviders(of: plan.account),

@@ -2,7 +2,7 @@ extension AccountStore {
     /// What calls of the database are measured by: for a read the first table it names, for a write or transaction its own
     /// name. A call that is missing here counts as `PostgresMetrics.otherCall`.
     package static let callNames = [
-        "account-delete", "account-import", "account-undo", "account-write", "activity", "audit-plan",
+        "account-delete", "account-import", "account-undo", "account-write", "activity", "address-take", "audit-plan",
         "audit-repair", "code-attempt",
         "code-exchange", "code-issue",
         "code-use",

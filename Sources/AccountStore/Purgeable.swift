@@ -7,6 +7,8 @@ extension AccountStore {
         /// Past their lifetime, in whatever state.
         case conflicts
         case codes
+        /// Addresses that the codes kept for accounts.
+        case reservedAddresses
         /// Short codes beside them, and guesses at some that there are not.
         case shortCodes
         /// Codes sent to numbers, in whatever state.
@@ -49,6 +51,7 @@ extension AccountStore {
             switch self {
             case .conflicts: ConflictRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .codes: EmailCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .reservedAddresses: IdentifierRow.deleteReserved(before: cutoff, rowsMax: rowsMax)
             case .shortCodes: ShortCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .phoneVerifications: PhoneVerificationRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .factorChallenges: FactorChallengeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)

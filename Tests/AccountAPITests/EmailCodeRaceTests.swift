@@ -19,6 +19,7 @@ struct EmailCodeRaceTests {
             let other = try await TestService.make(
                 database: api.service.database,
                 client: client,
+                clock: api.service.clock,
                 settings: ProjectSettings.developmentDefaults
             )
             let first = api.service.operations
@@ -134,6 +135,77 @@ struct EmailCodeRaceTests {
             }
             #expect(denials.count { $0 == .refusal(.emailExists) } == 1)
             #expect(denials.count { $0 == .refusal(.invalidEmailCode) } == Self.callers - 1)
+        }
+    }
+
+    /// The owner of an address that was replaced, and the code that brings it back.
+    private func replaced(_ api: TestAPI, wasProven: Bool) async throws -> (owner: JSONValue, recovery: String) {
+        let ada = try await api.signUp("ada@example.com")
+        if wasProven { try await api.service.prove("ada@example.com") }
+        try await api.service.replaceAddress("ada@example.com", by: "new@example.com")
+        return (ada["localId"] ?? .null, try await api.listedCode("RECOVER_EMAIL").code)
+    }
+
+    private func owners(_ api: TestAPI) async throws -> [String] {
+        try await api.service.database.rows(
+            "SELECT user_id FROM identifiers WHERE value = 'ada@example.com'" as Query<String?>
+        ).compactMap { $0 }
+    }
+
+    @Test(arguments: [false, true])
+    func `of many sign-ups at the freed address against one recovery none gets it`(wasProven: Bool) async throws {
+        try await TestAPI.with { api in
+            let (owner, recovery) = try await replaced(api, wasProven: wasProven)
+            let address = try #require(EmailAddress("ada@example.com"))
+            let winners = try await race(api) { operations, caller in
+                if caller % 8 < 2 {
+                    if case .success = try await operations.applyEmailCode(recovery, tenant: .project) {
+                        return "owner"
+                    }
+                } else {
+                    let signUp = SignUp.password(address, TestService.password)
+                    if case .success = try await operations.signUp(signUp, tenant: .project) { return "thief" }
+                }
+                return "nobody"
+            }
+            #expect(winners.filter { $0 != "nobody" } == ["owner"])
+            #expect(try await owners(api) == [owner.string])
+            #expect(try await api.service.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `of many decoys against one recovery none keeps the address`() async throws {
+        try await TestAPI.with { api in
+            let (owner, recovery) = try await replaced(api, wasProven: true)
+            let recovered = try await race(api) { operations, caller in
+                if caller % 8 < 2 {
+                    if case .success = try await operations.applyEmailCode(recovery, tenant: .project) { return true }
+                    return false
+                }
+                var decoy = CreateAccount()
+                decoy.email = "ada@example.com"
+                _ = try await operations.createAccount(decoy, tenant: .project)
+                return false
+            }
+            #expect(recovered.count { $0 } == 1)
+            #expect(try await owners(api) == [owner.string])
+            #expect(try await api.service.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `of many sign-ups at an address that is reserved no more one gets it`() async throws {
+        try await TestAPI.with { api in
+            let (owner, _) = try await replaced(api, wasProven: true)
+            api.service.clock.advance(seconds: 30 * 86_400)
+            let address = try #require(EmailAddress("ada@example.com"))
+            let winners = try await race(api) { operations, _ -> String? in
+                let outcome = try await operations.signUp(.password(address, TestService.password), tenant: .project)
+                if case .success(let signedIn) = outcome { return signedIn.user.id.rawValue }
+                return nil
+            }.compactMap(\.self)
+            #expect(winners.count == 1 && winners.first != owner.string)
+            #expect(try await owners(api) == winners)
+            #expect(try await api.service.database.inconsistencies() == [])
         }
     }
 

@@ -94,15 +94,17 @@ struct EmulatorActionTests {
         }
     }
 
-    @Test func `U10: a first address that somebody else has now is not given back, and the code is used up`()
-        async throws
+    @Test func `U10: a first address that somebody else has proven is not given back while they have it`() async throws
     {
-        try await TestAPI.with { api in
+        try await TestAPI.withAdministrator { api in
             _ = try await api.signUp("ada@example.com")
             try await api.service.replaceAddress("ada@example.com", by: "new@example.com")
             let code = try await api.listedCode("RECOVER_EMAIL").code
-            _ = try await api.signUp("ada@example.com")
+            let other = try await api.create(["email": "ada@example.com", "emailVerified": true])
             #expect(error(try await api.act("recoverEmail", code)) == "EMAIL_EXISTS")
+            #expect(error(try await api.act("recoverEmail", code)) == "EMAIL_EXISTS")
+            #expect(try await api.admin("accounts:delete", ["localId": .string(other)]).status == 200)
+            #expect(try await api.act("recoverEmail", code).status == 200)
             #expect(error(try await api.act("recoverEmail", code)) == "INVALID_OOB_CODE")
         }
     }

@@ -98,6 +98,8 @@ extension UpdateDecision {
         switch self {
         case .apply(let user, let change, let issuesTokens):
             "apply to \(user.rawValue)\(issuesTokens ? " (tokens)" : ""): " + change.described
+        case .takeAddress(let user, let change, let owner, let loss):
+            "apply to \(user.rawValue): \(change.described); to \(owner.rawValue): \(loss.described)"
         case .unchanged: "unchanged"
         case .refuse(let refusal): "refuse \(refusal)"
         }

@@ -430,12 +430,27 @@ struct UpdateCase {
         case .applyEmailCode:
             account.hasInitialEmail = choices.chooseBool()
             let code = choices.choose(from: [
-                EmailCodeChange.recover(initial: ann),
+                EmailCodeChange.recover(initial: ann, ownerCameLater: false),
+                .recover(initial: ann, ownerCameLater: true),
                 .verifyAndChange(to: ann, sentFor: email, sessionEpoch: account.sessionEpoch),
                 .verifyAndChange(to: ann, sentFor: email, sessionEpoch: account.sessionEpoch - 1),
                 .verifyAndChange(to: ann, sentFor: address("old@example.com"), sessionEpoch: account.sessionEpoch),
             ])
-            verdict = decideApplyEmailCode(account: account, code: code, owner: owner())
+            let owner =
+                email == ann
+                ? account
+                : choices.choose(from: [
+                    nil, Account.fixture("O", email: ann), .fixture("O", email: ann, proof: .emailCode),
+                ])
+            var reservation: AddressReservation?
+            if owner == nil {
+                reservation = choices.choose(from: [
+                    nil, AddressReservation(address: ann, account: account.id, wasProven: true),
+                    AddressReservation(address: ann, account: user("R"), wasProven: true),
+                    AddressReservation(address: ann, account: user("R"), wasProven: false),
+                ])
+            }
+            verdict = decideApplyEmailCode(account: account, code: code, owner: owner).respecting(reservation)
         case .verifyEmail:
             verdict = decideVerifyEmail(account: account, address: ann)
         case .changePassword:

@@ -176,6 +176,7 @@ struct ChangeEmailRows {
 
     private let bobs = Account.fixture("t", email: bob, proof: .emailCode, password: true)
     private let change = EmailCodeChange.verifyAndChange(to: ann, sentFor: bob, sessionEpoch: 7)
+    private let recover = EmailCodeChange.recover(initial: ann, ownerCameLater: false)
 
     @Test func `U0: a disabled account changes nothing`() {
         let disabled = Account.fixture("t", email: ann, disabled: true)
@@ -269,9 +270,46 @@ struct ChangeEmailRows {
     @Test func `U10: a first address that somebody else has now is not given back`() {
         let account = Account.fixture("t", email: bob, initialEmail: true)
         #expect(
-            apply(account, .recover(initial: ann), owner: .fixture("o", email: ann))
+            apply(account, recover, owner: .fixture("o", email: ann))
                 == Verdict(.u10, .refuse(.emailExists))
         )
+    }
+
+    @Test func `U10: a code makes no room at an account that was there before it, nor at one that proved the address`()
+    {
+        let account = Account.fixture("t", email: bob, initialEmail: true)
+        let refused = Verdict<UpdateDecision>(.u10, .refuse(.emailExists))
+        let later = EmailCodeChange.recover(initial: ann, ownerCameLater: true)
+        #expect(apply(account, recover, owner: .fixture("o", email: ann)) == refused)
+        #expect(apply(account, later, owner: .fixture("o", email: ann, proof: .emailCode)) == refused)
+    }
+
+    @Test func `U15: a decoy that never proved the address gives way to the code`() {
+        let stolen = Account.fixture("t", epoch: 12, email: bob, proof: .emailCode, initialEmail: true)
+        let decoy = Account.fixture(
+            "o",
+            email: ann,
+            password: true,
+            emailLink: true,
+            phone: true,
+            providers: [.gitHub: "thief"],
+            initialEmail: true
+        )
+        let verdict = apply(stolen, .recover(initial: ann, ownerCameLater: true), owner: decoy)
+        let restored = AccountChange.only {
+            $0.email = .set(ann, proof: .emailCode)
+            $0.endsSessions = true
+        }
+        guard case .takeAddress(let taker, let change, from: let owner, let loss) = verdict.decision else {
+            Issue.record("the decoy stayed: \(verdict)")
+            return
+        }
+        #expect(verdict.rule == .decoyGivesWay && taker == user("t") && owner == user("o"))
+        #expect(change == restored)
+        let left = decoy.applying(loss)
+        #expect(left.signInMethods == [.phone, .provider(.gitHub)], "what is whoever's made it")
+        #expect(left.email == nil && !left.hasPassword && !left.hasInitialEmail)
+        #expect(left.sessionEpoch > decoy.sessionEpoch)
     }
 
     @Test func `U11: a mailed change sets the address proven, remembers the first one and ends sessions`() {
@@ -306,7 +344,7 @@ struct ChangeEmailRows {
     @Test func `U12: a mailed change is invalid once the account, its address or its session epoch is another`() {
         let invalid = Verdict<UpdateDecision>(.u12, .refuse(.invalidEmailCode))
         #expect(apply(nil, change) == invalid)
-        #expect(apply(nil, .recover(initial: ann)) == invalid)
+        #expect(apply(nil, recover) == invalid)
         #expect(apply(.fixture("t", epoch: 8, email: bob), change) == invalid)
         #expect(apply(.fixture("t", email: address("carl@example.com")), change) == invalid)
         #expect(apply(.fixture("t"), change) == invalid)
@@ -315,7 +353,7 @@ struct ChangeEmailRows {
     @Test func `U13: a mailed change does nothing to a disabled account`() {
         let disabled = Account.fixture("t", epoch: 8, email: bob, disabled: true)
         #expect(apply(disabled, change) == Verdict(.u13, .refuse(.userDisabled)))
-        #expect(apply(disabled, .recover(initial: ann)) == Verdict(.u13, .refuse(.userDisabled)))
+        #expect(apply(disabled, recover) == Verdict(.u13, .refuse(.userDisabled)))
     }
 
     @Test func `U14: the first address comes back proven whatever happened since, and sessions end`() {
@@ -325,7 +363,7 @@ struct ChangeEmailRows {
             $0.endsSessions = true
         }
         #expect(
-            apply(stolen, .recover(initial: ann)) == Verdict(.u14, .apply(user("t"), restored, issuesTokens: false))
+            apply(stolen, recover) == Verdict(.u14, .apply(user("t"), restored, issuesTokens: false))
         )
         let same = Account.fixture("t", email: ann, initialEmail: true)
         let proven = AccountChange.only {
@@ -333,7 +371,7 @@ struct ChangeEmailRows {
             $0.endsSessions = true
         }
         #expect(
-            apply(same, .recover(initial: ann), owner: same)
+            apply(same, recover, owner: same)
                 == Verdict(.u14, .apply(user("t"), proven, issuesTokens: false))
         )
     }

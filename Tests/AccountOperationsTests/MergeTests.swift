@@ -368,7 +368,11 @@ struct MergeTests {
     }
 
     /// Also where a receiver of webhooks was asked first, and another process does what was prepared.
-    @Test func `owners who replace an address tell who had it, and the undo takes that back as well`() async throws {
+    /// `isCleared`: whether the reservation of the address that was replaced is over by the time of the undo.
+    @Test(arguments: [false, true])
+    func `owners who replace an address tell who had it, and the undo takes that back as well`(
+        isCleared: Bool
+    ) async throws {
         try await withReceiver { service, _, _, survivor, _ in
             let ada = try await service.signIn("ada@example.com").success()
             let other = try await service.signUp("other@example.com")
@@ -396,6 +400,13 @@ struct MergeTests {
             )
             #expect(codes == 1)
             #expect(try await service.operations.notices(tenant: .project).map(\.to) == ["ada@example.com"])
+            let reserved = try await service.database.count(
+                "SELECT count(*) FROM identifiers WHERE value = 'ada@example.com' AND reserved_until IS NOT NULL"
+            )
+            #expect(reserved == 1)
+            if isCleared {
+                try await service.database.execute("DELETE FROM identifiers WHERE reserved_until IS NOT NULL")
+            }
             _ = try await service.undo(merge.id).success()
             let after = try await service.rowsOfAccounts()
             #expect(after == before, "\(Set(after).symmetricDifference(before).sorted())")

@@ -67,6 +67,24 @@ struct PurgeTests {
         }
     }
 
+    @Test func `an address that is reserved no more is freed, and one that an account has stays`() async throws {
+        try await TestService.with { service in
+            let user = try await service.signUp(service.newAddress()).value.user
+            for (address, seconds) in [("a@b.c", -1), ("b@b.c", 60)] as [(String, Int64)] {
+                try await service.database.execute(
+                    """
+                    INSERT INTO identifiers (kind, value, user_id, reserved_until)
+                    VALUES ('email', '\(address)', '\(user.id.rawValue)', \(time(service, seconds)))
+                    """
+                )
+            }
+            var purge = purge(service)
+            #expect(try await purge.run().rows[.reservedAddresses] == 1)
+            let own = try #require(user.email?.address.canonical)
+            #expect(try await left(service, "identifiers", "value") == ["b@b.c", own].sorted())
+        }
+    }
+
     @Test func `messages that are done go after a week, those that wait or can be sent after all stay`() async throws {
         try await TestService.with { service in
             let end = time(service, 86_400)

@@ -255,6 +255,19 @@ private struct Chance {
     }
 
     mutating func question() -> Question {
+        let question = questionAboutFreeAddress()
+        guard isLucky(oneIn: 4) else { return question }
+        let reservation = AddressReservation(address: email(), account: userID(pick(["R", "T"])), wasProven: isLucky())
+        switch question {
+        case .signIn(let question): return .signIn(question.respecting(reservation))
+        case .resolution(var question):
+            question.reservation = reservation
+            return .resolution(question)
+        case .update: return question
+        }
+    }
+
+    private mutating func questionAboutFreeAddress() -> Question {
         switch next() % 10 {
         case 0, 1:
             return .signIn(

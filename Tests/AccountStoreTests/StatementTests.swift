@@ -44,6 +44,7 @@ private let statementsOfDecisions: [Statement] = {
     )
     let mailbox = address("user7@example.com")
     let email = Identifier.email(mailbox)
+    let reserved = ReservedAddress(address: mailbox, holder: fixed, until: later, reservation: nil)
     let key = SigningKeyRecord(
         id: "key",
         purpose: .idToken,
@@ -407,7 +408,21 @@ private let statementsOfDecisions: [Statement] = {
             sql: IdentifierRow.federated(after: .beginning(of: .google), countMax: 10, tenant: tenant).sql
         ),
         Statement(name: "IdentifierRow.claim", sql: IdentifierRow.claim(email, for: fixed, tenant: tenant)),
+        Statement(name: "IdentifierRow.clear", sql: IdentifierRow.clear(reserved, tenant: tenant)),
+        Statement(
+            name: "IdentifierRow.clearAny",
+            sql: IdentifierRow.clearAny(mailbox.canonical, of: fixed, tenant: tenant)
+        ),
+        Statement(
+            name: "IdentifierRow.deleteReserved",
+            sql: IdentifierRow.deleteReserved(before: origin, rowsMax: 10),
+            isHot: false
+        ),
         Statement(name: "IdentifierRow.owner", sql: IdentifierRow.owner(of: email, tenant: tenant).sql),
+        Statement(
+            name: "IdentifierRow.reserve",
+            sql: IdentifierRow.reserve(mailbox, for: fixed, until: later, at: origin, tenant: tenant)
+        ),
         Statement(
             name: "IdentifierRow.owners",
             sql: IdentifierRow.owners(
@@ -465,6 +480,14 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "EmailCodeRow.insert", sql: EmailCodeRow.insert(code)),
+        Statement(
+            name: "EmailCodeRow.recoverable",
+            sql: EmailCodeRow.recoverable(of: [fixed], tenant: tenant).sql
+        ),
+        Statement(
+            name: "EmailCodeRow.recovery",
+            sql: EmailCodeRow.recovery(of: fixed, to: mailbox, tenant: tenant, at: origin).sql
+        ),
         Statement(
             name: "EmailCodeRow.usable",
             sql: EmailCodeRow.usable(among: [[1], [2]], tenant: tenant, at: origin).sql

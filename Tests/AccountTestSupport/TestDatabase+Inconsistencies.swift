@@ -20,7 +20,11 @@ extension TestDatabase {
                 UNION ALL
                 SELECT 'claim on another address: ' || value
                 FROM identifiers JOIN users USING (tenant_id, user_id)
-                WHERE kind = 'email' AND value IS DISTINCT FROM lower(users.email)
+                WHERE kind = 'email' AND reserved_until IS NULL AND value IS DISTINCT FROM lower(users.email)
+                UNION ALL
+                SELECT 'reserved for an account that has it: ' || value
+                FROM identifiers JOIN users USING (tenant_id, user_id)
+                WHERE reserved_until IS NOT NULL AND value = lower(users.email)
                 UNION ALL
                 SELECT 'claim on another number: ' || value
                 FROM identifiers JOIN users USING (tenant_id, user_id)
@@ -36,7 +40,8 @@ extension TestDatabase {
                 SELECT 'address without claim: ' || email
                 FROM users WHERE email IS NOT NULL AND NOT EXISTS (
                     SELECT FROM identifiers WHERE identifiers.tenant_id = users.tenant_id AND kind = 'email'
-                        AND value = lower(users.email) AND identifiers.user_id = users.user_id)
+                        AND value = lower(users.email) AND identifiers.user_id = users.user_id
+                        AND reserved_until IS NULL)
                 UNION ALL
                 SELECT 'number without claim: ' || phone_number
                 FROM users WHERE phone_number IS NOT NULL AND NOT EXISTS (

@@ -81,6 +81,7 @@ extension Question {
     package var credential: IncomingCredential? {
         switch self {
         case .signIn(.idp(_, let credential, _, _, _)), .signIn(.linkIdp(_, _, let credential, _, _, _)): credential
+        case .signIn(.reserved(let question, _)): Question.signIn(question).credential
         case .resolution(let question): question.credential
         case .signIn, .update: nil
         }
@@ -186,6 +187,8 @@ extension SignInQuestion {
         case .customToken(let existing, let isMergedAway):
             guard fact == .accountDisabled else { return nil }
             return .customToken(existing: existing?.with(fact, nil), isMergedAway: isMergedAway)
+        case .reserved(let question, let reservation):
+            return fact == .emailTaken ? question : question.with(fact)?.respecting(reservation)
         }
     }
 }
@@ -268,6 +271,7 @@ extension ResolutionQuestion {
         var question = self
         switch fact {
         case .providerEnabled: question.isProviderEnabled.toggle()
+        case .emailTaken where reservation != nil: question.reservation = nil
         case .proofGiven: question.isProver.toggle()
         case .identityLinked: question.identityOwner = identityOwner == nil ? target?.id : nil
         case .accountDisabled, .emailProven, .providerLinked:

@@ -17,6 +17,8 @@ package enum SignInDecision: Sendable, Hashable {
 package enum UpdateDecision: Sendable, Hashable {
     /// `issuesTokens`: the answer carries a new session, because the change ended the one that asked for it.
     case apply(UserID, AccountChange, issuesTokens: Bool)
+    /// The first account takes an address from the second: both changes, at once. No tokens are issued.
+    case takeAddress(UserID, AccountChange, from: UserID, AccountChange)
     /// Success that writes nothing.
     case unchanged(UserID)
     case refuse(Refusal)

@@ -35,6 +35,13 @@ package enum SignInQuestion: Sendable, Hashable {
     case password(owner: Account?, isLocked: Bool, passwordMatches: Bool, secondFactorProvenBy: UserID?)
     case signUp(SignUpRequest, emailOwner: Account?, displayName: String?)
     case customToken(existing: Account?, isMergedAway: Bool)
+    /// The same, where the address that it is about is reserved.
+    indirect case reserved(SignInQuestion, AddressReservation)
+
+    /// The question with what stands on the address that it is about; the question itself for `nil`.
+    package func respecting(_ reservation: AddressReservation?) -> SignInQuestion {
+        reservation.map { .reserved(self, $0) } ?? self
+    }
 
     package func verdict(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
         switch self {
@@ -88,6 +95,7 @@ package enum SignInQuestion: Sendable, Hashable {
             decideSignUp(policy: policy, request: request, emailOwner: emailOwner, displayName: displayName)
         case .customToken(let existing, let isMergedAway):
             decideSignInWithCustomToken(existing: existing, isMergedAway: isMergedAway)
+        case .reserved(let question, let reservation): question.verdict(policy).respecting(reservation)
         }
     }
 }
@@ -162,6 +170,8 @@ package struct ResolutionQuestion: Sendable, Hashable {
     package var identityOwner: UserID?
     package var credential: IncomingCredential
     package var isProviderEnabled: Bool
+    /// What stands on the address of the credential.
+    package var reservation: AddressReservation?
     package var now: Timestamp
 
     package init(
@@ -172,6 +182,7 @@ package struct ResolutionQuestion: Sendable, Hashable {
         identityOwner: UserID?,
         credential: IncomingCredential,
         isProviderEnabled: Bool,
+        reservation: AddressReservation? = nil,
         now: Timestamp
     ) {
         self.conflict = conflict
@@ -181,6 +192,7 @@ package struct ResolutionQuestion: Sendable, Hashable {
         self.identityOwner = identityOwner
         self.credential = credential
         self.isProviderEnabled = isProviderEnabled
+        self.reservation = reservation
         self.now = now
     }
 
@@ -195,7 +207,7 @@ package struct ResolutionQuestion: Sendable, Hashable {
             credential: credential,
             isProviderEnabled: isProviderEnabled,
             now: now
-        )
+        ).respecting(reservation)
     }
 }
 

@@ -114,6 +114,9 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case u12 = "U12"
     case u13 = "U13"
     case u14 = "U14"
+    case decoyGivesWay = "U15"
+    // Of every decision that gives an account an address (`decideTakeAddress`).
+    case addressReserved = "U16"
     case secondFactorNeedsProvenAddress = "U17"
 
     // Verifying the address (`decideVerifyEmail`).

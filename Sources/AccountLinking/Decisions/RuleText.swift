@@ -316,8 +316,22 @@ extension Rule {
                 "by code, new address: otherwise",
                 "set, proven; the first address is remembered; sessions end, no tokens"
             )
-        case .u10: RuleText("by code, first address: O is another account", "refused: address exists")
+        case .decoyGivesWay:
+            RuleText(
+                "by code, first address: O is another account, made after the code, whose address nobody has shown to own",
+                "as U14; O gives the address up"
+            )
+        case .u10:
+            RuleText(
+                "by code, first address: O is another account",
+                "refused: address exists; the code stays usable"
+            )
         case .u14: RuleText("by code, first address: otherwise", "set, proven; sessions end, no tokens")
+        case .addressReserved:
+            RuleText(
+                "any decision that would give an account an address that is reserved for another",
+                "refused: address exists"
+            )
         case .v1:
             RuleText(
                 "the account is gone or has another address than the code was sent to",

@@ -17,6 +17,22 @@ extension AccountChange {
     }
 }
 
+extension AccountChange {
+    /// The owner of the address has come for another account, and nobody had shown to be that for this one: the address goes, and
+    /// what lets anybody in by it. The password is suspended as at a takeover, every session ends, and every code and open conflict
+    /// is void, because they went to that address. Providers and number stay: they are whoever's made the account.
+    static let addressGivenUp: Self = {
+        var change = AccountChange()
+        change.email = .remove
+        change.password = .remove
+        change.emailLink = false
+        change.quarantinesRemovals = true
+        change.endsSessions = true
+        change.voidsOutstandingProofs = true
+        return change
+    }()
+}
+
 /// Which of the outstanding codes of an account become void.
 package enum VoidedCodes: Sendable, Hashable, CaseIterable {
     case all

@@ -8,6 +8,15 @@ package struct EmailCodeRecord: Sendable, Hashable {
         case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
         case recoverEmail = "RECOVER_EMAIL"
         case revertSecondFactorAddition = "REVERT_SECOND_FACTOR_ADDITION"
+
+        /// Whether it takes back what an intruder may have done. A refusal leaves such a code usable: it is worth something once
+        /// what stands in its way is gone.
+        package var takesBack: Bool {
+            switch self {
+            case .recoverEmail, .revertSecondFactorAddition: true
+            case .passwordReset, .emailSignIn, .verifyEmail, .verifyAndChangeEmail: false
+            }
+        }
     }
 
     /// What a code is good for at an instant.

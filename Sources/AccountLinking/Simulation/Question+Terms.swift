@@ -50,6 +50,9 @@ extension Question {
         case .resolution(var question):
             question.isProviderEnabled = isEnabled(question.credential)
             return .resolution(question)
+        case .signIn(.reserved(let question, let reservation)):
+            guard case .signIn(let asked) = Question.signIn(question).under(terms) else { return self }
+            return .signIn(asked.respecting(reservation))
         case .signIn(.emailLink), .signIn(.phone), .signIn(.password), .signIn(.signUp), .signIn(.customToken),
             .update(.restorePassword), .update(.resetPassword), .update(.updateByAdmin):
             return self

@@ -100,7 +100,7 @@ extension Verdict<SignInDecision> {
 extension Verdict<UpdateDecision> {
     package var outcome: SimulatedOutcome {
         switch decision {
-        case .apply: .changes
+        case .apply, .takeAddress: .changes
         case .unchanged: .changesNothing
         case .refuse(let refusal): .refused(refusal)
         }

@@ -298,7 +298,15 @@ extension AccountOperations {
         loaded.conflict.proof?.tokenHash = ConflictProofSecrets.hash(of: token)
         let conflict = loaded.conflict
         let pending = try open(conflict)
-        let question = resolutionQuestion(loaded, pending, isProver: true, tenant: conflict.tenant, now: now)
+        let claim = try await addressClaim(of: pending, tenant: conflict.tenant, at: now)
+        let question = resolutionQuestion(
+            loaded,
+            pending,
+            isProver: true,
+            reservation: claim.reservation,
+            tenant: conflict.tenant,
+            now: now
+        )
         let proven = ProvenConflict(
             view: view(of: conflict.raised, pending, provenBy: loaded.user, outlook: question, now: now),
             proofToken: token

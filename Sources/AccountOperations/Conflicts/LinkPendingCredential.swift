@@ -44,13 +44,13 @@ extension AccountOperations {
                 settlesConflict: pending.conflict.isOpenedBySignIn(to: user.id)
             )
         )
-        let link = attempt.ask(question, policy)
+        let link = attempt.ask(question.respecting(found.claim.reservation), policy)
         guard case .signIn(id, let addition, emailWasRecycled: _) = link.decision else { return verdict }
         change.linkedIdentity = addition.linkedIdentity
         change.unlinkedProviders.formUnion(addition.unlinkedProviders)
         if change.email == .keep { change.email = addition.email }
         attempt.context.linkedProvider = .init(credential, at: attempt.now)
-        attempt.companions.append(.resolve(pending.conflict, at: attempt.now))
+        attempt.companions += [.resolve(pending.conflict, at: attempt.now)] + found.claim.clearing
         return Verdict(link.rule, .signIn(id, change, emailWasRecycled: false))
     }
 

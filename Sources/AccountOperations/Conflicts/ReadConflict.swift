@@ -43,7 +43,7 @@ struct LoadedConflict: Sendable {
 }
 
 extension AccountOperations {
-    /// What the holder of a handle may know of its conflict. One round trip.
+    /// What the holder of a handle may know of its conflict. One round trip; two for the owner of the account.
     ///
     /// `proofToken`: what was handed out for the proof; shows more to who has it.
     package func conflict(
@@ -65,7 +65,15 @@ extension AccountOperations {
         guard stranger == nil, let owner = loaded.user else {
             return .success(view(of: loaded.conflict, credential, now: now))
         }
-        let question = resolutionQuestion(loaded, credential, isProver: true, tenant: tenant, now: now)
+        let claim = try await addressClaim(of: credential, tenant: tenant, at: now)
+        let question = resolutionQuestion(
+            loaded,
+            credential,
+            isProver: true,
+            reservation: claim.reservation,
+            tenant: tenant,
+            now: now
+        )
         return .success(view(of: loaded.conflict, credential, provenBy: owner, outlook: question, now: now))
     }
 

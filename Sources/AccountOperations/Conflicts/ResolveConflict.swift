@@ -27,10 +27,12 @@ extension AccountOperations {
             let pending = try open(loaded.conflict)
             let credential = pending.credential
             let policy = policy
+            let claim = try await addressClaim(of: pending, tenant: tenant, at: now)
             let question = resolutionQuestion(
                 loaded,
                 pending,
                 isProver: loaded.conflict.isProven(by: proofToken),
+                reservation: claim.reservation,
                 tenant: tenant,
                 now: now
             )
@@ -63,7 +65,7 @@ extension AccountOperations {
                 )
                 attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
                 attempt.decisions = [decision]
-                attempt.companions = [.resolve(loaded.conflict, at: attempt.now)]
+                attempt.companions = [.resolve(loaded.conflict, at: attempt.now)] + claim.clearing
                 attempt.once = once
                 return try await complete(
                     Verdict(verdict.rule, .signIn(user, change, emailWasRecycled: false)),
@@ -80,6 +82,7 @@ extension AccountOperations {
         _ loaded: LoadedConflict,
         _ pending: PendingCredential,
         isProver: Bool,
+        reservation: AddressReservation?,
         tenant: TenantID,
         now: Timestamp
     ) -> ResolutionQuestion {
@@ -92,8 +95,15 @@ extension AccountOperations {
             identityOwner: loaded.identityOwner,
             credential: credential,
             isProviderEnabled: isAccepted(credential),
+            reservation: reservation,
             now: now
         )
+    }
+
+    /// What stands on the address that a pending credential names. One round trip; none for a credential without one.
+    func addressClaim(of pending: PendingCredential, tenant: TenantID, at now: Timestamp) async throws -> AddressClaim {
+        guard let address = pending.credential.incoming.email.address else { return .free }
+        return try await store.claim(on: address, tenant: tenant, at: now)
     }
 
     /// Turns a conflict down: nobody can use its credential any more. Whoever holds the handle may, as they may let it

@@ -17,6 +17,8 @@ struct JudgedEmailCode: Sendable {
     let verdict: Verdict<UpdateDecision>
     /// What is kept of the question, where anything is.
     var decisions: [DecisionRecord] = []
+    /// What stands on the address that the code sets.
+    var claim = AddressClaim.free
 }
 
 extension AccountOperations {
@@ -24,8 +26,8 @@ extension AccountOperations {
     /// (`accounts:update` with an `oobCode`).
     ///
     /// Every answer of the rules uses the code up, also a refusal; of many callers at once exactly one is answered by
-    /// them. But a refusal leaves one that takes a second factor off: it is worth something once the address that it was sent
-    /// to is the account's again. No tokens are issued.
+    /// them. But a refusal leaves a code usable that brings an address back, or takes a second factor off
+    /// (`EmailCodeRecord.Kind.takesBack`). No tokens are issued.
     ///
     /// `locale`: the language for the mail to a replaced address, as sent.
     package func applyEmailCode(
@@ -47,7 +49,7 @@ extension AccountOperations {
             let judged = try await judge(code)
             let (user, verdict) = (judged.user, judged.verdict)
             switch verdict.decision {
-            case .refuse(let refusal) where code.kind == .revertSecondFactorAddition:
+            case .refuse(let refusal) where code.kind.takesBack:
                 return refused(.refusal(refusal), by: verdict.rule)
             case .refuse(let refusal):
                 guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
@@ -64,11 +66,23 @@ extension AccountOperations {
                     verdict.rule,
                     using: code,
                     use,
-                    recovery: recovery
+                    recovery: recovery,
+                    companions: judged.claim.clearing
                 )
                 return changed.map {
                     .success(AppliedEmailCode(kind: code.kind, user: $0, newEmail: code.newEmail?.lowercased))
                 }
+            case .takeAddress(_, let change, from: _, let loss):
+                guard let user, let owner = judged.claim.owner else { throw UnexpectedDecision(verdict.rule) }
+                let changed = try await apply(
+                    change,
+                    to: user,
+                    verdict.rule,
+                    using: code,
+                    use,
+                    takingAddressFrom: (owner, loss)
+                )
+                return changed.map { .success(AppliedEmailCode(kind: code.kind, user: $0, newEmail: nil)) }
             }
         }
     }
@@ -87,16 +101,19 @@ extension AccountOperations {
             return JudgedEmailCode(user: user, verdict: decideVerifyEmail(account: user?.account, address: code.email))
         case .verifyAndChangeEmail:
             guard let newEmail = code.newEmail, let epoch = code.sessionEpoch else { break }
-            let owner = try await store.user(owning: .email(newEmail), tenant: code.tenant)
+            let claim = try await store.claim(on: newEmail, tenant: code.tenant, at: effects.now())
             let change = EmailCodeChange.verifyAndChange(to: newEmail, sentFor: code.email, sessionEpoch: epoch)
-            let verdict = decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account)
-            return JudgedEmailCode(user: user, verdict: verdict)
+            let verdict = decideApplyEmailCode(account: user?.account, code: change, owner: claim.owner?.account)
+                .respecting(claim.reservation)
+            return JudgedEmailCode(user: user, verdict: verdict, claim: claim)
         case .recoverEmail:
             user = user.flatMap { code.bringsBackAddress(of: $0) ? $0 : nil }
-            let owner = try await store.user(owning: .email(code.email), tenant: code.tenant)
-            let change = EmailCodeChange.recover(initial: code.email)
-            let verdict = decideApplyEmailCode(account: user?.account, code: change, owner: owner?.account)
-            return JudgedEmailCode(user: user, verdict: verdict)
+            let claim = try await store.claim(on: code.email, tenant: code.tenant, at: effects.now())
+            let ownerCameLater = claim.owner.map { $0.createdAt >= code.createdAt } ?? false
+            let change = EmailCodeChange.recover(initial: code.email, ownerCameLater: ownerCameLater)
+            let verdict = decideApplyEmailCode(account: user?.account, code: change, owner: claim.owner?.account)
+                .respecting(claim.reservation)
+            return JudgedEmailCode(user: user, verdict: verdict, claim: claim)
         case .revertSecondFactorAddition:
             guard let factor = code.secondFactor else { break }
             let verdict = decideRevertSecondFactor(

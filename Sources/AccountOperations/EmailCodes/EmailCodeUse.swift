@@ -9,12 +9,15 @@ struct EmailCodeUse: Sendable {
     let now: Timestamp
     /// Marks the code as used by this request, and names its event.
     let id: PostgresUUID
+    /// Names the event of the account that loses its address by it, if one does.
+    let lossID: PostgresUUID
 
     init(_ code: String, tenant: TenantID, effects: Effects) {
         self.hash = NewEmailCode.hash(of: code)
         self.tenant = tenant
         self.now = effects.now()
         self.id = effects.newEventID()
+        self.lossID = effects.newEventID()
     }
 }
 
@@ -36,6 +39,8 @@ extension AccountOperations {
     }
 
     /// Applies a change to an account and uses the code up, in one transaction.
+    ///
+    /// - `loss`: what becomes of the account that the address is taken from.
     /// - Returns: the account after it; `nil` when the facts moved.
     func apply(
         _ change: AccountChange,
@@ -46,7 +51,8 @@ extension AccountOperations {
         passwordHash: String? = nil,
         recovery: EmailRecovery? = nil,
         decisions: [DecisionRecord] = [],
-        companions: [AccountWrite.Companion] = []
+        companions: [AccountWrite.Companion] = [],
+        takingAddressFrom loss: (owner: UserRecord, change: AccountChange)? = nil
     ) async throws -> UserRecord? {
         let changed = user.applying(change, ChangeContext(now: use.now, methodProof: .message))
         let write = AccountWrite(
@@ -63,6 +69,26 @@ extension AccountOperations {
             companions: try [.useUp(code, by: use.id, at: use.now)]
                 + self.companions(of: change, from: user, to: changed, recovery: recovery, at: use.now) + companions
         )
-        return try await store.apply(quarantining(write, by: change)) == .applied ? changed : nil
+        let whole = try quarantining(write, by: change)
+        guard let loss else { return try await store.apply(whole) == .applied ? changed : nil }
+        let lost = try self.write(loss.change, ofAddressOf: loss.owner, rule, use)
+        return try await store.apply(whole, takingAddressFrom: lost) == .applied ? changed : nil
+    }
+
+    /// What becomes of an account whose address goes to another.
+    private func write(
+        _ change: AccountChange,
+        ofAddressOf owner: UserRecord,
+        _ rule: Rule,
+        _ use: EmailCodeUse
+    ) throws -> AccountWrite {
+        let left = owner.applying(change, ChangeContext(now: use.now, methodProof: .message))
+        let write = AccountWrite(
+            previous: owner,
+            user: left,
+            event: AccountEvent(id: use.lossID, occurredAt: use.now, kind: .userUpdated, rule: rule),
+            companions: try companions(of: change, from: owner, to: left, at: use.now)
+        )
+        return try quarantining(write, by: change)
     }
 }

@@ -46,7 +46,7 @@ extension AccountOperations {
     }
 
     /// The code and the mail that let the owner of an account's first address take it back (`RECOVER_EMAIL`). Nothing
-    /// for an account that has its first address.
+    /// for an account that has its first address. The address is reserved for the account as long as the code lives.
     ///
     /// `replaced`: the address it had until now, which may be another than the first. Whether the first was proven is known
     /// only while it is the account's.
@@ -69,7 +69,7 @@ extension AccountOperations {
             createdAt: now,
             expiresAt: now.adding(seconds: project.settings.codeSeconds(.recoverEmail))
         )
-        return try mail(recovery, record, to: user)
+        return [.issueRecovery(record, of: user.id), try mail(recovery, record, to: user)]
     }
 
     /// The code and the mail that tell of a new second factor, and take it off again (`REVERT_SECOND_FACTOR_ADDITION`).
@@ -92,12 +92,13 @@ extension AccountOperations {
             createdAt: now,
             expiresAt: now.adding(seconds: project.settings.codeSeconds(.revertSecondFactorAddition))
         )
-        return try mail(
+        let mail = try mail(
             recovery,
             record,
             to: user,
             numberEnding: (factor.number?.rawValue.suffix(4)).map { String($0) }
         )
+        return [.issue(record), mail]
     }
 
     private func mail(
@@ -105,7 +106,7 @@ extension AccountOperations {
         _ record: EmailCodeRecord,
         to user: UserRecord,
         numberEnding: String? = nil
-    ) throws -> [AccountWrite.Companion] {
+    ) throws -> AccountWrite.Companion {
         let code = recovery.code
         var mail = mail(carrying: code, record, settings: EmailCodeSettings(), locale: recovery.locale)
         mail.displayName = user.profile.displayName
@@ -117,6 +118,6 @@ extension AccountOperations {
             expiresAt: record.expiresAt,
             sealer: sealer
         )
-        return [.issue(record), .enqueue(message)]
+        return .enqueue(message)
     }
 }

@@ -34,7 +34,7 @@ extension AccountOperations {
             let verdict = judged.verdict
             switch verdict.decision {
             case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
-            case .unchanged: throw UnexpectedDecision(verdict.rule)
+            case .unchanged, .takeAddress: throw UnexpectedDecision(verdict.rule)
             case .apply(_, let change, issuesTokens: _):
                 guard let user = judged.user else { throw UnexpectedDecision(verdict.rule) }
                 // Where the reset first proves the address, the change voids recovery codes as well.

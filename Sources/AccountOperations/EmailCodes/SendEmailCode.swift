@@ -87,6 +87,8 @@ extension AccountOperations {
         var sessionEpoch: Int64?
         /// The code is void from the start and no mail carries it.
         var isWithheld = false
+        /// The mail goes to the owner of the new address instead, and says that another account wants it.
+        var warnsOwner = false
     }
 
     private func plan(_ request: EmailCodeRequest) async throws -> Outcome<Plan> {
@@ -95,7 +97,7 @@ extension AccountOperations {
         switch request.action {
         case .emailSignIn(let email):
             guard policy.allowsEmailLinkSignIn else { return .denied(.refusal(.operationNotAllowed)) }
-            let owner = try await store.addressee(of: email, tenant: tenant)
+            let owner = try await store.addressee(of: email, tenant: tenant, at: effects.now()).owner
             return .success(
                 Plan(
                     kind: .emailSignIn,
@@ -105,7 +107,7 @@ extension AccountOperations {
                 )
             )
         case .passwordReset(let email):
-            let owner = try await store.addressee(of: email, tenant: tenant)
+            let owner = try await store.addressee(of: email, tenant: tenant, at: effects.now()).owner
             if owner == nil, !policy.protectsEmailEnumeration { return .denied(.refusal(.emailNotFound)) }
             return .success(
                 Plan(
@@ -131,19 +133,23 @@ extension AccountOperations {
         case .verifyAndChangeEmail(let subject, let newAddress):
             return try await about(subject, tenant: tenant) { user, email, isRecent in
                 guard isRecent else { return .denied(.refusal(.credentialTooOld)) }
-                let owner = try await store.addressee(of: newAddress, tenant: tenant)
-                let isTaken = owner.map { $0.id != user.id } ?? false
-                if isTaken, !isProtected { return .denied(.refusal(.emailExists)) }
+                let claim = try await store.addressee(of: newAddress, tenant: tenant, at: effects.now())
+                let isOwned = claim.owner.map { $0.id != user.id } ?? false
+                var change = AccountChange()
+                change.email = .set(newAddress, proof: .emailCode)
+                let isReserved = decideTakeAddress(change, by: user.id, reservation: claim.reservation) != nil
+                if isOwned || isReserved, !isProtected { return .denied(.refusal(.emailExists)) }
                 return .success(
                     Plan(
                         kind: .verifyAndChangeEmail,
                         answered: email,
                         email: email,
-                        newEmail: owner?.email?.address ?? newAddress,
+                        newEmail: claim.owner?.email?.address ?? newAddress,
                         displayName: user.profile.displayName,
                         user: user.id,
                         sessionEpoch: user.sessionEpoch,
-                        isWithheld: isTaken
+                        isWithheld: isOwned || isReserved,
+                        warnsOwner: isOwned
                     )
                 )
             }
@@ -207,8 +213,7 @@ extension AccountOperations {
         let link = mail.link ?? ""
         // The newcomer gets nothing, and the owner hears of it (`spec/09` 15). A stranger's address hears nothing.
         let linkMail = mail
-        let tellsOwner = plan.isWithheld && plan.kind == .verifyAndChangeEmail
-        if tellsOwner {
+        if plan.warnsOwner {
             mail = Mail(
                 template: .addressInUse,
                 to: mail.to,
@@ -221,7 +226,7 @@ extension AccountOperations {
             tenant: request.tenant,
             createdAt: now,
             expiresAt: record.expiresAt,
-            isWithheld: plan.isWithheld && !tellsOwner,
+            isWithheld: plan.isWithheld && !plan.warnsOwner,
             sealer: sealer
         )
         let returnsLink = request.returnsLink && !plan.isWithheld

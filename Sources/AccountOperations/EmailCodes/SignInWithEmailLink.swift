@@ -75,7 +75,8 @@ extension AccountOperations {
                 case .success(let user): target = user
                 }
             }
-            let owner = try await store.user(owning: .email(code.email), tenant: tenant)
+            let claim = try await store.claim(on: code.email, tenant: tenant, at: use.now)
+            let owner = claim.owner
             // The link was sent before there was an account, to another spelling: perhaps to another mailbox.
             if let mailbox = owner?.email?.address, !mailbox.isSameMailbox(as: code.email) {
                 return .denied(.refusal(.invalidEmailCode))
@@ -94,11 +95,11 @@ extension AccountOperations {
                 isSessionRecent: firstFactor.isSessionRecent,
                 secondFactorProvenBy: caller.flatMap { $0.token.secondFactor == nil ? nil : $0.user.id }
             )
-            let verdict = attempt.ask(question, policy)
+            let verdict = attempt.ask(question.respecting(claim.reservation), policy)
             if case .refuse = verdict.decision {
                 guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
             }
-            attempt.companions = [.useUp(code, by: use.id, at: use.now)]
+            attempt.companions = [.useUp(code, by: use.id, at: use.now)] + claim.clearing
             let whole = try await adding(request.pendingToken, to: verdict, of: target ?? owner, &attempt)
             return try await completeOrAsk(whole, after: firstFactor, loaded: [target, owner], attempt)
         }

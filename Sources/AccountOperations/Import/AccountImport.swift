@@ -70,7 +70,8 @@ package struct AccountImport: Sendable {
             let situation = try await store.importSituation(
                 read.map(\.id),
                 read.flatMap(\.identifiers),
-                tenant: options.tenant
+                tenant: options.tenant,
+                at: now
             )
             var (outcome, writes) = (Outcome(), [ImportWrite]())
             var claimed: [Identifier: UserID] = [:]
@@ -121,7 +122,8 @@ package struct AccountImport: Sendable {
                         previous: draft.previous,
                         user: draft.user,
                         passwordHash: draft.passwordHash,
-                        event: event
+                        event: event,
+                        cleared: candidate.email.flatMap { situation.reserved[.email($0)] }
                     )
                 )
             }

@@ -225,7 +225,7 @@ extension AccountOperations {
         companions: [AccountWrite.Companion] = []
     ) async throws -> Outcome<Updated>? {
         var plan = UpdatePlan(user.account)
-        plan.add(verdict)
+        try plan.add(verdict)
         if let refusal = plan.refusal { return refused(.refusal(refusal.decision), by: refusal.rule) }
         let changed = user.applying(plan.change, attempt.context)
         let updated = try await apply(

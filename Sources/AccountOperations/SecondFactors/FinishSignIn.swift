@@ -286,6 +286,7 @@ extension AccountOperations {
         }
         var loaded: [UserRecord?] = [user]
         let question: SignInQuestion
+        var claim = AddressClaim.free
         var takesConflict = true
         switch firstFactor.kind {
         case .password:
@@ -297,7 +298,8 @@ extension AccountOperations {
             )
         case .emailLink(let address):
             attempt.recovery = EmailRecovery(effects: effects, locale: firstFactor.locale)
-            let owner = try await store.user(owning: .email(address), tenant: user.tenant)
+            claim = try await store.claim(on: address, tenant: user.tenant, at: now)
+            let owner = claim.owner
             loaded.append(owner)
             question = .emailLink(
                 email: address,
@@ -323,6 +325,7 @@ extension AccountOperations {
             if let use = attempt.idTokenUse, try await isRepeated(use, by: found.identityOwner) {
                 return .denied(.invalidCredential(.usedBefore))
             }
+            claim = found.claim
             let isAccepted = isAccepted(incoming)
             if firstFactor.links {
                 question = .linkIdp(
@@ -346,7 +349,8 @@ extension AccountOperations {
                 )
             }
         }
-        let verdict = attempt.ask(question, policy)
+        attempt.companions += claim.clearing
+        let verdict = attempt.ask(question.respecting(claim.reservation), policy)
         switch verdict.decision {
         case .refuse: break
         case .signIn(let id, _, emailWasRecycled: _) where id == user.id: break

@@ -94,10 +94,10 @@ package struct Purge: Sendable {
             now.adding(seconds: -keepSeconds)
         // A count that is forgotten counts no more, nor does a mail whose place is free; a key that is published no more is
         // only a risk; an answer that is over is told to nobody; a method that is gone is kept by nobody; a sign-in that
-        // is over is like one that never began; a token that has ended is refused anyway; a short code that is over is like one that was never sent; what can be undone
-        // no more is not there to be read.
+        // is over is like one that never began; a token that has ended is refused anyway; a short code that is over is like one
+        // that was never sent; what can be undone no more is not there to be read; an address that is kept for nobody is free.
         case .passwordAttempts, .signingKeys, .keptAnswers, .quarantinedMethods, .proofMails, .providerFlows,
-            .messageCounts, .shortCodes, .journal, .auditSteps, .auditPlans, .usedIDTokens:
+            .messageCounts, .shortCodes, .reservedAddresses, .journal, .auditSteps, .auditPlans, .usedIDTokens:
             now
         case .events: project.settings.eventRetentionSeconds.map { now.adding(seconds: -$0) }
         }

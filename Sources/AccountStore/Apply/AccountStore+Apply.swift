@@ -17,6 +17,29 @@ extension AccountStore {
     /// - Throws: `PostgresError` when the database could not do it; nothing is half-done then.
     package func apply(_ write: AccountWrite) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("account-write", isShared: write.standsAlone)
+        append(write, to: &batch)
+        return try await run(batch, event: write.event, of: write.user.id, tenant: write.user.tenant)
+    }
+
+    /// Applies a decision by which one account takes an address from another: both changes in one transaction, or neither.
+    ///
+    /// - `loss`: the account that loses the address.
+    package func apply(
+        _ write: AccountWrite,
+        takingAddressFrom loss: AccountWrite
+    ) async throws(PostgresError) -> Applied {
+        let (user, tenant) = (write.user.id, write.user.tenant)
+        var batch = WriteBatch("address-take")
+        // In the order of their ids, so that two accounts that take from each other never wait in a circle.
+        batch.append(UserRow.hold([user.rawValue, loss.user.id.rawValue].sorted(), tenant: tenant))
+        append(loss, to: &batch)
+        append(write, to: &batch)
+        let applied = try await run(batch, event: write.event, of: user, tenant: tenant)
+        if applied == .applied { observer?.applied(loss.event) }
+        return applied
+    }
+
+    private func append(_ write: AccountWrite, to batch: inout WriteBatch) {
         for statement in write.journal?.opening ?? [] { batch.append(statement) }
         for statement in write.statements() { batch.append(statement) }
         let (user, tenant) = (write.user.id, write.user.tenant)
@@ -25,7 +48,6 @@ extension AccountStore {
         // After the announcements, which tell whether a method is back or new.
         if !gained.isEmpty { batch.append(QuarantinedMethodRow.delete(gained, of: user, tenant: tenant)) }
         for statement in write.journal?.closing ?? [] { batch.append(statement) }
-        return try await run(batch, event: write.event, of: user, tenant: tenant)
     }
 
     /// Deletes an account with everything that hangs off it, and frees its identifiers.
@@ -40,6 +62,8 @@ extension AccountStore {
         _ deletions: [(user: UserRecord, event: AccountEvent)]
     ) async throws(PostgresError) -> Applied {
         guard let first = deletions.first else { return .applied }
+        // A code that comes later changes its account.
+        let freed = try await freeingReserved(of: deletions.map(\.user.id), tenant: first.user.tenant)
         var batch = WriteBatch("account-delete")
         for (user, event) in deletions {
             batch.append(UserRow.lock(user))
@@ -49,10 +73,17 @@ extension AccountStore {
             }
             for statement in Self.deletion(of: user, event: event) { batch.append(statement) }
         }
+        for statement in freed { batch.append(statement) }
         // All or nothing, so one event tells of all.
         let applied = try await run(batch, event: first.event, of: first.user.id, tenant: first.user.tenant)
         if applied == .applied { for (_, event) in deletions.dropFirst() { observer?.applied(event) } }
         return applied
+    }
+
+    /// What frees the addresses that are reserved for accounts, in the order of their keys. One round trip.
+    func freeingReserved(of users: [UserID], tenant: TenantID) async throws(PostgresError) -> [SQL] {
+        try await client.read(EmailCodeRow.recoverable(of: users, tenant: tenant))
+            .map { IdentifierRow.clearAny($0.key, of: $0.user, tenant: tenant) }
     }
 
     /// What makes an account go whose row is held and whose identifiers are free.

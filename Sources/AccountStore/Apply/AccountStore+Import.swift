@@ -9,12 +9,21 @@ package struct ImportWrite: Sendable {
     /// The hash to store; `nil` leaves what there is, where `user` has a password.
     package var passwordHash: String?
     package var event: AccountEvent
+    /// What stands on the account's address, where that was reserved: for the account itself, or for nobody any more.
+    package var cleared: ReservedAddress?
 
-    package init(previous: UserRecord?, user: UserRecord, passwordHash: String?, event: AccountEvent) {
+    package init(
+        previous: UserRecord?,
+        user: UserRecord,
+        passwordHash: String?,
+        event: AccountEvent,
+        cleared: ReservedAddress? = nil
+    ) {
         self.previous = previous
         self.user = user
         self.passwordHash = passwordHash
         self.event = event
+        self.cleared = cleared
     }
 }
 
@@ -22,17 +31,20 @@ package struct ImportWrite: Sendable {
 package struct ImportSituation: Sendable {
     package var users: [UserID: UserRecord]
     package var passwordHashes: [UserID: String]
+    /// An address that is reserved counts as its account's.
     package var owners: [Identifier: UserID]
+    package var reserved: [Identifier: ReservedAddress]
     /// Those of the ids whose accounts were merged into others.
     package var tombstones: Set<UserID>
 }
 
 extension AccountStore {
-    /// What there is of `ids` and of `identifiers`. Two round trips.
+    /// What there is of `ids` and of `identifiers`. Two round trips, and one for each address that is, or was, reserved.
     package func importSituation(
         _ ids: [UserID],
         _ identifiers: [Identifier],
-        tenant: TenantID
+        tenant: TenantID,
+        at now: Timestamp
     ) async throws(PostgresError) -> ImportSituation {
         let values = Dictionary(grouping: identifiers, by: \.kind).mapValues { $0.map(\.value) }
         func owners(_ kind: String) -> Query<OwnedIdentifierRow> {
@@ -47,7 +59,14 @@ extension AccountStore {
         )
         var owner: [String: [String: UserID]] = [:]
         for (kind, rows) in [("email", emails), ("phone", phones), ("federated", identities)] {
-            owner[kind] = Dictionary(rows.map { ($0.value, $0.owner) }, uniquingKeysWith: { first, _ in first })
+            owner[kind] = Dictionary(rows.map { ($0.value, $0.holder) }, uniquingKeysWith: { first, _ in first })
+        }
+        var reserved: [Identifier: ReservedAddress] = [:]
+        for row in emails {
+            guard let until = row.reservedUntil, let address = EmailAddress(row.value) else { continue }
+            let found = try await self.reserved(address, for: row.holder, until: until, tenant: tenant, at: now)
+            reserved[.email(address)] = found
+            if found.reservation == nil { owner["email"]?[row.value] = nil }
         }
         let records = users.records.map(activity.overlay)
         let hashes = try await passwordHashes(records.filter { $0.passwordUpdatedAt != nil }.map(\.id), tenant: tenant)
@@ -60,6 +79,7 @@ extension AccountStore {
                 },
                 uniquingKeysWith: { first, _ in first }
             ),
+            reserved: reserved,
             tombstones: Set(tombstones.map(\.user))
         )
     }
@@ -128,6 +148,10 @@ extension AccountStore {
         let claims = writes.flatMap { write in
             let before = Set(write.previous?.identifiers ?? [])
             return write.user.identifiers.filter { !before.contains($0) }.map { ($0, write.user.id) }
+        }
+        for reserved in writes.compactMap(\.cleared) where claims.contains(where: { $0.0 == .email(reserved.address) })
+        {
+            statements.append(IdentifierRow.clear(reserved, tenant: tenant))
         }
         if !claims.isEmpty { statements.append(IdentifierRow.claimMany(claims, tenant: tenant)) }
         let hashes = writes.compactMap { write in

@@ -69,6 +69,8 @@ extension AccountStore {
     /// waits no more. What the absorbed account has and the other does not take is gone with it.
     package func commitMerge(_ write: MergeWrite) async throws(PostgresError) -> Applied {
         let (merge, tenant) = (write.merge, write.merge.tenant)
+        // A code that comes later changes the account.
+        let freed = try await freeingReserved(of: [merge.absorbed], tenant: tenant)
         let journal = JournalEntry(
             merge.journalStep,
             users: [merge.survivor.rawValue, merge.absorbed.rawValue],
@@ -95,6 +97,8 @@ extension AccountStore {
         for identifier in write.absorbed.identifiers {
             batch.append(IdentifierRow.release(identifier, of: merge.absorbed, tenant: tenant))
         }
+        // The codes go with the account. An undo brings back no reservation: somebody may have the address by then.
+        for statement in freed { batch.append(statement) }
         for statement in change.statements() { batch.append(statement) }
         for statement in Self.deletion(of: write.absorbed, event: write.absorbedEvent) { batch.append(statement) }
         announce(change.announcements, as: write.survivorEvent, of: merge.survivor, tenant: tenant, in: &batch)

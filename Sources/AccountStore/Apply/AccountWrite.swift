@@ -34,11 +34,19 @@ package struct AccountWrite: Sendable {
         let announcements: [Announcement]
         /// Whether the statements touch no row that is there: such a write can be one with others (ADR 0070).
         let standsAlone: Bool
+        /// What is freed first, where the write claims the address.
+        let cleared: ReservedAddress?
 
-        init(_ statements: [SQL], announcing announcements: [Announcement] = [], standsAlone: Bool = false) {
+        init(
+            _ statements: [SQL],
+            announcing announcements: [Announcement] = [],
+            standsAlone: Bool = false,
+            clearing cleared: ReservedAddress? = nil
+        ) {
             self.statements = statements
             self.announcements = announcements
             self.standsAlone = standsAlone
+            self.cleared = cleared
         }
     }
 
@@ -104,6 +112,9 @@ extension AccountWrite {
             statements.append(IdentifierRow.release(identifier, of: id, tenant: tenant))
         }
         for identifier in claimsAfter where !claimsBefore.contains(identifier) {
+            if let reserved = companions.lazy.compactMap(\.cleared).first(where: { .email($0.address) == identifier }) {
+                statements.append(IdentifierRow.clear(reserved, tenant: tenant))
+            }
             statements.append(IdentifierRow.claim(identifier, for: id, tenant: tenant))
         }
 

@@ -49,6 +49,14 @@ extension UpdateDecision {
                     "issuesTokens": issuesTokens ? .bool(true) : nil,
                 ]
             )
+        case .takeAddress(let user, let change, let owner, let loss):
+            answer(
+                "takeAddress",
+                [
+                    "user": .string(user.rawValue), "change": change.stored, "from": .string(owner.rawValue),
+                    "loss": loss.stored,
+                ]
+            )
         case .unchanged(let user): answer("unchanged", ["user": .string(user.rawValue)])
         case .refuse(let refusal): answer("refuse", ["refusal": .string(refusal.rawValue)])
         }

@@ -58,6 +58,12 @@ final class Pseudonyms {
         )
     }
 
+    func reservation(_ reservation: AddressReservation) -> AddressReservation {
+        var reservation = reservation
+        reservation.address = address(reservation.address)
+        return reservation
+    }
+
     /// Without the profile, which no rule looks at.
     func credential(_ credential: IncomingCredential) -> IncomingCredential {
         var email = credential.email
@@ -136,6 +142,8 @@ extension SignInQuestion {
             )
         case .customToken(let existing, let isMergedAway):
             .customToken(existing: existing.map(names.account), isMergedAway: isMergedAway)
+        case .reserved(let question, let reservation):
+            question.renamed(by: names).respecting(names.reservation(reservation))
         }
     }
 }
@@ -205,6 +213,7 @@ extension ResolutionQuestion {
         var question = self
         question.target = target.map(names.account)
         question.credential = names.credential(credential)
+        question.reservation = reservation.map(names.reservation)
         if let address = conflict.proof?.binding.address {
             question.conflict.proof?.binding.address = names.address(address)
         }

@@ -65,6 +65,9 @@ extension Question {
             writer.field("question", "signInWithCustomToken")
             writer.field("existing", existing)
             if isMergedAway { writer.field("mergedAway", true) }
+        case .signIn(.reserved(let question, let reservation)):
+            Question.signIn(question).write(to: &writer)
+            writer.field("reserved", reservation)
         case .update(.removeMethod(let account, let enabledProviders, let method, let isSessionRecent)):
             writer.field("question", "removeMethod")
             writer.field("account", account)
@@ -118,11 +121,26 @@ extension Question {
             writer.field("credential", question.credential)
             writer.field("providerEnabled", question.isProviderEnabled)
             writer.field("now", question.now.microsecondsSinceEpoch)
+            if let reservation = question.reservation { writer.field("reserved", reservation) }
         }
     }
 
     /// The inverse of `write`; `nil` for what this version does not know.
     init?(stored value: JSONValue) {
+        guard let question = Question(withoutReservation: value) else { return nil }
+        self = question
+        guard let stored = value["reserved"] else { return }
+        guard let reservation = AddressReservation(stored: stored) else { return nil }
+        switch question {
+        case .signIn(let question): self = .signIn(question.respecting(reservation))
+        case .resolution(var question):
+            question.reservation = reservation
+            self = .resolution(question)
+        case .update: return nil
+        }
+    }
+
+    private init?(withoutReservation value: JSONValue) {
         guard let name = value["question"]?.string else { return nil }
         func isTrue(_ name: String) -> Bool { value[name] == .bool(true) }
         // Links and numbers that an older version recorded do not say it.
@@ -302,6 +320,15 @@ extension Question {
 
 // MARK: What questions are made of
 
+extension AddressReservation {
+    fileprivate init?(stored value: JSONValue) {
+        guard let address = value["email"]?.string.flatMap(EmailAddress.init),
+            let account = value["account"]?.string.flatMap(UserID.init)
+        else { return nil }
+        self.init(address: address, account: account, wasProven: value["wasProven"] == .bool(true))
+    }
+}
+
 extension JSONWriter {
     fileprivate mutating func field(_ name: String, _ account: Account?) {
         guard let account else { return }
@@ -330,6 +357,17 @@ extension JSONWriter {
                 }
                 if account.hasSecondFactor { writer.field("secondFactor", true) }
                 if account.usesCustomTokens { writer.field("customTokens", true) }
+            }
+        )
+    }
+
+    fileprivate mutating func field(_ name: String, _ reservation: AddressReservation) {
+        field(
+            name,
+            object: { writer in
+                writer.field("email", reservation.address.canonical)
+                writer.field("account", reservation.account.rawValue)
+                if reservation.wasProven { writer.field("wasProven", true) }
             }
         )
     }

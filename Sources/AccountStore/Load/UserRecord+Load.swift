@@ -32,9 +32,10 @@ extension AccountStore {
         return activity.overlay(user.record)
     }
 
-    /// Who owns `identifier`; `nil` when nobody does. One round trip either way.
+    /// The account whose claim stands on `identifier`, also one that an address is reserved for; `nil` when nobody's does. One
+    /// round trip either way.
     package func owner(of identifier: Identifier, tenant: TenantID) async throws(PostgresError) -> UserID? {
-        try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first?.owner
+        try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first?.holder
     }
 
     /// The accounts with `ids`, in no particular order; unknown ids are skipped. One round trip.
@@ -56,29 +57,72 @@ extension AccountStore {
         tenant: TenantID
     ) async throws(PostgresError) -> UserRecord? {
         for _ in 1...Self.readsMax {
-            guard let claim = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first,
-                let user = try await user(claim.owner, tenant: tenant)
+            guard let owner = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first?.owner,
+                let user = try await user(owner, tenant: tenant)
             else { return nil }
             if user.holds(identifier) { return user }
         }
         return nil
     }
 
-    /// The account that owns `address`, for a mail to it; `nil` when nobody does. Two round trips either way, so that the time
-    /// does not show whether there is an account.
-    package func addressee(
-        of address: EmailAddress,
-        tenant: TenantID
-    ) async throws(PostgresError) -> UserRecord? {
+    /// What stands on an address, for a decision that may take it. Two round trips unless the address is free.
+    ///
+    /// - `now`: a code that has ended by then keeps nobody from the address.
+    package func claim(
+        on address: EmailAddress,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> AddressClaim {
         let identifier = Identifier.email(address)
         for _ in 1...Self.readsMax {
-            let owner = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first?.owner
-            guard let id = owner ?? UserID("-") else { return nil }
-            let user = try await client.read(UserRow.withID(id, tenant: tenant)).records.first
-            guard owner != nil, let user else { return nil }
-            if user.holds(identifier) { return activity.overlay(user) }
+            guard let claim = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first else {
+                return .free
+            }
+            if let until = claim.reservedUntil {
+                return .reserved(try await reserved(address, for: claim.holder, until: until, tenant: tenant, at: now))
+            }
+            guard let user = try await user(claim.holder, tenant: tenant) else { return .free }
+            if user.holds(identifier) { return .owned(user) }
         }
-        return nil
+        return .free
+    }
+
+    /// A reservation as it was read, and whether a code makes it one still. At most one round trip.
+    func reserved(
+        _ address: EmailAddress,
+        for holder: UserID,
+        until end: Timestamp,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> ReservedAddress {
+        var reserved = ReservedAddress(address: address, holder: holder, until: end, reservation: nil)
+        guard now < end else { return reserved }
+        let recovery = EmailCodeRow.recovery(of: holder, to: address, tenant: tenant, at: now)
+        if let wasProven = try await client.read(recovery).first.flatMap(\.self) {
+            reserved.reservation = AddressReservation(address: address, account: holder, wasProven: wasProven)
+        }
+        return reserved
+    }
+
+    /// As `claim`, for a mail to the address. Two round trips also where it is free, so that the time does not show whether there
+    /// is an account.
+    package func addressee(
+        of address: EmailAddress,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> AddressClaim {
+        let identifier = Identifier.email(address)
+        for _ in 1...Self.readsMax {
+            let claim = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first
+            if let claim, let until = claim.reservedUntil {
+                return .reserved(try await reserved(address, for: claim.holder, until: until, tenant: tenant, at: now))
+            }
+            guard let id = claim?.holder ?? UserID("-") else { return .free }
+            let user = try await client.read(UserRow.withID(id, tenant: tenant)).records.first
+            guard claim != nil, let user else { return .free }
+            if user.holds(identifier) { return .owned(activity.overlay(user)) }
+        }
+        return .free
     }
 
     /// What judging a password for `address` needs: the account that owns it with the hash of its password, and the
@@ -139,19 +183,25 @@ extension AccountStore {
 }
 
 extension AccountStore {
-    /// The owners of two identifiers; `nil` where nobody owns it. One round trip.
+    /// The owners of an identity and of an address, `nil` where nobody owns it, and what else stands on the address. One round
+    /// trip; two where the address is reserved.
     package func owners(
-        of first: Identifier,
-        and second: Identifier?,
-        tenant: TenantID
-    ) async throws(PostgresError) -> (first: UserID?, second: UserID?) {
-        guard let second else {
-            return (try await client.read(IdentifierRow.owner(of: first, tenant: tenant)).first?.owner, nil)
+        of identity: Identifier,
+        and address: EmailAddress?,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> (identity: UserID?, address: UserID?, reserved: ReservedAddress?) {
+        guard let address else {
+            return (try await client.read(IdentifierRow.owner(of: identity, tenant: tenant)).first?.owner, nil, nil)
         }
-        let (firstOwners, secondOwners) = try await client.read(
-            IdentifierRow.owner(of: first, tenant: tenant),
-            IdentifierRow.owner(of: second, tenant: tenant)
+        let (identities, addresses) = try await client.read(
+            IdentifierRow.owner(of: identity, tenant: tenant),
+            IdentifierRow.owner(of: .email(address), tenant: tenant)
         )
-        return (firstOwners.first?.owner, secondOwners.first?.owner)
+        var reserved: ReservedAddress?
+        if let claim = addresses.first, let until = claim.reservedUntil {
+            reserved = try await self.reserved(address, for: claim.holder, until: until, tenant: tenant, at: now)
+        }
+        return (identities.first?.owner, addresses.first?.owner, reserved)
     }
 }

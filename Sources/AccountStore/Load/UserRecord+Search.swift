@@ -39,7 +39,7 @@ extension AccountStore {
             UserIDRow.withInitialEmails(search.initialEmails, tenant: tenant)
         )
         return Array(
-            Set(search.ids).union((byEmail + byPhone + byIdentity).map(\.owner)).union(byInitialEmail.map(\.id))
+            Set(search.ids).union((byEmail + byPhone + byIdentity).compactMap(\.owner)).union(byInitialEmail.map(\.id))
         )
     }
 

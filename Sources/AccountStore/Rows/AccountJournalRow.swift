@@ -266,7 +266,8 @@ struct AccountJournalRow: RowDecodable {
             UNION ALL SELECT 'identifiers', \(claims.key), to_jsonb(t)
             FROM unnest(\(entry.claims.map(\.kind)), \(entry.claims.map(\.value))) AS wanted (kind, value) JOIN LATERAL (
                 SELECT i.* FROM identifiers AS i
-                WHERE i.tenant_id = \(tenant) AND i.kind = wanted.kind AND i.value = wanted.value OFFSET 0
+                WHERE i.tenant_id = \(tenant) AND i.kind = wanted.kind AND i.value = wanted.value
+                    AND i.reserved_until IS NULL OFFSET 0
             ) AS t ON true
             """
         )
@@ -394,13 +395,19 @@ struct AccountJournalRow: RowDecodable {
 
             UNION ALL SELECT j.table_name, COALESCE(j.after, j.before) ->> 'user_id', j.row_key
             FROM account_journal AS j LEFT JOIN LATERAL (
-                SELECT t.user_id FROM identifiers AS t WHERE \(isClaimOfJournal) OFFSET 0
+                SELECT t.user_id FROM identifiers AS t WHERE \(isClaimOfJournal) AND NOT \(isReservedForJournal) OFFSET 0
             ) AS p ON true
             WHERE \(ofStep(step)) AND j.table_name = 'identifiers' AND p.user_id IS DISTINCT FROM j.after ->> 'user_id'
             """
         )
         return clashes
     }
+
+    /// Whether the claim keeps an address for the account that it is put back to. A reservation is no image of a row: it ends by
+    /// itself, and is in nobody's way but others'.
+    private static let isReservedForJournal: SQL = """
+        (t.reserved_until IS NOT NULL AND j.before IS NOT NULL AND t.user_id = j.before ->> 'user_id')
+        """
 
     private static let isClaimOfJournal: SQL = """
         t.tenant_id = j.tenant_id AND t.kind = COALESCE(j.after, j.before) ->> 'kind'
@@ -478,6 +485,12 @@ struct AccountJournalRow: RowDecodable {
             DELETE FROM identifiers AS t USING account_journal AS j
             WHERE \(ofStep(step)) AND j.table_name = 'identifiers' AND j.after IS NOT NULL AND \(isClaimOfJournal)
                 AND t.user_id = j.after ->> 'user_id'
+            """
+        )
+        statements.append(
+            """
+            DELETE FROM identifiers AS t USING account_journal AS j
+            WHERE \(ofStep(step)) AND j.table_name = 'identifiers' AND \(isClaimOfJournal) AND \(isReservedForJournal)
             """
         )
         return statements

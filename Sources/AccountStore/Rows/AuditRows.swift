@@ -276,9 +276,13 @@ struct AuditedClaimRow {
 
     private static let identityKind = "federated"
 
-    /// The claims in some blocks of their table; those of some accounts cannot be found so.
+    /// The claims in some blocks of their table; those of some accounts cannot be found so. A reserved address is none: its
+    /// account does not show it.
     static func of(_ scope: TableScope, tenant: String) -> SQL {
-        "SELECT user_id, nullif(kind, \(identityKind)), value FROM identifiers WHERE \(scope.condition(tenant: tenant))"
+        """
+        SELECT user_id, nullif(kind, \(identityKind)), value FROM identifiers
+        WHERE \(scope.condition(tenant: tenant)) AND reserved_until IS NULL
+        """
     }
 
     /// The claims whose account is not there, or does not plainly show what they are on: addresses in another spelling
@@ -295,7 +299,7 @@ struct AuditedClaimRow {
         LEFT JOIN users AS u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
         LEFT JOIN linked_providers AS l ON i.kind = 'federated' AND l.tenant_id = i.tenant_id
             AND l.user_id = i.user_id AND l.provider_id = split_part(i.value, E'\\x1F', 1)
-        WHERE i.tenant_id = \(tenant) AND (\(ids == nil) OR i.user_id = ANY(\(ids ?? [])))
+        WHERE i.tenant_id = \(tenant) AND i.reserved_until IS NULL AND (\(ids == nil) OR i.user_id = ANY(\(ids ?? [])))
             AND (i.user_id, i.kind, i.value) > (\(place.user), \(place.kind), \(place.value)) AND CASE i.kind
             WHEN 'email' THEN lower(u.email COLLATE "C") IS DISTINCT FROM i.value
             WHEN 'phone' THEN u.phone_number IS DISTINCT FROM i.value
@@ -320,7 +324,8 @@ struct OwnedClaimRow: RowDecodable {
         """
         SELECT owned.value, owned.user_id FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
             SELECT identifiers.value, identifiers.user_id FROM identifiers
-            WHERE tenant_id = \(tenant) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
+            WHERE tenant_id = \(tenant) AND kind = \(kind) AND identifiers.value = wanted.value
+                AND identifiers.reserved_until IS NULL OFFSET 0
         ) AS owned ON true
         """
     }

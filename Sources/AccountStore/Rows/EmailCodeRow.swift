@@ -66,6 +66,32 @@ struct EmailCodeRow: RowDecodable {
         )
     }
 
+    /// Whether one of the live codes that bring `address` back to an account went there when it was proven; NULL where there is
+    /// no such code.
+    static func recovery(
+        of user: UserID,
+        to address: EmailAddress,
+        tenant: TenantID,
+        at now: Timestamp
+    ) -> Query<Bool?> {
+        Query(
+            """
+            SELECT bool_or(address_was_proven) FROM one_time_codes
+            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND kind = 'RECOVER_EMAIL'
+                AND email_key = \(address.canonical) AND consumed_at IS NULL AND expires_at > \(now.stored)
+            """
+        )
+    }
+
+    /// The addresses of codes that bring one back to accounts, in whatever state.
+    static func recoverable(of users: [UserID], tenant: TenantID) -> Query<RecoverableAddressRow> {
+        """
+        SELECT DISTINCT user_id, email_key FROM one_time_codes
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(users.map(\.rawValue))) AND kind = 'RECOVER_EMAIL'
+        ORDER BY email_key, user_id
+        """
+    }
+
     /// Who used the code; NULL while nobody has.
     static func user(of hash: [UInt8], tenant: TenantID) -> Query<PostgresUUID?> {
         Query(
@@ -160,10 +186,35 @@ struct EmailCodeRow: RowDecodable {
     }
 }
 
+/// The key of an address that a code may bring back to an account.
+struct RecoverableAddressRow: RowDecodable {
+    let user: UserID
+    let key: String
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        user = try row.parsed("one_time_codes.user_id", UserID.init)
+        key = try row.next(String.self)
+    }
+}
+
 extension AccountWrite.Companion {
     /// Stores a new code.
     package static func issue(_ code: EmailCodeRecord) -> Self {
         Self([EmailCodeRow.insert(code)])
+    }
+
+    /// Stores a new code that brings `code.email` back to the account of `user`, and reserves the address until the code ends.
+    package static func issueRecovery(_ code: EmailCodeRecord, of user: UserID) -> Self {
+        Self([
+            EmailCodeRow.insert(code),
+            IdentifierRow.reserve(
+                code.email,
+                for: user,
+                until: code.expiresAt,
+                at: code.createdAt,
+                tenant: code.tenant
+            ),
+        ])
     }
 
     /// Uses a code up. Guarded: when somebody has used it, it is void or it is locked, the whole write is undone.

@@ -1,23 +1,30 @@
 package import AccountLinking
 package import Postgres
 
-/// Who owns an identifier.
+/// A claim on an identifier.
 struct IdentifierRow: RowDecodable {
-    let owner: UserID
+    /// The account that has the identifier, or that an address is reserved for.
+    let holder: UserID
+    /// The end of the reservation; `nil` where the holder has the identifier.
+    let reservedUntil: Timestamp?
+
+    /// The account that has the identifier; `nil` for an address that is reserved.
+    var owner: UserID? { reservedUntil == nil ? holder : nil }
 
     init(row: inout RowDecoder) throws(PostgresError) {
         _ = try row.next(String.self)
-        owner = try row.parsed("identifiers.user_id", UserID.init)
+        holder = try row.parsed("identifiers.user_id", UserID.init)
+        reservedUntil = try row.optionalTimestamp()
     }
 
     static func owner(of identifier: Identifier, tenant: TenantID) -> Query<IdentifierRow> {
         Query(keyColumn: 0, owners(kind: identifier.kind, values: [identifier.value], tenant: tenant).sql)
     }
 
-    /// The owners of several identifiers of one kind, in no particular order, each as often as it owns one.
+    /// The claims on several identifiers of one kind, in no particular order.
     static func owners(kind: String, values: [String], tenant: TenantID) -> Query<IdentifierRow> {
         """
-        SELECT value, user_id FROM identifiers
+        SELECT value, user_id, reserved_until FROM identifiers
         WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind) AND value = ANY(\(values))
         """
     }
@@ -27,8 +34,8 @@ struct IdentifierRow: RowDecodable {
     /// One by one: `= ANY` may be planned as all identifiers of the kind, each compared with every value.
     static func owned(kind: String, values: [String], tenant: TenantID) -> Query<OwnedIdentifierRow> {
         """
-        SELECT owned.value, owned.user_id FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
-            SELECT identifiers.value, identifiers.user_id FROM identifiers
+        SELECT owned.value, owned.user_id, owned.reserved_until FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
+            SELECT identifiers.value, identifiers.user_id, identifiers.reserved_until FROM identifiers
             WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
         ) AS owned ON true
         """
@@ -38,7 +45,7 @@ struct IdentifierRow: RowDecodable {
     static func anyFederated(of provider: ProviderID, tenant: TenantID) -> Query<IdentifierRow> {
         Query(
             """
-            SELECT value, user_id FROM identifiers
+            SELECT value, user_id, reserved_until FROM identifiers
             WHERE tenant_id = \(tenant.rawValue) AND kind = 'federated'
                 AND value >= \(provider.rawValue + "\u{1F}") AND value < \(provider.rawValue + " ")
             LIMIT 1
@@ -50,7 +57,7 @@ struct IdentifierRow: RowDecodable {
     static func federated(after place: FederatedPlace, countMax: Int64, tenant: TenantID) -> Query<OwnedIdentifierRow> {
         Query(
             """
-            SELECT value, user_id FROM identifiers
+            SELECT value, user_id, reserved_until FROM identifiers
             WHERE tenant_id = \(tenant.rawValue) AND kind = 'federated'
                 AND value > \(place.value) AND value < \(place.provider.rawValue + " ")
             ORDER BY value LIMIT \(countMax)
@@ -97,6 +104,52 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
+    /// Keeps `address` for `id` until then, where nobody has it: another reservation of the account lasts longer, one whose time
+    /// is over gives way, and one of another account stays. Its end never comes back: `clear` recognises it by that.
+    static func reserve(
+        _ address: EmailAddress,
+        for id: UserID,
+        until end: Timestamp,
+        at now: Timestamp,
+        tenant: TenantID
+    ) -> SQL {
+        """
+        INSERT INTO identifiers (tenant_id, kind, value, user_id, reserved_until)
+        VALUES (\(tenant.rawValue), 'email', \(address.canonical), \(id.rawValue), \(end.stored))
+        ON CONFLICT (tenant_id, kind, value) DO UPDATE SET user_id = excluded.user_id,
+            reserved_until = greatest(excluded.reserved_until, identifiers.reserved_until + interval '1 microsecond')
+        WHERE identifiers.user_id = excluded.user_id AND identifiers.reserved_until IS NOT NULL
+            OR identifiers.reserved_until <= \(now.stored)
+        """
+    }
+
+    /// Frees an address whose reservation is as it was read. A claim on it that follows raises 23505 where it is not.
+    static func clear(_ reserved: ReservedAddress, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM identifiers
+        WHERE tenant_id = \(tenant.rawValue) AND kind = 'email' AND value = \(reserved.address.canonical)
+            AND user_id = \(reserved.holder.rawValue) AND reserved_until = \(reserved.until.stored)
+        """
+    }
+
+    /// Frees an address, by its key, that is reserved for an account, whatever its end.
+    static func clearAny(_ key: String, of holder: UserID, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM identifiers
+        WHERE tenant_id = \(tenant.rawValue) AND kind = 'email' AND value = \(key)
+            AND user_id = \(holder.rawValue) AND reserved_until IS NOT NULL
+        """
+    }
+
+    static func deleteReserved(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM identifiers WHERE (tenant_id, kind, value) IN (
+            SELECT tenant_id, kind, value FROM identifiers WHERE reserved_until <= \(cutoff.stored)
+            ORDER BY reserved_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+
     static func release(_ identifier: Identifier, of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
@@ -106,14 +159,17 @@ struct IdentifierRow: RowDecodable {
     }
 }
 
-/// An identifier's key and its owner.
+/// An identifier's key and the claim on it.
 struct OwnedIdentifierRow: RowDecodable {
     let value: String
-    let owner: UserID
+    /// The account that has the identifier, or that an address is reserved for.
+    let holder: UserID
+    let reservedUntil: Timestamp?
 
     init(row: inout RowDecoder) throws(PostgresError) {
         value = try row.next(String.self)
-        owner = try row.parsed("identifiers.user_id", UserID.init)
+        holder = try row.parsed("identifiers.user_id", UserID.init)
+        reservedUntil = try row.optionalTimestamp()
     }
 }
 
@@ -142,6 +198,6 @@ extension AccountStore {
         let next =
             claims.count < countMax
             ? nil : claims.last.map { FederatedPlace(provider: place.provider, value: $0.value) }
-        return (try await users(claims.map(\.owner), tenant: tenant), next)
+        return (try await users(claims.map(\.holder), tenant: tenant), next)
     }
 }

@@ -31,11 +31,12 @@ enum RepairRow {
             """
     }
 
-    /// Frees a key as it is stored, whether or not it could be made of an identifier.
+    /// Frees a key as it is stored, whether or not it could be made of an identifier. A reservation stays.
     static func release(kind: String, key: String, of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
         WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind) AND value = \(key) AND user_id = \(id.rawValue)
+            AND reserved_until IS NULL
         """
     }
 

@@ -1,0 +1,78 @@
+import AccountLinking
+import Testing
+
+/// Addresses that are reserved for the account that gave them up.
+struct TakeAddressRows {
+    private let proven = AddressReservation(address: ann, account: user("r"), wasProven: true)
+    private let unproven = AddressReservation(address: ann, account: user("r"), wasProven: false)
+    private let refused = Verdict<Refusal>(.addressReserved, .emailExists)
+
+    private func taking(_ address: EmailAddress, _ proof: EmailProof?) -> AccountChange {
+        .only { $0.email = .set(address, proof: proof) }
+    }
+
+    @Test func `U16: an address that a code can bring back is given to nobody else`() {
+        for proof in [nil, EmailProof.emailCode, .emailLink, .provider(.google)] {
+            #expect(decideTakeAddress(taking(ann, proof), by: nil, reservation: proven) == refused)
+            #expect(decideTakeAddress(taking(ann, proof), by: user("t"), reservation: proven) == refused)
+        }
+    }
+
+    @Test func `U16: an address that nobody had shown to own is kept from whoever does not show it, and from no owner`()
+    {
+        #expect(decideTakeAddress(taking(ann, nil), by: nil, reservation: unproven) == refused)
+        #expect(decideTakeAddress(taking(ann, .emailLink), by: nil, reservation: unproven) == nil)
+        #expect(decideTakeAddress(taking(ann, .provider(.google)), by: user("t"), reservation: unproven) == nil)
+    }
+
+    @Test func `U16: the account that gave the address up takes it, and any other address is free`() {
+        for reservation in [proven, unproven] {
+            #expect(decideTakeAddress(taking(ann, nil), by: user("r"), reservation: reservation) == nil)
+            #expect(decideTakeAddress(taking(bob, nil), by: nil, reservation: reservation) == nil)
+        }
+        #expect(decideTakeAddress(taking(ann, nil), by: nil, reservation: nil) == nil)
+        #expect(decideTakeAddress(.nothing, by: nil, reservation: proven) == nil)
+    }
+
+    /// Every decision that ends in a sign-in, over its whole space.
+    private let signIns = Set(
+        SignInWithIdpCase.verdicts + LinkWithIdpCase.verdicts + EmailLinkCase.verdicts + PhoneCase.verdicts
+            + SignUpCase.verdicts + PasswordCase.verdicts
+    )
+
+    @Test func `no road leads to a reserved address, and nothing else is refused because of it`() {
+        var refusedCount = 0
+        checkLaw(Array(signIns)) { verdict in
+            let kept = verdict.respecting(proven)
+            let (change, taker): (AccountChange, UserID?)
+            switch verdict.decision {
+            case .createUser(let made): (change, taker) = (made, nil)
+            case .signIn(let account, let made, emailWasRecycled: _): (change, taker) = (made, account)
+            case .secondFactorRequired, .conflict, .refuse: return kept == verdict
+            }
+            guard case .set(ann, let proof) = change.email, taker != user("r") else { return kept == verdict }
+            refusedCount += 1
+            let givesWay = proof != nil
+            return kept == Verdict(.addressReserved, .refuse(.emailExists))
+                && (verdict.respecting(unproven) == verdict) == givesWay
+        }
+        #expect(refusedCount > 0)
+    }
+
+    @Test func `a conflict is not settled by giving the account a reserved address`() {
+        let verdict = Verdict<ResolutionDecision>(.j12, .resolve(user("t"), taking(ann, .provider(.google))))
+        #expect(verdict.respecting(proven) == Verdict(.addressReserved, .refuse(.refused(.emailExists))))
+        #expect(verdict.respecting(unproven) == verdict)
+        let other = Verdict<ResolutionDecision>(.j8, .resolve(user("t"), .nothing))
+        #expect(other.respecting(proven) == other)
+    }
+
+    @Test func `a question is told what stands on its address, and answers otherwise without`() {
+        let question = SignInQuestion.signUp(.password(ann), emailOwner: nil, displayName: nil)
+        let policy = LinkPolicy()
+        #expect(question.respecting(nil) == question)
+        #expect(question.respecting(proven).verdict(policy).rule == .addressReserved)
+        let alternatives = Question.signIn(question.respecting(proven)).alternatives(policy)
+        #expect(alternatives.contains(Alternative(fact: .emailTaken, rule: .p11)))
+    }
+}
