@@ -332,6 +332,12 @@ CREATE TABLE public.project_config_versions (
     version bigint NOT NULL,
     settings jsonb NOT NULL,
     changed_at timestamp with time zone NOT NULL,
+    author text,
+    reason text,
+    provider_changes jsonb,
+    CONSTRAINT project_config_versions_author_check CHECK (((length(author) >= 1) AND (length(author) <= 500))),
+    CONSTRAINT project_config_versions_provider_changes_check CHECK ((jsonb_typeof(provider_changes) = 'object'::text)),
+    CONSTRAINT project_config_versions_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
     CONSTRAINT project_config_versions_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text)),
     CONSTRAINT project_config_versions_version_check CHECK ((version > 0))
 );

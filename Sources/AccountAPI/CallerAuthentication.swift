@@ -4,8 +4,8 @@ package import AccountOperations
 package protocol CallerAuthentication: Sendable {
     /// Whether `apiKey` names the project.
     func accepts(apiKey: String, operations: AccountOperations) -> Bool
-    /// Whether `token` is an administrator's.
-    func isAdministrator(bearer token: String, operations: AccountOperations) async throws -> Bool
+    /// The administrator whose token `token` is; `nil` if it is nobody's.
+    func administrator(bearer token: String, operations: AccountOperations) async throws -> Administrator?
 }
 
 /// What production accepts: registered API keys, and bearer tokens of registered service accounts.
@@ -16,8 +16,8 @@ package struct RegisteredCallers: CallerAuthentication {
         operations.project.holds(apiKey: apiKey)
     }
 
-    package func isAdministrator(bearer token: String, operations: AccountOperations) async throws -> Bool {
-        try await operations.isServiceAccount(accessToken: token)
+    package func administrator(bearer token: String, operations: AccountOperations) async throws -> Administrator? {
+        try await operations.serviceAccount(accessToken: token)
     }
 }
 
@@ -30,9 +30,9 @@ package struct OperatorCallers: CallerAuthentication {
         operations.project.holds(apiKey: apiKey)
     }
 
-    package func isAdministrator(bearer token: String, operations: AccountOperations) async throws -> Bool {
-        if token == "owner" { return true }
-        return try await operations.isServiceAccount(accessToken: token)
+    package func administrator(bearer token: String, operations: AccountOperations) async throws -> Administrator? {
+        if token == "owner" { return .owner }
+        return try await operations.serviceAccount(accessToken: token)
     }
 }
 
@@ -44,8 +44,8 @@ package struct DevelopmentCallers: CallerAuthentication {
 
     package func accepts(apiKey: String, operations: AccountOperations) -> Bool { !apiKey.isEmpty }
 
-    package func isAdministrator(bearer token: String, operations: AccountOperations) async throws -> Bool {
-        if token == "owner" { return true }
-        return try await operations.isServiceAccount(accessToken: token)
+    package func administrator(bearer token: String, operations: AccountOperations) async throws -> Administrator? {
+        if token == "owner" { return .owner }
+        return try await operations.serviceAccount(accessToken: token)
     }
 }

@@ -17,7 +17,8 @@ struct Endpoint: Sendable {
     @Sendable func respond(to request: RoutedRequest) async throws -> ServerResponse {
         guard case .ready(let operations, _) = api.service.state else { throw APIError.unavailable }
         let query = PercentEncoding.pairs(Array(request.query.utf8), plusIsSpace: false)
-        let caller = try await caller(of: request, query: query, operations: operations)
+        let administrator = try await administrator(calling: request, query: query, operations: operations)
+        let caller = administrator == nil ? Caller.client : .administrator
         if caller == .administrator, api.development != nil, let origin = request.http.headers.first(name: "Origin"),
             !API.isOfThisHost(origin: origin)
         {
@@ -31,6 +32,7 @@ struct Endpoint: Sendable {
                 route: "\(route.method.rawValue) \(route.path)",
                 operations: operations,
                 caller: caller,
+                administrator: administrator,
                 tenant: .project,
                 captures: request.captures,
                 query: query,
@@ -66,18 +68,18 @@ struct Endpoint: Sendable {
         return response
     }
 
-    private func caller(
-        of request: RoutedRequest,
+    /// The administrator who calls; `nil` for a client.
+    private func administrator(
+        calling request: RoutedRequest,
         query: [String: String],
         operations: AccountOperations
-    ) async throws -> Caller {
-        if route.access == .anyone { return .client }
+    ) async throws -> Administrator? {
+        if route.access == .anyone { return nil }
         if route.access == .administratorOrSession {
             guard let token = request.http.headers.first(name: "Authorization").flatMap(Self.bearerToken) else {
                 throw APIError.missingCredentials
             }
-            return try await api.callers.isAdministrator(bearer: token, operations: operations)
-                ? .administrator : .client
+            return try await api.callers.administrator(bearer: token, operations: operations)
         }
         // Only administrators name the project.
         let needsAdministrator = route.access == .administrator || request.captures["project"] != nil
@@ -85,10 +87,10 @@ struct Endpoint: Sendable {
         if let authorization = request.http.headers.first(name: "Authorization"),
             let token = Self.bearerToken(authorization)
         {
-            guard try await api.callers.isAdministrator(bearer: token, operations: operations) else {
+            guard let administrator = try await api.callers.administrator(bearer: token, operations: operations) else {
                 throw APIError.invalidCredentials
             }
-            return .administrator
+            return administrator
         }
         // An API key opens nothing of Concord's own that is an administrator's.
         if isOwn, needsAdministrator { throw APIError.missingCredentials }
@@ -98,7 +100,7 @@ struct Endpoint: Sendable {
         }
         guard api.callers.accepts(apiKey: apiKey, operations: operations) else { throw APIError.invalidAPIKey }
         if needsAdministrator { throw APIError.onlyAdministratorsNameAProject }
-        return .client
+        return nil
     }
 
     private static func apiKey(of request: RoutedRequest, query: [String: String]) -> String? {

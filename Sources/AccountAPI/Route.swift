@@ -105,6 +105,8 @@ struct APIRequest: Sendable {
     let route: String
     let operations: AccountOperations
     let caller: Caller
+    /// The administrator who calls; `nil` for a client.
+    let administrator: Administrator?
     let tenant: TenantID
     /// The values of the path's captures, by name.
     let captures: [String: String]

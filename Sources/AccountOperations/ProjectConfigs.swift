@@ -20,22 +20,24 @@ extension AccountOperations {
     /// Changes the settings: in use on this server at once, where it can read them again, and on others within
     /// `ProjectCache.stalenessSeconds`.
     ///
-    /// Changes of different fields at once both survive, from however many servers. `expectedVersion`: what the caller has
-    /// seen; `nil` for any.
+    /// Changes of different fields at once both survive, from however many servers. `administrator`: the author of the new
+    /// version. `expectedVersion`: what the caller has seen; `nil` for any.
     package func updateProjectConfig(
         _ change: ProjectConfigChange,
+        by administrator: Administrator,
         expectedVersion: Int64? = nil
     ) async throws -> Result<JSONValue, ProjectConfigDenial> {
-        try await write(change, expectedVersion: expectedVersion).map(\.settings)
+        try await write(change, by: administrator, expectedVersion: expectedVersion).map(\.settings)
     }
 
     /// Changes tables of the policy; as `updateProjectConfig`.
     /// - Returns: the policy as this change left it, whoever changes it again since.
     package func replacePolicy(
         _ change: ProjectConfigChange,
+        by administrator: Administrator,
         expectedVersion: Int64? = nil
     ) async throws -> Result<StoredPolicy, ProjectConfigDenial> {
-        try await write(change, expectedVersion: expectedVersion).map {
+        try await write(change, by: administrator, expectedVersion: expectedVersion).map {
             StoredPolicy(version: $0.version, settings: $0.settings)
         }
     }
@@ -43,10 +45,12 @@ extension AccountOperations {
     /// - Returns: the project as it was written.
     private func write(
         _ change: ProjectConfigChange,
+        by administrator: Administrator,
         expectedVersion: Int64?
     ) async throws -> Result<ProjectRecord, ProjectConfigDenial> {
         let outcome = try await store.changeProjectSettings(
             at: effects.now(),
+            by: Attribution(author: String(administrator.author.prefix(Attribution.lengthMax))),
             expectedVersion: expectedVersion
         ) { change.change(of: $0) }
         switch outcome {

@@ -80,9 +80,11 @@ extension AccountOperations {
         )
     }
 
-    /// Whether `token` is the bearer token of an account that is still registered. One round trip.
-    package func isServiceAccount(accessToken token: String) async throws -> Bool {
-        guard let claims = tokens.verifyAccessToken(token, at: effects.now()) else { return false }
-        return try await store.serviceAccount(keyID: claims.keyID) != nil
+    /// The account whose bearer token `token` is; `nil` unless it is still registered. One round trip.
+    package func serviceAccount(accessToken token: String) async throws -> Administrator? {
+        guard let claims = tokens.verifyAccessToken(token, at: effects.now()) else { return nil }
+        return try await store.serviceAccount(keyID: claims.keyID).map {
+            .serviceAccount(email: $0.email, keyID: $0.keyID)
+        }
     }
 }

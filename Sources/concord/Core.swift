@@ -22,6 +22,17 @@ final class BoundAddress: Sendable {
     var value: SocketAddress? { address.withLock { $0 } }
 }
 
+extension Logger {
+    /// Logs that a version of the policy is in use. Its author and reason are an operator's, never a user's data.
+    fileprivate func report(_ version: ProjectVersion) {
+        var metadata: Metadata = [
+            "version": "\(version.version)", "author": "\(version.attribution.author ?? "unknown")",
+        ]
+        if let reason = version.attribution.reason { metadata["reason"] = "\(reason)" }
+        notice("a new version of the policy is in use", metadata: metadata)
+    }
+}
+
 /// The service behind the HTTP server: brings itself up, then does what has to be done now and then, and in the end puts
 /// everything away in order.
 struct Core: Service, CustomStringConvertible {
@@ -144,9 +155,15 @@ struct Core: Service, CustomStringConvertible {
         try await store.refreshWebhooks()
         let effects = Effects.system
         if let project = composition.mode.projectToCreate {
-            _ = try await store.createProject(project, apiKey: NewAPIKey.make(effects))
+            _ = try await store.createProject(project, apiKey: NewAPIKey.make(effects), by: .operator())
         }
-        guard let project = try await ProjectCache.load(store: store, trust: composition.mode.trust) else {
+        guard
+            let project = try await ProjectCache.load(
+                store: store,
+                trust: composition.mode.trust,
+                whenChanged: { [logger = composition.logger] in logger.report($0) }
+            )
+        else {
             throw StartupFailure.noProject
         }
         if let expected = composition.mode.projectToCreate?.projectID, expected != project.settings.projectID {

@@ -178,6 +178,10 @@ import Testing
                 """
             )
             #expect(newest == 1)
+            let named = try await api.service.database.count(
+                "SELECT count(*) FROM project_config_versions WHERE author = 'owner' AND reason IS NULL"
+            )
+            #expect(named == 64)
         }
     }
 }

@@ -393,7 +393,7 @@ import Testing
                     let change = try ProjectConfigChange(body: body(caller / fields.count), mask: mask)
                     let operations = services[caller % 3 == 0 ? 0 : 1].operations
                     group.addTask {
-                        guard case .success = try await operations.updateProjectConfig(change) else {
+                        guard case .success = try await operations.updateProjectConfig(change, by: .owner) else {
                             Issue.record("\(mask) was denied")
                             return
                         }

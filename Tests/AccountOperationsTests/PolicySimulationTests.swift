@@ -258,6 +258,7 @@ struct PolicySimulationTests {
         let outcome = try await service.operations.store.apply(
             proposal,
             at: service.clock.now,
+            by: Attribution(author: nil),
             expectedVersion: nil
         )
         switch outcome {
@@ -596,6 +597,8 @@ struct PolicySimulationTests {
 
     // MARK: Applying
 
+    private static let someone = Attribution(author: "cli:ada@test")
+
     @Test func `of many who apply to one version one does, and all of its file`() async throws {
         try await TestService.withTwo { first, second in
             var config = ProviderConfig(provider: .gitHub)
@@ -608,6 +611,7 @@ struct PolicySimulationTests {
                         [.gitHub: caller.isMultiple(of: 2) ? .off : .removed]
                     ),
                     at: service.clock.now,
+                    by: Attribution(author: "cli:\(caller)@test", reason: "caller \(caller)"),
                     expectedVersion: 1
                 )
             }
@@ -621,6 +625,37 @@ struct PolicySimulationTests {
                 try await first.database.count("SELECT count(*) FROM project_config_versions") == 2,
                 "each version is kept once"
             )
+            let (author, after) = ("cli:\(winner)@test", winner.isMultiple(of: 2) ? "disabled" : "not registered")
+            #expect(
+                try await first.database.count(
+                    """
+                    SELECT count(*) FROM project_config_versions WHERE version = 2 AND author = \(author)
+                    AND reason = settings #>> '{concord,displayName}'
+                    AND provider_changes #>> '{github.com,after}' = \(after)
+                    """
+                ) == 1,
+                "the version names the one who made it"
+            )
+        }
+    }
+
+    /// Registrations change without a new version.
+    @Test func `of many who apply to the registrations they have seen one does`() async throws {
+        try await TestService.withTwo { first, second in
+            #expect(try await first.operations.addProviderConfig(ProviderConfig(provider: .gitHub)) == nil)
+            let seen = try #require(await PolicyState.load(first.operations.store)).providers
+            let outcomes = try await first.race(with: second, count: 32) { service, caller in
+                try await service.operations.store.apply(
+                    Self.proposal([("concord.displayName", .string("caller \(caller)"))], [.gitHub: .on]),
+                    at: service.clock.now,
+                    by: Attribution(author: "cli:\(caller)@test"),
+                    expectedVersion: nil,
+                    expectedProviders: seen
+                )
+            }
+            #expect(outcomes.count { $0 == .applied(version: 2) } == 1)
+            #expect(outcomes.count { $0 == .otherVersion } == 31)
+            #expect(try await first.database.count("SELECT count(*) FROM project_config_versions") == 2)
         }
     }
 
@@ -636,6 +671,7 @@ struct PolicySimulationTests {
                 return try await service.operations.store.apply(
                     Self.proposal([(field.name, 7)], [provider: .on]),
                     at: service.clock.now,
+                    by: Attribution(author: "cli:\(caller)@test"),
                     expectedVersion: nil
                 )
             }
@@ -665,7 +701,7 @@ struct PolicySimulationTests {
             let store = service.operations.store
             let before = try await PolicyState.load(store)
             #expect(
-                try await store.apply(unregistered, at: service.clock.now, expectedVersion: nil)
+                try await store.apply(unregistered, at: service.clock.now, by: Self.someone, expectedVersion: nil)
                     == .providerNotRegistered(.gitHub)
             )
             let refused = #expect(throws: UnregisteredProviders.self) { _ = try before?.after(unregistered).get() }
@@ -683,14 +719,17 @@ struct PolicySimulationTests {
             )
             let number = try #require(PhoneNumber("+15550001111"))
             #expect(
-                try await store.apply(fictional, at: service.clock.now, expectedVersion: nil)
+                try await store.apply(fictional, at: service.clock.now, by: Self.someone, expectedVersion: nil)
                     == .testPhoneNumberInUse(number)
             )
             let after = try await PolicyState.load(store)
             #expect(after?.project == before?.project && after?.providers == before?.providers)
             // What is so already is no change.
             let idle = Self.proposal([], [.google: .off])
-            #expect(try await store.apply(idle, at: service.clock.now, expectedVersion: 1) == .inForce(version: 1))
+            #expect(
+                try await store.apply(idle, at: service.clock.now, by: Self.someone, expectedVersion: 1)
+                    == .inForce(version: 1)
+            )
         }
     }
 }

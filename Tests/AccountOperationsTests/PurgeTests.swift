@@ -446,7 +446,7 @@ struct PurgeTests {
             body: ["concord": ["decisionRetentionDays": .integer(days)]],
             mask: "concord.decisionRetentionDays"
         )
-        _ = try await service.operations.updateProjectConfig(change).get()
+        _ = try await service.operations.updateProjectConfig(change, by: .owner).get()
     }
 
     @Test func `a run is bounded, and the next goes on`() async throws {

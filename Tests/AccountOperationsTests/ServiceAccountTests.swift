@@ -271,14 +271,17 @@ struct ServiceAccountTests {
                 )
             )
             #expect(issued.expiresInSeconds == 3600)
-            #expect(try await operations.isServiceAccount(accessToken: issued.token))
+            #expect(
+                try await operations.serviceAccount(accessToken: issued.token)
+                    == .serviceAccount(email: registered.account.email, keyID: registered.account.keyID)
+            )
             guard case .denied(.invalidIDToken) = try await operations.lookUp(idToken: issued.token, tenant: .project)
             else {
                 Issue.record("a bearer token is no ID token")
                 return
             }
             #expect(try await operations.store.removeServiceAccount(keyID: registered.account.keyID))
-            #expect(try await operations.isServiceAccount(accessToken: issued.token) == false)
+            #expect(try await operations.serviceAccount(accessToken: issued.token) == nil)
         }
     }
 
@@ -304,12 +307,12 @@ struct ServiceAccountTests {
                 )
             )
             registered.service.clock.advance(seconds: 3600)
-            #expect(try await operations.isServiceAccount(accessToken: issued.token) == false)
+            #expect(try await operations.serviceAccount(accessToken: issued.token) == nil)
             guard case .success(let signedIn) = try await operations.signUp(.anonymous, tenant: .project) else {
                 Issue.record("no sign-up")
                 return
             }
-            #expect(try await operations.isServiceAccount(accessToken: signedIn.tokens.idToken) == false)
+            #expect(try await operations.serviceAccount(accessToken: signedIn.tokens.idToken) == nil)
         }
     }
 

@@ -669,12 +669,17 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "ProjectConfigRow.insertIfAbsent", sql: ProjectConfigRow.insertIfAbsent(project), isHot: false),
         Statement(
             name: "ProjectConfigRow.keepFirstVersion",
-            sql: ProjectConfigRow.keepFirstVersion,
+            sql: ProjectConfigRow.keepFirstVersion(Attribution(author: "owner")),
             isHot: false
         ),
         Statement(
             name: "ProjectConfigRow.keepVersion",
-            sql: ProjectConfigRow.keepVersion(project, at: origin),
+            sql: ProjectConfigRow.keepVersion(
+                project,
+                Attribution(author: "owner", reason: "why"),
+                providerChanges: [:],
+                at: origin
+            ),
             isHot: false
         ),
         Statement(name: "ProjectConfigRow.locked", sql: ProjectConfigRow.locked.sql, isHot: false),
@@ -689,6 +694,11 @@ private let statementsOfDecisions: [Statement] = {
             sql: ProjectConfigVersionRow.numbered(1).sql,
             isHot: false
         ),
+        Statement(
+            name: "ProjectVersionRow.newest",
+            sql: ProjectVersionRow.newest(after: 1, countMax: 10).sql,
+            isHot: false
+        ),
         Statement(name: "ProofMailRow.all", sql: ProofMailRow.all(of: fixed, tenant: tenant).sql),
         Statement(
             name: "ProofMailRow.deleteFree",
@@ -701,6 +711,11 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "ProofMailRow.insert", sql: ProofMailRow.insert(1, of: fixed, tenant: tenant, until: later)),
         Statement(name: "ProviderConfigRow.all", sql: ProviderConfigRow.all(tenant: tenant).sql, isHot: false),
+        Statement(
+            name: "ProviderConfigRow.allLocked",
+            sql: ProviderConfigRow.allLocked(tenant: tenant).sql,
+            isHot: false
+        ),
         Statement(
             name: "ProviderConfigRow.delete",
             sql: ProviderConfigRow.delete(.google, tenant: tenant),

@@ -3,6 +3,7 @@ import AccountTestSupport
 import Foundation
 import Glibc
 import JSON
+import NIOHTTP1
 import Postgres
 import Subprocess
 import Testing
@@ -16,6 +17,7 @@ struct PolicyCommandTests {
             try await database.execute(
                 """
                 UPDATE project_config SET settings = '{"signIn": {"email": {"enabled": true}}}';
+                UPDATE project_config_versions SET settings = (SELECT settings FROM project_config);
                 INSERT INTO provider_configs (provider_id, enabled, client_id, accepts_id_token, accepts_code,
                         apple_bundle_ids, created_at, updated_at)
                     VALUES ('github.com', true, 'client', true, true, '{}', now(), now());
@@ -49,10 +51,18 @@ struct PolicyCommandTests {
         _ text: String,
         _ database: TestDatabase
     ) async throws -> ConcordCommand.Ending {
+        try await withFile(text) { try await ConcordCommand.run(["policy"] + arguments + [$0], database) }
+    }
+
+    /// Runs `body` with the path of a file that holds `text`; the output names it `policy.yaml`.
+    private static func withFile(
+        _ text: String,
+        _ body: (_ path: String) async throws -> ConcordCommand.Ending
+    ) async throws -> ConcordCommand.Ending {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("policy-\(UUID()).yaml").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         try text.write(toFile: path, atomically: true, encoding: .utf8)
-        var ending = try await ConcordCommand.run(["policy"] + arguments + [path], database)
+        var ending = try await body(path)
         for place in [path, path.replacingOccurrences(of: "/private", with: "")] {
             ending.output = ending.output.replacingOccurrences(of: place, with: "policy.yaml")
             ending.error = ending.error.replacingOccurrences(of: place, with: "policy.yaml")
@@ -151,14 +161,34 @@ struct PolicyCommandTests {
         }
     }
 
+    // MARK: Applying
+
+    private static let versions: Query<Int64?> = "SELECT max(version) FROM project_config_versions"
+
     @Test func `what was simulated is applied, unless somebody was faster, and shown`() async throws {
         try await Self.withAccounts { database in
             let text = "signIn.allowDuplicateEmails: true\nproviders: {github.com: {enabled: false}}\n"
-            let applied = try await Self.concord(["apply", "--if-version", "1"], text, database)
-            #expect(applied.status == .exited(0) && applied.output == "version 2 is in force\n", "\(applied.error)")
-            let late = try await Self.concord(["apply", "--if-version", "1"], Self.noPasswords, database)
-            #expect(late.status == .exited(1) && late.error.contains("changed meanwhile"))
-            let unregistered = try await Self.concord(["apply"], "providers: {google.com: removed}", database)
+            let applied = try await Self.concord(["apply", "--yes", "--if-version", "1"], text, database)
+            #expect(applied.status == .exited(0), "\(applied)")
+            #expect(
+                applied.output.hasPrefix(
+                    """
+                    Version 1 is in force; policy.yaml proposes:
+                      signIn.allowDuplicateEmails  false → true
+                      github.com                   enabled → disabled
+
+                    12 accounts
+
+                    """
+                ) && applied.output.hasSuffix("\nversion 2 is in force\n"),
+                "\(applied.output)"
+            )
+            let late = try await Self.concord(["apply", "--yes", "--if-version", "1"], Self.noPasswords, database)
+            #expect(
+                late.status == .exited(1) && late.output == ""
+                    && late.error.contains("changed meanwhile: version 2 by cli:")
+            )
+            let unregistered = try await Self.concord(["apply", "--yes"], "providers: {google.com: removed}", database)
             #expect(unregistered.status == .exited(78) && unregistered.error.contains("policy.yaml:1:"))
             let shown = try await ConcordCommand.run(["policy", "show"], database)
             #expect(shown.output.hasPrefix("# Version 2."))
@@ -172,9 +202,264 @@ struct PolicyCommandTests {
                     && idle.output == "version 2 is in force already; nothing was changed\n",
                 "\(idle)"
             )
-            #expect(try await database.count("SELECT max(version) FROM project_config_versions") == 2)
-            let other = try await Self.concord(["apply"], shown.output + "\nconcord.displayName: Shop\n", database)
-            #expect(other.output == "version 3 is in force\n", "\(other)")
+            #expect(try await database.count(Self.versions) == 2)
+            let other = try await Self.concord(
+                ["apply", "--yes"],
+                shown.output + "\nconcord.displayName: Shop\n",
+                database
+            )
+            #expect(
+                other.output == """
+                    Version 2 is in force; policy.yaml proposes:
+                      concord.displayName  - → Shop  (no account is judged by it)
+                    version 3 is in force
+
+                    """,
+                "\(other)"
+            )
+        }
+    }
+
+    @Test func `a policy that locks users out is refused with their number, also with --yes`() async throws {
+        try await Self.withAccounts { database in
+            let refused = try await Self.concord(["apply", "--yes"], Self.noPasswords, database)
+            #expect(refused.status == .exited(1), "\(refused)")
+            #expect(
+                refused.output == """
+                    Version 1 is in force; policy.yaml proposes:
+                      signIn.email.enabled  true → false
+                      concord.displayName   - → Shop  (no account is judged by it)
+
+                    12 accounts
+                      11  locked-out   Something lets the user in now, and nothing would.
+                       1  method-lost  A sign-in method that works now would not; another one stays.
+
+                    """
+            )
+            #expect(
+                refused.error == """
+                    concord: 11 users would be locked out, and --max-locked-out allows 0; nothing was changed. List them: \
+                    concord policy simulate policy.yaml. To lock them out: --max-locked-out 11
+
+                    """
+            )
+            let almost = try await Self.concord(
+                ["apply", "--yes", "--max-locked-out", "10"],
+                Self.noPasswords,
+                database
+            )
+            #expect(almost.status == .exited(1) && almost.error.contains("allows 10;"), "\(almost)")
+            #expect(try await database.count(Self.versions) == 1)
+            let allowed = try await Self.concord(
+                ["apply", "--yes", "--max-locked-out", "11"],
+                Self.noPasswords,
+                database
+            )
+            #expect(allowed.status == .exited(0) && allowed.output.hasSuffix("version 2 is in force\n"), "\(allowed)")
+            #expect(try await database.count(Self.versions) == 2)
+        }
+    }
+
+    @Test func `nothing is changed by a dry run, without a yes, or by what is no reason`() async throws {
+        try await Self.withAccounts { database in
+            let harmless = "concord.displayName: Shop"
+            for (arguments, text, status, words) in [
+                (["--dry-run"], Self.noPasswords, 1, "11 users would be locked out"),
+                (["--dry-run", "--max-locked-out", "11"], Self.noPasswords, 0, ""),
+                (["--dry-run", "--yes"], harmless, 0, ""),
+                ([], harmless, 1, "concord: nothing was changed; agree, or give --yes\n"),
+                (["--yes", "--reason", "two\nlines"], harmless, 64, "--reason"),
+                (["--yes", "--reason", ""], harmless, 64, "--reason"),
+                (["--yes", "--max-locked-out", "-1"], harmless, 64, ""),
+                (["--yes", "--connections", "0"], harmless, 64, "--connections"),
+            ] {
+                let ending = try await Self.concord(["apply"] + arguments, text, database)
+                #expect(ending.status == .exited(TerminationStatus.Code(status)), "\(arguments): \(ending)")
+                #expect(words.isEmpty ? status == 64 || ending.error == "" : ending.error.contains(words), "\(ending)")
+            }
+            let said = try await Self.withFile(harmless) { path in
+                try await ConcordCommand.asked(["policy", "apply", path], database, answer: .text("n\n"))
+            }
+            #expect(said.status == .exited(1) && said.error.contains("Bring this policy into force? [y/N] "))
+            #expect(try await database.count(Self.versions) == 1)
+            let agreed = try await Self.withFile(harmless) { path in
+                try await ConcordCommand.asked(["policy", "apply", path], database, answer: .text("y\n"))
+            }
+            #expect(agreed.status == .exited(0) && agreed.output.hasSuffix("version 2 is in force\n"), "\(agreed)")
+        }
+    }
+
+    /// What was agreed to is not what would come into force.
+    @Test func `a policy that changes between the question and the answer is refused`() async throws {
+        try await Self.withAccounts { database in
+            let meanwhile: [@Sendable () async throws -> Void] = [
+                { _ = try await Self.concord(["apply", "--yes"], "concord.displayName: Other", database) },
+                // By `concord providers apply` or over HTTP: that makes no version.
+                { try await database.execute("UPDATE provider_configs SET enabled = false") },
+            ]
+            for (index, change) in meanwhile.enumerated() {
+                let late = try await Self.withFile("signIn.allowDuplicateEmails: true") { path in
+                    try await ConcordCommand.asked(
+                        ["policy", "apply", path],
+                        database,
+                        meanwhile: change,
+                        answer: .text("y\n")
+                    )
+                }
+                #expect(late.status == .exited(1), "\(late)")
+                #expect(
+                    late.error.contains(
+                        index == 0
+                            ? "changed meanwhile: version 2 by cli:" : "changed meanwhile: a provider's registration"
+                    ),
+                    "\(late)"
+                )
+            }
+            #expect(try await database.count(Self.versions) == 2)
+        }
+    }
+
+    @Test func `of many who apply at once one wins each version, and each version names its own author`() async throws {
+        try await Self.withAccounts { database in
+            let statuses = try await withThrowingTaskGroup { group in
+                for number in 1...12 {
+                    group.addTask {
+                        try await Self.concord(
+                            ["apply", "--yes", "--reason", "run \(number)"],
+                            "concord.displayName: run \(number)",
+                            database
+                        ).status
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let winners = Int64(statuses.count { $0 == .exited(0) })
+            #expect(winners >= 1 && statuses.allSatisfy { $0 == .exited(0) || $0 == .exited(1) }, "\(statuses)")
+            #expect(try await database.count("SELECT count(*) FROM project_config_versions") == winners + 1)
+            #expect(try await database.count(Self.versions) == winners + 1)
+            #expect(
+                try await database.count(
+                    """
+                    SELECT count(*) FROM project_config_versions
+                    WHERE settings #>> '{concord,displayName}' = reason AND author LIKE 'cli:%@%'
+                    """
+                ) == winners
+            )
+            #expect(
+                try await database.count(
+                    "SELECT count(*) FROM project_config JOIN project_config_versions USING (version, settings)"
+                ) == 1
+            )
+        }
+    }
+
+    @Test func `the history tells who changed what, when and why`() async throws {
+        try await Self.withAccounts { database in
+            let closing = ["apply", "--yes", "--max-locked-out", "11", "--reason", "passwords leaked"]
+            #expect(try await Self.concord(closing, Self.noPasswords, database).status == .exited(0))
+            let providers = "providers: {github.com: {enabled: false}}"
+            let second = ["apply", "--yes", "--max-locked-out", "1"]
+            #expect(try await Self.concord(second, providers, database).status == .exited(0))
+            try await database.execute(
+                """
+                UPDATE project_config_versions SET author = 'cli:ada@ops' WHERE author LIKE 'cli:_%@_%';
+                UPDATE project_config_versions SET changed_at = timestamptz '2026-11-24 07:00:00+00' + version * interval '1 hour'
+                """
+            )
+            let table = try await ConcordCommand.run(["policy", "history"], database)
+            #expect(
+                table.output == """
+                    VERSION  CHANGED                   AUTHOR       REASON
+                    3        2026-11-24T10:00:00.000Z  cli:ada@ops  -
+                        github.com  enabled → disabled
+                    2        2026-11-24T09:00:00.000Z  cli:ada@ops  passwords leaked
+                        signIn.email.enabled  true → false
+                        concord.displayName   - → Shop
+                    1        2026-11-24T08:00:00.000Z  unknown      -
+
+                    """,
+                "\(table)"
+            )
+            let json = try await ConcordCommand.run(["policy", "history", "--format", "json", "--max", "2"], database)
+            let versions = try JSONValue(parsing: Array(json.output.utf8)).array ?? []
+            #expect(versions.map { $0["version"] } == [3, 2])
+            #expect(versions.last?["reason"] == "passwords leaked" && versions.first?["reason"] == .null)
+            #expect(
+                versions.last?["changes"]
+                    == [
+                        ["name": "signIn.email.enabled", "before": true, "after": false],
+                        ["name": "concord.displayName", "before": .null, "after": "Shop"],
+                    ]
+            )
+            for arguments in [["--max", "0"], ["--format", "csv"]] {
+                let ending = try await ConcordCommand.run(["policy", "history"] + arguments, database)
+                #expect(ending.status == .exited(64), "\(ending)")
+            }
+        }
+    }
+
+    @Test func `a policy goes back by what was shown before`() async throws {
+        try await Self.withAccounts { database in
+            let before = try await ConcordCommand.run(["policy", "show"], database).output
+            let change = "signIn.allowDuplicateEmails: true\nproviders: {github.com: {enabled: false}}\n"
+            #expect(try await Self.concord(["apply", "--yes"], change, database).status == .exited(0))
+            let back = try await Self.concord(["apply", "--yes", "--reason", "back"], before, database)
+            #expect(back.status == .exited(0), "\(back)")
+            let after = try await ConcordCommand.run(["policy", "show"], database).output
+            func rest(_ text: String) -> [Substring] {
+                text.split(separator: "\n").dropFirst().map { $0.split(separator: "  #").first ?? "" }
+            }
+            #expect(rest(after) == rest(before))
+        }
+    }
+
+    @Test func `a running server logs each version that it picks up, with its author and reason`() async throws {
+        try await TwoServers.with { servers in
+            let administrator = try await Administrator(of: servers)
+            let applied = try await Self.concord(
+                ["apply", "--yes", "--reason", "a name at last"],
+                "concord.displayName: Shop",
+                servers.database
+            )
+            #expect(applied.status == .exited(0), "\(applied)")
+            let message = "a new version of the policy is in use"
+            for server in [servers.first, servers.second] {
+                let line = try #require(await server.log.line(saying: message))
+                #expect(line["version"] == "2" && line["reason"] == "a name at last")
+                #expect(line["author"]?.string?.hasPrefix("cli:") == true, "\(line.text)")
+            }
+            let changed = try await administrator.send(
+                .PATCH,
+                "/v2/projects/\(TestService.projectID)/config?updateMask=signIn.allowDuplicateEmails",
+                ["signIn": ["allowDuplicateEmails": true]],
+                to: servers.first
+            )
+            #expect(changed.status == 200, "\(changed.text)")
+            let replaced = try await administrator.send(
+                .PUT,
+                "/concord/v1/policy",
+                ["emailTrust": [["provider": "oidc.one", "trust": "asserting"]]],
+                to: servers.second
+            )
+            #expect(replaced.status == 200, "\(replaced.text)")
+            for server in [servers.first, servers.second] {
+                for version in 3...4 {
+                    while !server.log.lines(of: "notice").contains(where: {
+                        $0.contains(message) && $0.contains("\"version\":\"\(version)\"")
+                            && $0.contains("\"author\":\"service-account:backend@") && !$0.contains("\"reason\"")
+                    }) { try await Task.sleep(for: .milliseconds(50)) }
+                }
+                // Once each.
+                #expect(server.log.lines(of: "notice").count { $0.contains(message) } == 3, "\(server.log.text)")
+            }
+            #expect(
+                try await servers.database.count(
+                    """
+                    SELECT count(*) FROM project_config_versions
+                    JOIN service_accounts ON author = 'service-account:' || email || '/' || key_id WHERE reason IS NULL
+                    """
+                ) == 2
+            )
         }
     }
 

@@ -86,7 +86,7 @@ struct StandardOutputTests {
             Run("outbox retry", message), Run("outbox discard", message, "--yes"),
             Run("project init", "--id", "demo-other"),
             Run("providers apply", folder.path("providers.yaml")), Run("providers list"),
-            Run("policy apply", folder.path("policy.yaml")), Run("policy show"),
+            Run("policy apply", folder.path("policy.yaml")), Run("policy show"), Run("policy history"),
             Run("service-account create", "--name", "backend", "--base-url", "https://id.example"),
             Run("account import", "--format", "json", folder.path("users.json")), Run("account find", "ada"),
             Run("account show", "ada"), Run("account merge run", "dee", "fay", "--dry-run"),

@@ -32,7 +32,12 @@ extension Route {
                 mask: tables.map { "concord." + $0 }.joined(separator: ",")
             )
             if mistakes.isEmpty {
-                switch try await request.operations.replacePolicy(change, expectedVersion: expectedVersion) {
+                let outcome = try await request.operations.replacePolicy(
+                    change,
+                    by: request.administrator ?? .emulator,
+                    expectedVersion: expectedVersion
+                )
+                switch outcome {
                 case .failure(.versionMismatch): throw Problem(.versionMismatch)
                 case .failure(.testPhoneNumberInUse): throw Problem(.internalError)
                 case .success(let policy): return .policy(policy)

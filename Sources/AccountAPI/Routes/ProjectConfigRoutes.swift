@@ -25,7 +25,8 @@ extension Route {
         } catch {
             throw error.apiError
         }
-        switch try await request.operations.updateProjectConfig(change) {
+        let administrator = request.administrator ?? .emulator
+        switch try await request.operations.updateProjectConfig(change, by: administrator) {
         case .success(let settings): return settings
         case .failure(.versionMismatch):
             throw APIError.invalidArgument("The configuration has changed since it was read")

@@ -15,6 +15,8 @@ package final class ProjectCache: Sendable {
         var apiKeys: Set<String>
         var providers: [ProviderConfigRecord]
         var version: Int64
+        /// The newest version that `whenChanged` was called with, or that was in force at the start.
+        var announcedVersion: Int64
         /// Reads of the database that have begun, and the last of them whose answer is in use.
         var readsBegun = 0
         var readInUse = 0
@@ -23,24 +25,41 @@ package final class ProjectCache: Sendable {
     private let store: AccountStore
     private let trust: EmailTrustBase
     private let state: Mutex<State>
+    private let whenChanged: @Sendable (ProjectVersion) -> Void
+
+    /// Versions that are announced at once; of more, the newest.
+    private static let announcementsMax = 10
 
     /// Reads the project.
+    ///
+    /// `whenChanged`: called once for each version that this process has picked up since, after it is in use.
     /// - Returns: `nil` when the database holds none yet.
-    package static func load(store: AccountStore, trust: EmailTrustBase) async throws(PostgresError) -> ProjectCache? {
+    package static func load(
+        store: AccountStore,
+        trust: EmailTrustBase,
+        whenChanged: @escaping @Sendable (ProjectVersion) -> Void = { _ in }
+    ) async throws(PostgresError) -> ProjectCache? {
         guard let (project, apiKeys) = try await store.project() else { return nil }
         let providers = try await store.providerConfigs(tenant: .project)
         let state = State(
             settings: project.settings(trust: trust, registrations: providers),
             apiKeys: apiKeys,
             providers: providers,
-            version: project.version
+            version: project.version,
+            announcedVersion: project.version
         )
-        return ProjectCache(store: store, trust: trust, state: state)
+        return ProjectCache(store: store, trust: trust, whenChanged: whenChanged, state: state)
     }
 
-    private init(store: AccountStore, trust: EmailTrustBase, state: sending State) {
+    private init(
+        store: AccountStore,
+        trust: EmailTrustBase,
+        whenChanged: @escaping @Sendable (ProjectVersion) -> Void,
+        state: sending State
+    ) {
         self.store = store
         self.trust = trust
+        self.whenChanged = whenChanged
         self.state = Mutex(state)
     }
 
@@ -84,6 +103,21 @@ package final class ProjectCache: Sendable {
             state.apiKeys = apiKeys
             state.providers = providers
         }
+        try await announce()
+    }
+
+    /// Reports the versions that have come into use. After a failure the next refresh reports them.
+    private func announce() async throws(PostgresError) {
+        let (announced, version) = state.withLock { ($0.announcedVersion, $0.version) }
+        guard announced < version else { return }
+        let versions = try await store.projectVersions(after: announced, countMax: Self.announcementsMax)
+        let news = state.withLock { state in
+            // Another refresh may have reported some meanwhile, and a version may be newer than what is in use.
+            let news = versions.filter { $0.version > state.announcedVersion && $0.version <= version }
+            state.announcedVersion = max(state.announcedVersion, version)
+            return news
+        }
+        for version in news.reversed() { whenChanged(version) }
     }
 
     /// Reads everything again after a change that is stored already. Should that fail, the caller's answer is a success

@@ -70,24 +70,21 @@ package struct PolicyState: Sendable {
 
     /// What differs between this and `other`.
     package func changes(to other: PolicyState) -> [Change] {
-        let fields = ProjectConfigField.all.compactMap { field -> Change? in
-            func value(_ state: PolicyState) -> JSONValue? { field.value(in: state.project.settings) }
-            let (before, after) = (value(self), value(other))
-            guard before != after else { return nil }
-            var alone = project
-            alone.settings = alone.settings.setting(other.project.settings[field.path], at: field.path[...])
-            return Change(name: field.name, before: before, after: after, isJudged: judged(alone) != judged(project))
+        let fields = Change.ofSettings(project.settings, other.project.settings).map { change in
+            var (change, alone) = (change, project)
+            alone.settings = alone.settings.setting(other.project.settings[change.path], at: change.path[...])
+            change.isJudged = judged(alone) != judged(project)
+            return change
         }
         let names = Set(providers.map(\.provider)).union(other.providers.map(\.provider)).sorted()
         return fields
             + names.compactMap { name in
-                func state(_ state: PolicyState) -> JSONValue {
+                func state(_ state: PolicyState) -> ProviderState {
                     let record = state.providers.first { $0.provider == name }
-                    return .string(record.map { $0.isEnabled ? "enabled" : "disabled" } ?? "not registered")
+                    return record.map { $0.isEnabled ? .enabled : .disabled } ?? .notRegistered
                 }
                 let (before, after) = (state(self), state(other))
-                return before == after
-                    ? nil : Change(name: name.rawValue, before: before, after: after, isJudged: true)
+                return before == after ? nil : Change(name, ProviderStateChange(before: before, after: after))
             }
     }
 
@@ -104,13 +101,34 @@ package struct PolicyState: Sendable {
         return policy
     }
 
+    /// A field of the settings, or the state of a provider, that differs between two policies.
     package struct Change: Sendable, Hashable {
-        /// Of a field, or of a provider.
+        /// Name of the field or of the provider.
         package let name: String
+        /// `nil` for a field without a value.
         package let before: JSONValue?
         package let after: JSONValue?
         /// Whether a simulation looks at it.
-        package let isJudged: Bool
+        package fileprivate(set) var isJudged: Bool
+        fileprivate let path: [String]
+
+        fileprivate init(_ field: ProjectConfigField, _ before: JSONValue?, _ after: JSONValue?) {
+            (name, path, isJudged) = (field.name, field.path, false)
+            (self.before, self.after) = (before, after)
+        }
+
+        init(_ provider: ProviderID, _ states: ProviderStateChange) {
+            (name, path, isJudged) = (provider.rawValue, [], true)
+            (before, after) = (.string(states.before.rawValue), .string(states.after.rawValue))
+        }
+
+        /// The fields whose value, stored or by default, differs.
+        static func ofSettings(_ before: JSONValue, _ after: JSONValue) -> [Change] {
+            ProjectConfigField.all.compactMap { field in
+                let values = [before, after].map { $0[field.path] ?? field.byDefault }
+                return values[0] == values[1] ? nil : Change(field, values[0], values[1])
+            }
+        }
     }
 }
 
@@ -167,15 +185,27 @@ extension AccountStore {
     /// Brings a proposal into force, all of it or nothing. Running servers follow within
     /// `ProjectCache.stalenessSeconds`.
     ///
-    /// `expectedVersion`: the version the proposal was judged against; `nil` for any.
+    /// - Parameters:
+    ///   - proposal: what is to change.
+    ///   - now: the time of the change.
+    ///   - attribution: stored with the new version.
+    ///   - expectedVersion: the version the proposal was judged against; `nil` for any.
+    ///   - expectedProviders: the registrations it was judged against, by provider id; `nil` for any. Registrations also
+    ///     change without a new version.
+    /// - Returns: what became of it.
+    /// - Throws: as `PostgresClient.transaction`.
     package func apply(
         _ proposal: PolicyProposal,
         at now: Timestamp,
-        expectedVersion: Int64?
+        by attribution: Attribution,
+        expectedVersion: Int64?,
+        expectedProviders: [ProviderConfigRecord]? = nil
     ) async throws(PostgresError) -> PolicyApplication {
         let outcome = try await changeProjectSettings(
             at: now,
+            by: attribution,
             expectedVersion: expectedVersion,
+            expectedProviders: expectedProviders,
             providers: proposal.providers
         ) { stored in
             // A file that spells out what holds by default changes nothing.

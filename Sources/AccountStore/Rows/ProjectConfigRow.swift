@@ -20,6 +20,22 @@ package struct ProjectRecord: Sendable, Hashable {
     }
 }
 
+/// Who makes a change of the project's configuration, and why.
+package struct Attribution: Sendable, Hashable {
+    /// The longest author and the longest reason that are stored, in characters.
+    package static let lengthMax = 500
+
+    /// `cli:USER@HOST`, `service-account:EMAIL/KEY-ID`, `owner` or `emulator`; `nil` if unknown.
+    package var author: String?
+    /// An operator's own words; `nil` if none were given.
+    package var reason: String?
+
+    package init(author: String?, reason: String? = nil) {
+        self.author = author
+        self.reason = reason
+    }
+}
+
 struct ProjectConfigRow: RowDecodable {
     let record: ProjectRecord
 
@@ -50,21 +66,28 @@ struct ProjectConfigRow: RowDecodable {
         """
     }
 
-    /// Keeps a version that has just come into force.
-    static func keepVersion(_ record: ProjectRecord, at now: Timestamp) -> SQL {
+    /// Stores a version that has just come into force.
+    static func keepVersion(
+        _ record: ProjectRecord,
+        _ attribution: Attribution,
+        providerChanges: [ProviderID: ProviderStateChange],
+        at now: Timestamp
+    ) -> SQL {
         """
-        INSERT INTO project_config_versions (version, settings, changed_at)
-        VALUES (\(record.version), \(JSONText(record.settings.text)), \(now.stored))
+        INSERT INTO project_config_versions (version, settings, changed_at, author, reason, provider_changes)
+        VALUES (\(record.version), \(JSONText(record.settings.text)), \(now.stored), \(attribution.author),
+            \(attribution.reason), \(providerChanges.stored))
         """
     }
 
-    /// Keeps the version a project was created with; nothing when it is kept already.
-    static let keepFirstVersion: SQL =
+    /// Stores the version a project was created with, unless it is stored already.
+    static func keepFirstVersion(_ attribution: Attribution) -> SQL {
         """
-        INSERT INTO project_config_versions (version, settings, changed_at)
-        SELECT version, settings, created_at FROM project_config
+        INSERT INTO project_config_versions (version, settings, changed_at, author, reason)
+        SELECT version, settings, created_at, \(attribution.author), \(attribution.reason) FROM project_config
         ON CONFLICT (version) DO NOTHING
         """
+    }
 
     /// Does nothing when a project exists.
     static func insertIfAbsent(_ record: ProjectRecord) -> SQL {
@@ -86,6 +109,88 @@ struct ProjectConfigVersionRow: RowDecodable {
 
     static func numbered(_ version: Int64) -> Query<ProjectConfigVersionRow> {
         Query("SELECT settings FROM project_config_versions WHERE version = \(version)")
+    }
+}
+
+/// A version that is or was in force, and who made it.
+package struct ProjectVersion: Sendable, Hashable {
+    package let version: Int64
+    package let settings: JSONValue
+    package let changedAt: Timestamp
+    package let attribution: Attribution
+    /// Providers that were enabled, disabled or removed with this version.
+    package let providerChanges: [ProviderID: ProviderStateChange]
+}
+
+/// The states of a provider's registration before and after a version.
+package struct ProviderStateChange: Sendable, Hashable {
+    package var before: ProviderState
+    package var after: ProviderState
+
+    package init(before: ProviderState, after: ProviderState) {
+        self.before = before
+        self.after = after
+    }
+}
+
+/// What the project makes of a provider.
+package enum ProviderState: String, Sendable, Hashable {
+    case enabled
+    case disabled
+    case notRegistered = "not registered"
+}
+
+extension [ProviderID: ProviderStateChange] {
+    /// As the column holds it; `nil` if nothing changed.
+    fileprivate var stored: JSONText? {
+        guard !isEmpty else { return nil }
+        let members = map { provider, change in
+            let states: [String: JSONValue] = [
+                "before": .string(change.before.rawValue), "after": .string(change.after.rawValue),
+            ]
+            return (provider.rawValue, JSONValue.object(states))
+        }
+        return JSONText(JSONValue.object([String: JSONValue](uniqueKeysWithValues: members)).text)
+    }
+
+    fileprivate init(stored: JSONValue?) {
+        self.init()
+        for (name, states) in stored?.object ?? [:] {
+            guard let provider = ProviderID(name), let before = states["before"]?.string.flatMap(ProviderState.init),
+                let after = states["after"]?.string.flatMap(ProviderState.init)
+            else { continue }
+            self[provider] = ProviderStateChange(before: before, after: after)
+        }
+    }
+}
+
+struct ProjectVersionRow: RowDecodable {
+    let version: ProjectVersion
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        let number = try row.next(Int64.self)
+        let settings = try row.optionalJSON("project_config_versions.settings") ?? .object([:])
+        let changedAt = try row.timestamp()
+        let author = try row.next(String?.self)
+        let reason = try row.next(String?.self)
+        let changes = try row.optionalJSON("project_config_versions.provider_changes")
+        version = ProjectVersion(
+            version: number,
+            settings: settings,
+            changedAt: changedAt,
+            attribution: Attribution(author: author, reason: reason),
+            providerChanges: [ProviderID: ProviderStateChange](stored: changes)
+        )
+    }
+
+    /// The newest versions after `version`, the newest first.
+    static func newest(after version: Int64, countMax: Int64) -> Query<ProjectVersionRow> {
+        Query(
+            """
+            SELECT version, settings, changed_at, author, reason, provider_changes FROM project_config_versions
+            WHERE version > \(version) ORDER BY version DESC LIMIT \(countMax)
+            """
+        )
     }
 }
 
@@ -116,14 +221,26 @@ extension AccountStore {
         try await client.read(ProjectConfigVersionRow.numbered(version)).first?.settings
     }
 
+    /// The newest versions after `version`, the newest first. One round trip.
+    package func projectVersions(
+        after version: Int64 = 0,
+        countMax: Int
+    ) async throws(PostgresError) -> [ProjectVersion] {
+        try await client.read(ProjectVersionRow.newest(after: version, countMax: Int64(countMax))).map(\.version)
+    }
+
     /// Creates the project unless one exists; safe to call from several processes at once.
     ///
-    /// `apiKey`: stored with a project that this call created.
+    /// `apiKey`: stored with a project that this call created. `attribution`: the author of its first version.
     /// - Returns: whether this call created it.
-    package func createProject(_ project: ProjectRecord, apiKey: String) async throws(PostgresError) -> Bool {
+    package func createProject(
+        _ project: ProjectRecord,
+        apiKey: String,
+        by attribution: Attribution = Attribution(author: nil)
+    ) async throws(PostgresError) -> Bool {
         var batch = WriteBatch("project-create")
         batch.append(ProjectConfigRow.insertIfAbsent(project))
-        batch.append(ProjectConfigRow.keepFirstVersion)
+        batch.append(ProjectConfigRow.keepFirstVersion(attribution))
         batch.append(
             """
             INSERT INTO api_keys (api_key, display_name)
@@ -161,18 +278,33 @@ extension AccountStore {
     /// Changes the settings under a lock, so that of two changes at once the second sees the first.
     ///
     /// Settings that stay as they are are not written, and raise no version. `change` gives the new settings and the
-    /// numbers that no account may have for them; it may run again. `expectedVersion`: what the caller has seen; `nil` for
-    /// any. `providers`: what becomes of registrations in the same transaction; where one of them changes, the version is
-    /// raised as well.
+    /// numbers that no account may have for them; it may run again.
+    ///
+    /// - Parameters:
+    ///   - now: the time of the change.
+    ///   - attribution: stored with the new version.
+    ///   - expectedVersion: the version that the caller has seen; `nil` for any.
+    ///   - expectedProviders: the registrations that the caller has seen, by provider id; `nil` for any.
+    ///   - providers: what becomes of registrations in the same transaction; where one of them changes, the version is
+    ///     raised as well.
+    ///   - change: gives the new settings for those in force.
+    /// - Returns: what became of it.
+    /// - Throws: as `PostgresClient.transaction`.
     package func changeProjectSettings(
         at now: Timestamp,
+        by attribution: Attribution,
         expectedVersion: Int64? = nil,
+        expectedProviders: [ProviderConfigRecord]? = nil,
         providers: [ProviderID: ProviderSwitch] = [:],
         _ change: @escaping @Sendable (JSONValue) -> (settings: JSONValue, numbersToBeFree: Set<PhoneNumber>)
     ) async throws(PostgresError) -> ProjectSettingsChange {
         try await client.transaction("project-settings") { tx throws(PostgresError) in
             guard var project = try tx.fetch(ProjectConfigRow.locked).first?.record else { return .missing }
             if let expectedVersion, expectedVersion != project.version { return .otherVersion }
+            if let expectedProviders {
+                let present = try tx.fetch(ProviderConfigRow.allLocked(tenant: .project)).map(\.record)
+                guard present == expectedProviders else { return .otherVersion }
+            }
             let (settings, numbers) = change(project.settings)
             for number in numbers.sorted(by: { $0.rawValue < $1.rawValue }) {
                 let owners = try tx.fetch(IdentifierRow.owner(of: .phone(number), tenant: .project))
@@ -180,25 +312,40 @@ extension AccountStore {
                 guard owners.isEmpty, !isFactor else { return .phoneNumberOwned(number) }
             }
             var switched: [SQL] = []
+            var changes: [ProviderID: ProviderStateChange] = [:]
             // In one order, so that two changes do not wait for each other.
             for (provider, state) in providers.sorted(by: { $0.key < $1.key }) {
                 let found = try tx.fetch(ProviderConfigRow.locked(provider, tenant: .project)).first?.record
                 guard let record = found else { return .providerNotRegistered(provider) }
-                if let change = record.changed(to: state, at: now) { switched.append(change) }
+                guard let statement = record.changed(to: state, at: now) else { continue }
+                switched.append(statement)
+                changes[provider] = ProviderStateChange(before: record.state, after: state.state)
             }
             guard settings != project.settings || !switched.isEmpty else { return .unchanged(project) }
-            for change in switched { try tx.execute(change) }
+            for statement in switched { try tx.execute(statement) }
             project.settings = settings
             project.version += 1
             try tx.execute(ProjectConfigRow.update(project, at: now))
-            try tx.execute(ProjectConfigRow.keepVersion(project, at: now))
+            try tx.execute(ProjectConfigRow.keepVersion(project, attribution, providerChanges: changes, at: now))
             return .written(project)
         }
     }
 }
 
+extension ProviderSwitch {
+    fileprivate var state: ProviderState {
+        switch self {
+        case .on: .enabled
+        case .off: .disabled
+        case .removed: .notRegistered
+        }
+    }
+}
+
 extension ProviderConfigRecord {
-    /// What makes the registration that; `nil` where it is so already.
+    fileprivate var state: ProviderState { isEnabled ? .enabled : .disabled }
+
+    /// The statement that makes the registration that; `nil` where it is so already.
     fileprivate func changed(to state: ProviderSwitch, at now: Timestamp) -> SQL? {
         var record = self
         switch state {

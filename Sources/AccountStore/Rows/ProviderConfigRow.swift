@@ -69,6 +69,18 @@ struct ProviderConfigRow: RowDecodable {
         )
     }
 
+    /// Every registration; holds off changes of them until the transaction ends. In one order, so that two of them do not
+    /// wait for each other.
+    static func allLocked(tenant: TenantID) -> Query<ProviderConfigRow> {
+        Query(
+            """
+            SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
+                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses
+            FROM provider_configs WHERE tenant_id = \(tenant.rawValue) ORDER BY provider_id FOR UPDATE
+            """
+        )
+    }
+
     /// The registration of one provider; holds off other changes of it until the transaction ends.
     static func locked(_ provider: ProviderID, tenant: TenantID) -> Query<ProviderConfigRow> {
         Query(

@@ -10,9 +10,9 @@ import Synchronization
 struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
-        abstract: "Show the policy, simulate another one, and bring it into force.",
+        abstract: "Show the policy, simulate another one, bring it into force, and list its versions.",
         discussion: "A policy is the project's configuration and which of its registered providers are enabled.",
-        subcommands: [Simulate.self, Apply.self, Show.self]
+        subcommands: [Simulate.self, Apply.self, Show.self, History.self]
     )
 
     /// The file as a person named it.
@@ -160,15 +160,21 @@ extension PolicyCommand {
     /// `concord policy apply`
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Bring a policy into force, all of the file or nothing.",
+            abstract: "Show what a policy would change, ask, and bring it into force: all of the file or nothing.",
             discussion: """
-                What the file does not name stays as it is, and where all of it is so already no new version is made. \
-                Running servers follow within \(ProjectCache.stalenessSeconds) seconds. Exits with 1 when nothing could be \
-                changed.
+                Prints each field before and after, judges every account as concord policy simulate does, and counts the \
+                accounts that meet each effect. What the file does not name stays as it is. If all of it is so already, no new \
+                version is made. Nothing is changed if the policy changes between the question and the answer. Running servers \
+                follow within \(ProjectCache.stalenessSeconds) seconds, and log the version with its author and reason. To go \
+                back: concord policy show > file before, concord policy apply file after.
+
+                Exits with 1 when nothing was changed although something was to be; with --dry-run, when more users would be \
+                locked out than --max-locked-out allows; with 75 on Ctrl-C.
                 """
         )
 
         @OptionGroup var configuration: ConfigurationOptions
+        @OptionGroup var readers: ReaderOptions
 
         @Option(
             help: ArgumentHelp(
@@ -178,33 +184,140 @@ extension PolicyCommand {
         )
         var ifVersion: Int64?
 
+        @Option(help: ArgumentHelp("How many users the policy may lock out.", valueName: "number"))
+        var maxLockedOut: Int64 = 0
+
+        @Option(
+            help: ArgumentHelp("Why; stored with the version and logged. Name no person in it.", valueName: "text")
+        )
+        var reason: String?
+
+        @Flag(help: "Only show what would change.")
+        var dryRun = false
+
+        @Flag(help: "Do not ask.")
+        var yes = false
+
         @Argument(help: ArgumentHelp("The policy, in YAML (docs/policy.md).", valueName: "policy.yaml"))
         var file: String
 
+        func validate() throws {
+            guard maxLockedOut >= 0 else { throw ValidationError("--max-locked-out: give a number, 0 or more") }
+            if let reason, !AccountMerges.isReason(reason) {
+                throw ValidationError("--reason: give at most \(Attribution.lengthMax) characters, all on one line")
+            }
+        }
+
         func run() async throws {
             try await reportingErrors {
-                let database = try DatabaseConfiguration(try configuration.sources())
+                let configuration = try AuditConfiguration(try configuration.sources())
                 let proposed = try PolicyCommand.file(file)
-                let outcome = try await withClient(database.postgres) { client in
-                    try await AccountStore(client: client).apply(
-                        proposed.proposal,
-                        at: Effects.system.now(),
-                        expectedVersion: ifVersion
-                    )
-                }
-                switch outcome {
-                case .applied(let version): try say("version \(version) is in force")
-                case .inForce(let version): try say("version \(version) is in force already; nothing was changed")
-                case .missingProject: throw StartupFailure.noProject
-                case .providerNotRegistered(let provider): throw proposed.mistakes(about: [provider])
-                case .otherVersion:
-                    complain("the policy was changed meanwhile; nothing was changed; simulate again")
-                    throw ExitCode.answerIsNo
-                case .testPhoneNumberInUse:
-                    complain("a number that is to be fictional is an account's; nothing was changed")
-                    throw ExitCode.answerIsNo
+                try await withClient(configuration.database.postgres) { client in
+                    let store = AccountStore(client: client)
+                    guard let present = try await PolicyState.load(store) else { throw StartupFailure.noProject }
+                    if let ifVersion, ifVersion != present.project.version {
+                        throw try await changedMeanwhile(store, since: ifVersion)
+                    }
+                    switch present.after(proposed.proposal) {
+                    case .failure(let unregistered): throw proposed.mistakes(about: unregistered.all)
+                    case .success(let next):
+                        let changes = present.changes(to: next)
+                        if !changes.isEmpty {
+                            try await show(changes, present, next, configuration)
+                            if dryRun { return }
+                            try await agree(to: "Bring this policy into force?", isAgreed: yes)
+                        } else if dryRun {
+                            return try say("version \(present.project.version) is in force already")
+                        }
+                        try await apply(proposed, to: present, store)
+                    }
                 }
             }
+        }
+
+        /// Prints what would change and how many accounts that would meet.
+        /// - Throws: `ExitCode.answerIsNo` when it would lock out too many, said on standard error.
+        private func show(
+            _ changes: [PolicyState.Change],
+            _ present: PolicyState,
+            _ next: PolicyState,
+            _ configuration: AuditConfiguration
+        ) async throws {
+            let registry = configuration.providerRegistry
+            let now = Effects.system.now()
+            let subject = SimulationOutput.Subject(
+                file: file,
+                version: present.project.version,
+                changes: changes,
+                since: now,
+                now: now
+            )
+            let output = SimulationOutput(.text, subject, showsIdentifiers: false)
+            try output.begin()
+            try flushOutput()
+            guard changes.contains(where: \.isJudged) else { return }
+            let snapshots = AccountSnapshots(
+                configuration.database.postgres,
+                connections: readers.connections,
+                temporaryFolder: ReaderOptions.temporaryFolder,
+                applicationName: "concord policy"
+            )
+            let simulation = PolicySimulation(
+                PolicyComparison(present: present.terms(registry), proposed: next.terms(registry))
+            )
+            let walk = SnapshotWalk(total: try await snapshots.estimatedCount(), advice: "nothing was changed")
+            let result = try await walk.run {
+                try await simulation.run(
+                    snapshots,
+                    tenant: nil,
+                    at: now,
+                    tell: { _ in },
+                    report: { try walk.report($0.accounts, at: nil, reading: $0.reading) }
+                )
+            }
+            try output.endWithCounts(result)
+            let lockedOut = result.effects[.lockedOut, default: 0]
+            guard lockedOut > maxLockedOut else { return }
+            complain(
+                """
+                \(grouped(lockedOut)) \(lockedOut == 1 ? "user" : "users") would be locked out, and --max-locked-out allows \
+                \(grouped(maxLockedOut)); nothing was changed. List them: concord policy simulate \(file). To lock them out: \
+                --max-locked-out \(lockedOut)
+                """
+            )
+            throw ExitCode.answerIsNo
+        }
+
+        private func apply(_ proposed: PolicyFile, to present: PolicyState, _ store: AccountStore) async throws {
+            let outcome = try await store.apply(
+                proposed.proposal,
+                at: Effects.system.now(),
+                by: .operator(reason: reason),
+                expectedVersion: present.project.version,
+                expectedProviders: present.providers
+            )
+            switch outcome {
+            case .applied(let version): try say("version \(version) is in force")
+            case .inForce(let version): try say("version \(version) is in force already; nothing was changed")
+            case .missingProject: throw StartupFailure.noProject
+            case .providerNotRegistered(let provider): throw proposed.mistakes(about: [provider])
+            case .otherVersion: throw try await changedMeanwhile(store, since: present.project.version)
+            case .testPhoneNumberInUse:
+                complain("a number that is to be fictional is an account's; nothing was changed")
+                throw ExitCode.answerIsNo
+            }
+        }
+
+        /// Says who has changed the policy since `version`.
+        private func changedMeanwhile(_ store: AccountStore, since version: Int64) async throws -> ExitCode {
+            let newest = try await store.projectVersions(after: version, countMax: 1).first
+            let what =
+                newest.map { "version \($0.version) by \($0.attribution.author ?? "an unknown author") is in force" }
+                ?? "a provider's registration is another one, or version \(version) never was"
+            complain(
+                "the policy was changed meanwhile: \(what); nothing was changed. Simulate again: concord policy simulate \(file)"
+            )
+            return ExitCode.answerIsNo
         }
     }
 
@@ -224,6 +337,50 @@ extension PolicyCommand {
                 }
                 guard let state else { throw StartupFailure.noProject }
                 try say(PolicyText.yaml(state))
+            }
+        }
+    }
+
+    /// `concord policy history`
+    struct History: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the versions of the policy: when, by whom, why, and what changed.",
+            discussion: """
+                The newest version comes first. The author is the operating-system user of concord policy apply (cli:), the \
+                service account of a request, or owner; unknown for versions that are older than this record. Registrations \
+                that were changed by concord providers apply or over HTTP make no version.
+                """
+        )
+
+        /// A table for people, or the same for programs.
+        enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
+            case table
+            case json
+        }
+
+        @OptionGroup var configuration: ConfigurationOptions
+
+        @Option(help: ArgumentHelp("How many versions at most.", valueName: "number"))
+        var max = 20
+
+        @Option(help: "The form of the listing.")
+        var format = OutputFormat.table
+
+        func validate() throws {
+            guard (1...10_000).contains(max) else { throw ValidationError("--max: give a number from 1 to 10000") }
+        }
+
+        func run() async throws {
+            try await reportingErrors {
+                let database = try DatabaseConfiguration(try configuration.sources())
+                let versions = try await withClient(database.postgres) { client in
+                    try await AccountStore(client: client).policyHistory(countMax: max)
+                }
+                guard !versions.isEmpty else { throw StartupFailure.noProject }
+                switch format {
+                case .table: try say(PolicyHistoryText.table(versions))
+                case .json: try say(PolicyHistoryText.json(versions))
+                }
             }
         }
     }

@@ -60,7 +60,7 @@ extension ProjectCommand {
                 )
                 let apiKey = NewAPIKey.make(.system)
                 let isCreated = try await withClient(database.postgres) { client in
-                    try await AccountStore(client: client).createProject(project, apiKey: apiKey)
+                    try await AccountStore(client: client).createProject(project, apiKey: apiKey, by: .operator())
                 }
                 guard isCreated else {
                     complain("this database has a project already; nothing was changed")

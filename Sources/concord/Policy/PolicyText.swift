@@ -30,6 +30,23 @@ enum PolicyText {
         return lines.joined(separator: "\n")
     }
 
+    /// A line for each difference, `name  before → after`; the names stand below each other.
+    ///
+    /// `marksUnjudged`: says so where a simulation does not look at a field.
+    static func lines(_ changes: [PolicyState.Change], marksUnjudged: Bool = false) -> [String] {
+        let width = changes.map(\.name.count).max() ?? 0
+        return changes.map { change in
+            let note = change.isJudged || !marksUnjudged ? "" : "  (no account is judged by it)"
+            return "\(padded(change.name, to: width))  \(shown(change.before)) → \(shown(change.after))\(note)"
+        }
+    }
+
+    private static func shown(_ value: JSONValue?) -> String {
+        guard let value else { return "-" }
+        let text = value.string ?? value.text
+        return text.count > 200 ? text.prefix(200) + "…" : text
+    }
+
     private static func line(_ depth: Int, _ text: String) -> String {
         String(repeating: "  ", count: depth) + text
     }

@@ -45,14 +45,8 @@ final class SimulationOutput: Sendable {
         switch format {
         case .text:
             try say("Version \(subject.version) is in force; \(subject.file) proposes:")
-            let width = subject.changes.map(\.name.count).max() ?? 0
             if subject.changes.isEmpty { try say("  nothing that is not so already") }
-            for change in subject.changes {
-                let note = change.isJudged ? "" : "  (no account is judged by it)"
-                try say(
-                    "  \(padded(change.name, to: width))  \(Self.text(change.before)) → \(Self.text(change.after))\(note)"
-                )
-            }
+            for line in PolicyText.lines(subject.changes, marksUnjudged: true) { try say("  \(line)") }
         case .ndjson: break
         case .csv: try say("effect,tenant,user,others,evidence", terminator: "\r\n")
         }
@@ -104,33 +98,40 @@ final class SimulationOutput: Sendable {
         try flushOutput()
     }
 
-    // MARK: For people
-
-    private static func text(_ value: JSONValue?) -> String {
-        guard let value else { return "-" }
-        let text = value.string ?? value.text
-        return text.count > 200 ? text.prefix(200) + "…" : text
+    /// How many accounts were judged, and how many meet each effect; for people.
+    func endWithCounts(_ result: PolicySimulation.Progress) throws {
+        try say("\n" + counts(result, isComplete: true).joined(separator: "\n"))
+        try flushOutput()
     }
 
-    private func accounts(_ result: PolicySimulation.Progress, isComplete: Bool) -> String {
+    // MARK: For people
+
+    private static func found(_ result: PolicySimulation.Progress) -> [(effect: SimulatedEffect, count: Int64)] {
+        SimulatedEffect.allCases.compactMap { effect in result.effects[effect].map { (effect: effect, count: $0) } }
+    }
+
+    private func counts(_ result: PolicySimulation.Progress, isComplete: Bool) -> [String] {
         var lines = ["\(Self.count(result.accounts, "account"))\(isComplete ? "" : ", before it was stopped")"]
         if result.unreadable > 0 {
             lines.append(
                 "\(grouped(result.unreadable)) of them hold values that cannot be read; nothing is said of those"
             )
         }
-        let found = SimulatedEffect.allCases.compactMap { effect in
-            result.effects[effect].map { (effect: effect, count: $0) }
-        }
-        guard !found.isEmpty else { return (lines + ["nothing becomes of any"]).joined(separator: "\n") }
+        let found = Self.found(result)
+        guard !found.isEmpty else { return lines + ["nothing becomes of any"] }
         let nameWidth = found.map(\.effect.rawValue.count).max() ?? 0
         let countWidth = found.map { grouped($0.count).count }.max() ?? 0
         for (effect, count) in found {
             let name = style.colored(padded(effect.rawValue, to: nameWidth), effect.severity)
             lines.append("  \(Self.right(grouped(count), countWidth))  \(name)  \(effect.summary)")
         }
+        return lines
+    }
+
+    private func accounts(_ result: PolicySimulation.Progress, isComplete: Bool) -> String {
+        var lines = counts(result, isComplete: isComplete)
         let examples = examples.withLock { $0 }
-        for (effect, count) in found {
+        for (effect, count) in Self.found(result) {
             let some = examples[effect, default: []]
             lines += ["", style.colored(effect.rawValue, effect.severity)]
             for prediction in some {

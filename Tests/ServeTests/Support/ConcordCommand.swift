@@ -58,11 +58,13 @@ enum ConcordCommand {
         return (result.terminationStatus, result.standardError)
     }
 
-    /// A run at a terminal; once it has said `question`, `answer` is typed there, or the process meets it.
+    /// A run at a terminal; once it has said `question`, `meanwhile` runs, and then `answer` is typed there, or the process
+    /// meets it.
     static func asked(
         _ arguments: [String],
         _ database: TestDatabase,
         question: String = "[y/N] ",
+        meanwhile: @Sendable () async throws -> Void = {},
         answer: Answer
     ) async throws -> Ending {
         let terminal = try Terminal()
@@ -82,6 +84,7 @@ enum ConcordCommand {
                 error += buffer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
                 guard !isAsked, error.contains(question) else { continue }
                 isAsked = true
+                try await meanwhile()
                 switch answer {
                 case .text(let text): try terminal.type(text)
                 case .signal(let signal):

@@ -1,0 +1,18 @@
+/// An administrator who calls over HTTP, as the history of the policy names its authors.
+package enum Administrator: Sendable, Hashable {
+    /// A registered service account, by its name and the key that asked.
+    case serviceAccount(email: String, keyID: String)
+    /// `Bearer owner`, on the administrators' listener or in development.
+    case owner
+    /// A caller without a credential, on a route that only development has.
+    case emulator
+
+    /// `service-account:EMAIL/KEY-ID`, `owner` or `emulator`.
+    package var author: String {
+        switch self {
+        case .serviceAccount(let email, let keyID): "service-account:\(email)/\(keyID)"
+        case .owner: "owner"
+        case .emulator: "emulator"
+        }
+    }
+}
