@@ -14,7 +14,7 @@ package struct Listener: Service, CustomStringConvertible {
     /// What ServiceLifecycle logs of it, and not what it serves.
     package var description: String { "listener at \(address)" }
 
-    package enum Address: Sendable, CustomStringConvertible {
+    package enum Address: Sendable, Hashable, CustomStringConvertible {
         /// With port 0 the system chooses.
         case tcp(host: String, port: Int)
         /// A path that nothing listens at; what an earlier process left there is removed.
@@ -150,10 +150,15 @@ package struct Listener: Service, CustomStringConvertible {
 
 /// An address that nothing can listen at: somebody else does, or this process may not.
 package struct CannotListen: Error, CustomStringConvertible {
+    package let address: Listener.Address
+    /// The system's error number; `nil` if the failure was not the system's.
+    package let code: Int32?
     package let description: String
 
-    init(_ address: Listener.Address, _ error: any Error) {
-        let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+    package init(_ address: Listener.Address, _ error: any Error) {
+        self.address = address
+        code = (error as? IOError)?.errnoCode
+        let reason = code.map { String(cString: strerror($0)) } ?? "\(error)"
         description = "cannot listen at \(address): \(reason)"
     }
 }

@@ -29,6 +29,8 @@ final class Connection {
         self.pointer = pointer
         // Without a receiver of ours libpq writes notices to standard error.
         _ = PQsetNoticeReceiver(pointer, { _, _ in }, nil)
+        // The reason why connecting fails then comes with the server's code.
+        _ = PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
         guard PQstatus(pointer) != CONNECTION_BAD else { throw connectFailure() }
     }
 
@@ -63,9 +65,27 @@ final class Connection {
 
     /// Why connecting failed. Names host and user, never the password.
     func connectFailure() -> PostgresError {
-        let text = PQerrorMessage(pointer).map { String(cString: $0) } ?? ""
-        let line = text.split(separator: "\n").first.map(String.init) ?? "no reason given"
-        return PostgresError(.unavailable, line)
+        let message = ConnectMessage(text(PQerrorMessage(pointer)))
+        return PostgresError(.unavailable, message.line, connectFailure: failure(message.reason, message.state))
+    }
+
+    /// That connecting took too long.
+    func connectTimeout() -> PostgresError {
+        PostgresError(.unavailable, "server did not answer in time", connectFailure: failure("no answer in time", nil))
+    }
+
+    private func failure(_ reason: String, _ state: SQLState?) -> ConnectFailure {
+        ConnectFailure(
+            place: DatabaseHost.place(text(PQhost(pointer)), port: text(PQport(pointer))),
+            user: text(PQuser(pointer)),
+            database: text(PQdb(pointer)),
+            state: state,
+            reason: reason
+        )
+    }
+
+    private func text(_ characters: UnsafePointer<CChar>?) -> String {
+        characters.map { String(cString: $0) } ?? ""
     }
 
     /// Makes sends return at once, whatever the socket takes.
@@ -216,6 +236,13 @@ extension ConnectionParameter {
                 )
             }
             option += 1
+        }
+        guard parameters.haveHosts else {
+            throw PostgresError(
+                .configuration,
+                "host or port of the connection string is none: percent-encode what is special in user and password, "
+                    + "such as @ (%40), / (%2F) and : (%3A)"
+            )
         }
         return parameters
     }

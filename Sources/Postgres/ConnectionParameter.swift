@@ -17,6 +17,16 @@ extension [ConnectionParameter] {
         others.reduce(self) { $0.setting($1.keyword, to: $1.value) }
     }
 
+    /// Whether hosts and ports can be such. What is not is a password that was not percent-encoded, of which libpq's own
+    /// messages would show a part: `postgresql://user:a@b@host` names the host `b@host`.
+    var haveHosts: Bool {
+        func values(_ keyword: String) -> [Substring] {
+            (first { $0.keyword == keyword }?.value ?? "").split(separator: ",")
+        }
+        return values("host").allSatisfy { !$0.dropFirst().contains("@") }
+            && values("port").allSatisfy { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+    }
+
     func settingDefault(_ keyword: String, to value: String) -> Self {
         contains { $0.keyword == keyword } ? self : setting(keyword, to: value)
     }

@@ -181,6 +181,18 @@ struct DatabaseHost: Sendable, Hashable {
         return getaddrinfo(name, nil, &hints, &list) != 0
     }
 
+    /// `db.example.com:5432`, or the path of a Unix socket.
+    ///
+    /// - Parameters:
+    ///   - name: a name, an address, or the directory of a socket.
+    ///   - port: empty for the usual one.
+    /// - Returns: the place in words.
+    static func place(_ name: String, port: String) -> String {
+        let port = port.isEmpty ? "5432" : port
+        if name.hasPrefix("/") || name.hasPrefix("@") { return "\(name)/.s.PGSQL.\(port)" }
+        return name.contains(":") ? "[\(name)]:\(port)" : "\(name):\(port)"
+    }
+
     /// None where libpq will find that the lists do not fit each other, or goes by its environment.
     static func all(of parameters: [ConnectionParameter]) -> [Self] {
         func list(_ keyword: String) -> [String] {

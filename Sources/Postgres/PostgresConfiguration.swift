@@ -83,6 +83,19 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
         return copy
     }
 
+    /// The hosts and ports that the connection string names; `nil` if it leaves them to libpq's defaults.
+    package var place: String? {
+        let hosts = DatabaseHost.all(of: parameters).map { host in
+            DatabaseHost.place(host.name.isEmpty ? host.address : host.name, port: host.port)
+        }
+        return hosts.isEmpty ? nil : hosts.joined(separator: ", ")
+    }
+
+    /// The value of an option, such as `sslmode`; `nil` if the connection string does not set it, or if it is secret.
+    package func value(of keyword: String) -> String? {
+        parameters.first { $0.keyword == keyword && !$0.isSecret }?.value
+    }
+
     /// The connection options with every secret replaced by `***`.
     package var description: String {
         parameters.map { "\($0.keyword)=\($0.isSecret ? "***" : $0.value)" }.joined(separator: " ")

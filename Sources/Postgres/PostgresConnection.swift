@@ -303,7 +303,7 @@ package final class PostgresConnection {
                 throw connection.connectFailure()
             case .waitsForRead, .waitsForWrite:
                 guard try waits(for: progress == .waitsForRead ? Int16(POLLIN) : Int16(POLLOUT), until: deadline) else {
-                    throw PostgresError(.unavailable, "server did not answer in time")
+                    throw connection.connectTimeout()
                 }
             }
             progress = connection.continueConnecting()

@@ -45,6 +45,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         let table: String?
         let column: String?
         let isOutOfTransactionIDs: Bool
+        let connectFailure: ConnectFailure?
     }
 
     /// Behind one reference, because errors are rare and what may hold one is passed around all the time.
@@ -64,7 +65,8 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         constraint: String? = nil,
         table: String? = nil,
         column: String? = nil,
-        isOutOfTransactionIDs: Bool = false
+        isOutOfTransactionIDs: Bool = false,
+        connectFailure: ConnectFailure? = nil
     ) {
         box = Box(
             Content(
@@ -73,7 +75,8 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
                 constraint: constraint,
                 table: table,
                 column: column,
-                isOutOfTransactionIDs: isOutOfTransactionIDs
+                isOutOfTransactionIDs: isOutOfTransactionIDs,
+                connectFailure: connectFailure
             )
         )
     }
@@ -87,6 +90,9 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     package var table: String? { box.content.table }
     /// The column the error is about, when the server named one, or when its value is what cannot be read.
     package var column: String? { box.content.column }
+
+    /// The parts of a connection's failure, for one that was tried and not made.
+    package var connectFailure: ConnectFailure? { box.content.connectFailure }
 
     /// Whether the server takes no writes for now, whatever they are: a standby or a read-only database, a full disk, no
     /// transaction ids left.

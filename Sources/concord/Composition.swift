@@ -122,7 +122,11 @@ struct Composition {
         )
         let outcome = await Result { try await group.run() }
         try await eventLoops.shutdownGracefully()
-        try outcome.get()
+        do {
+            try outcome.get()
+        } catch let error as CannotListen {
+            throw StartupFailure(words(for: error), .badConfiguration)
+        }
     }
 
     private func api(

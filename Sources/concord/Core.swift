@@ -272,7 +272,8 @@ struct Core: Service, CustomStringConvertible {
                 }
                 service.state = .starting("waiting for the database")
                 if !hasComplained {
-                    composition.logger.warning("waiting for the database", metadata: ["error": "\(error)"])
+                    let failure = DatabaseFailure(error, at: postgres.place)
+                    composition.logger.warning("waiting for the database", metadata: ["error": "\(failure)"])
                     hasComplained = true
                 }
                 try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.databaseRetryInterval) }

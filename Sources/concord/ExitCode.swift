@@ -4,6 +4,7 @@ import ArgumentParser
 import HTTPServer
 import Migrations
 import Postgres
+import PostgresCluster
 
 /// What a command's end means to a script; the table stands in `docs/operations.md`. 0 is "yes", 64 (`validationFailure`)
 /// a wrong command line. The numbers from 64 on are those of sysexits(3).
@@ -37,11 +38,40 @@ extension ExitCode {
             case let error as MigrationDirectoryError: Self(for: error)
             case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo
             case MigrationFailure.busy: .answerIsNo
-            case let error as PostgresError where error.isUnreachable: .databaseUnreachable
-            case let error as PostgresError where error.code == .configuration: .badConfiguration
-            // The role that is configured may not do it.
-            case let error as PostgresError where error.sqlState == .insufficientPrivilege: .badConfiguration
+            case let failure as DatabaseFailure: Self(for: failure.error)
+            case let error as PostgresError: Self(for: error)
+            case let error as PostgresClusterError: Self(for: error)
             default: .bug
+            }
+    }
+
+    private init(for error: PostgresError) {
+        if error.isUnreachable || error.refusesWrites {
+            self = .databaseUnreachable
+            return
+        }
+        self =
+            switch error.code {
+            // It is there and does not do it in time.
+            case .server(.queryCanceled), .server(.lockNotAvailable): .databaseUnreachable
+            // The role that is configured may not do it; the schema is that of another version.
+            case .server(.insufficientPrivilege), .server(.undefinedTable), .server(.undefinedColumn), .configuration:
+                .badConfiguration
+            case .server, .connectionLost, .commitOutcomeUnknown, .unavailable, .queueFull, .queueTimeout,
+                .statementTimeout, .cancelled, .shutDown, .decoding, .tooManyRows, .valueTooLarge, .rolledBack, .misuse:
+                .bug
+            }
+    }
+
+    private init(for error: PostgresClusterError) {
+        self =
+            switch error {
+            case .serverNotInstalled, .serverUserMissing, .cannotSwitchUser, .inUse, .notADataDirectory,
+                .versionMismatch,
+                .incompleteCluster, .ownedByAnotherUser, .socketPathTooLong:
+                .badConfiguration
+            case .commandFailed, .startFailed, .systemCall: .databaseUnreachable
+            case .notRunning, .busy, .cancelled: .bug
             }
     }
 
@@ -110,6 +140,10 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
 
 /// What is told of an error that ends a command.
 private func words(for error: any Error) -> String {
-    error is Sealer.OpeningFailure
-        ? "a stored secret cannot be read: \(error); check the key-encryption keys" : "\(error)"
+    switch error {
+    case is Sealer.OpeningFailure: "a stored secret cannot be read: \(error); check the key-encryption keys"
+    case let error as PostgresError: DatabaseFailure(error, at: nil).description
+    case PostgresClusterError.inUse: "\(error): --data-dir"
+    default: "\(error)"
+    }
 }

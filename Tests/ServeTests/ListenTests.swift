@@ -74,9 +74,34 @@ import Testing
                 ) { starting in
                     await #expect(throws: (any Error).self) { _ = try await starting.ready() }
                     #expect(
-                        starting.log.text.contains("cannot listen at 127.0.0.1:\(port): Address already in use")
+                        starting.log.text.contains(
+                            """
+                            cannot listen at 127.0.0.1:\(port): Address already in use. Another process listens there: stop it, \
+                            or choose another port: listen.port
+                            """
+                        ),
+                        "\(starting.log.text)"
                     )
                 }
+            }
+        }
+    }
+
+    @Test func `a folder that the socket of administrators lacks is named, with how to make it`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            let settings = ["CONCORD_LISTEN_ADMIN_SOCKET": "/run/no-such-folder/admin.sock"]
+            try await ServeProcess.launch(database: database.url, settings, endsWith: .exited(78)) { starting in
+                await #expect(throws: (any Error).self) { _ = try await starting.ready() }
+                #expect(
+                    starting.log.text.contains(
+                        """
+                        cannot listen at /run/no-such-folder/admin.sock: No such file or directory. Create its folder: \
+                        mkdir -p /run/no-such-folder (RuntimeDirectory=no-such-folder in a systemd unit)
+                        """
+                    ),
+                    "\(starting.log.text)"
+                )
             }
         }
     }
@@ -88,7 +113,8 @@ import Testing
             let path = try #require(socket.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
             try await TestDatabase.with { database in
                 try await database.makeProject()
-                try await ServeProcess.run(database: database.url, settings) { _ in
+                try await ServeProcess.run(database: database.url, settings) { first in
+                    #expect(await first.log.line(saying: "ready")?["admin"]?.string == socket)
                     try await ServeProcess.launch(database: database.url, settings, endsWith: .exited(78)) { second in
                         await #expect(throws: (any Error).self) { _ = try await second.ready() }
                         #expect(second.log.text.contains("cannot listen at \(socket): Address already in use"))

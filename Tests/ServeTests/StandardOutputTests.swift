@@ -141,7 +141,7 @@ struct StandardOutputTests {
                     "nobody saw what would be undone"
                 )
 
-                let commands = try await Self.commands(database)
+                let commands = try await ConcordCommand.all(database)
                 #expect(commands == done.union(Self.others), "a new command stands here too")
                 for command in commands.sorted() { try await expectFailure(Run(command, "--help")) }
                 for line in ["--version", "help", "help account merge", "account --help", "--experimental-dump-help"] {
@@ -177,20 +177,5 @@ struct StandardOutputTests {
                 #expect(try await database.count("SELECT count(*) FROM users") == 1)
             }
         }
-    }
-
-    /// Every command, as the program lists them itself.
-    private static func commands(_ database: TestDatabase) async throws -> Set<String> {
-        let dump = try await ConcordCommand.run(["--experimental-dump-help"], database)
-        let tree = try JSONValue(parsing: Array(dump.output.utf8))
-        func leaves(_ command: JSONValue?, _ parents: [String]) -> [String] {
-            let name = command?["commandName"]?.string ?? ""
-            if name == "help" { return [] }
-            let words = parents + [name]
-            let subcommands = command?["subcommands"]?.array ?? []
-            if subcommands.isEmpty { return [words.dropFirst().joined(separator: " ")] }
-            return subcommands.flatMap { leaves($0, words) }
-        }
-        return Set(leaves(tree["command"], []))
     }
 }

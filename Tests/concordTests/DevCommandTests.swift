@@ -73,4 +73,29 @@ import Testing
         #expect(server.stop(SIGINT) == 0)
         try FileManager.default.removeItem(atPath: directory)
     }
+
+    /// Who comes from Firebase has something else at the port, and who forgot a server its data directory.
+    @Test func `a port or a data directory that is in use is named, with the option that helps`() async throws {
+        let directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("concord-dev-\(UUID().uuidString.prefix(8))").path
+        let other = directory + "-other"
+        defer { for path in [directory, other] { try? FileManager.default.removeItem(atPath: path) } }
+        let server = try await DevServer.start(dataDirectory: directory)
+        let port = try #require(server.url.split(separator: ":").last)
+        let samePort = try DevServer.failure(["--port", String(port), "--data-dir", other])
+        #expect(samePort.status == 78, "\(samePort)")
+        #expect(
+            samePort.error.contains("cannot listen at 127.0.0.1:\(port): Address already in use.")
+                && samePort.error.contains("choose another port: --port\n"),
+            "\(samePort)"
+        )
+        let sameDirectory = try DevServer.failure(["--port", "0", "--data-dir", directory])
+        #expect(sameDirectory.status == 78, "\(sameDirectory)")
+        #expect(
+            sameDirectory.error.contains("is in use by process")
+                && sameDirectory.error.contains("or choose another directory: --data-dir\n"),
+            "\(sameDirectory)"
+        )
+        #expect(server.stop(SIGTERM) == 0)
+    }
 }

@@ -35,6 +35,22 @@ struct DevServer {
         throw DevServerFailure(description: "ended with \(process.terminationStatus) before it was ready")
     }
 
+    /// What a run says that does not come up, and its exit status.
+    static func failure(_ arguments: [String]) throws -> (status: Int32, error: String) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Repository.root + "/.build/debug/concord")
+        process.currentDirectoryURL = URL(fileURLWithPath: Repository.root)
+        process.arguments = ["dev"] + arguments
+        let error = Pipe()
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = error
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let said = error.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: said, as: UTF8.self))
+    }
+
     /// Sends `signal` and returns the exit status, or the signal's negative number when it ended the process.
     func stop(_ signal: Int32) -> Int32 {
         kill(process.processIdentifier, signal)

@@ -3,6 +3,8 @@ import AccountLinking
 import AccountStore
 import ArgumentParser
 import JSON
+import Migrations
+import Postgres
 import Synchronization
 
 /// `concord account export`
@@ -36,31 +38,36 @@ struct AccountExportCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let database = try DatabaseConfiguration(try configuration.sources())
-            let export = AccountExport(
-                database.postgres,
-                connections: readers.connections,
-                temporaryFolder: ReaderOptions.temporaryFolder,
-                withHashes: includePasswordHashes
+            try await namingDatabase(database.postgres) { try await export(from: database.postgres) }
+        }
+    }
+
+    private func export(from postgres: PostgresConfiguration) async throws {
+        try requireSchema(try await SchemaState.load(postgres))
+        let export = AccountExport(
+            postgres,
+            connections: readers.connections,
+            temporaryFolder: ReaderOptions.temporaryFolder,
+            withHashes: includePasswordHashes
+        )
+        let walk = SnapshotWalk(
+            total: try await export.estimatedCount(),
+            advice: output.map { "\($0) was not written" } ?? "what was written is not all"
+        )
+        let sink = try ExportSink(path: output)
+        let done: ExportedPart
+        do {
+            done = try await walk.run { try await write(export, to: sink, walk) }
+            try sink.finish()
+        } catch {
+            sink.discard()
+            throw error
+        }
+        complain("\(done.count) \(done.count == 1 ? "account" : "accounts")")
+        if done.leftOut > 0 {
+            complain(
+                "\(done.leftOut) linked identities have no place in this form and were left out; ndjson has them"
             )
-            let walk = SnapshotWalk(
-                total: try await export.estimatedCount(),
-                advice: output.map { "\($0) was not written" } ?? "what was written is not all"
-            )
-            let sink = try ExportSink(path: output)
-            let done: ExportedPart
-            do {
-                done = try await walk.run { try await write(export, to: sink, walk) }
-                try sink.finish()
-            } catch {
-                sink.discard()
-                throw error
-            }
-            complain("\(done.count) \(done.count == 1 ? "account" : "accounts")")
-            if done.leftOut > 0 {
-                complain(
-                    "\(done.leftOut) linked identities have no place in this form and were left out; ndjson has them"
-                )
-            }
         }
     }
 

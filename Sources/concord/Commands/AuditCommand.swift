@@ -62,7 +62,7 @@ extension AuditCommand {
                         selection: try await selecting.selection(store, reading, before: now)
                     )
                 }
-                try await audit(reading.snapshots(postgres), task)
+                try await namingDatabase(postgres) { try await audit(reading.snapshots(postgres), task) }
             }
         }
 

@@ -46,7 +46,9 @@ struct AuditPlanCommand: AsyncParsableCommand {
                     try await selecting.selection(store, reading, before: now)
                 )
             }
-            try await plan(reading.snapshots(postgres), project, selection, at: now)
+            try await namingDatabase(postgres) {
+                try await plan(reading.snapshots(postgres), project, selection, at: now)
+            }
         }
     }
 

@@ -98,7 +98,8 @@ extension PolicyCommand {
                 guard let present else { throw StartupFailure.noProject }
                 switch present.after(proposed.proposal) {
                 case .failure(let unregistered): throw proposed.mistakes(about: unregistered.all)
-                case .success(let next): try await simulate(present, next, configuration)
+                case .success(let next):
+                    try await namingDatabase(postgres) { try await simulate(present, next, configuration) }
                 }
             }
         }

@@ -57,7 +57,13 @@ struct ServeCommand: AsyncParsableCommand {
                         if configuration.mail == nil {
                             logger.notice("no relay is configured: mails wait until they expire; see mail.host")
                         }
-                        logger.info("ready", metadata: ["address": "\(address.map { "\($0)" } ?? "unknown")"])
+                        var metadata: Logger.Metadata = ["address": "\(address.map { "\($0)" } ?? "unknown")"]
+                        switch configuration.listen.adminListener {
+                        case .unixSocket(let path): metadata["admin"] = "\(path)"
+                        case .loopback(let admin): metadata["admin"] = "\(admin.host):\(admin.port)"
+                        case nil: break
+                        }
+                        logger.info("ready", metadata: metadata)
                     }
                 ),
                 logger: logger

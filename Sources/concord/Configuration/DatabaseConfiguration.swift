@@ -128,7 +128,8 @@ extension DatabaseConfiguration {
 extension ConfigurationForm where Value == PostgresConfiguration {
     /// Whatever libpq can parse; formatted without its password.
     static let connectionString = Self(
-        allowed: "a PostgreSQL connection string such as postgresql://concord@db.example.com/concord",
+        allowed:
+            "a PostgreSQL connection string such as postgresql://concord@db.example.com/concord, user and password percent-encoded",
         parse: { try? PostgresConfiguration(connectionString: $0) },
         format: \.description
     )

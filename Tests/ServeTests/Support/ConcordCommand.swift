@@ -1,5 +1,6 @@
 import AccountTestSupport
 import Glibc
+import JSON
 import Postgres
 import Subprocess
 import SystemPackage
@@ -39,6 +40,21 @@ enum ConcordCommand {
             error: .string(limit: 1 << 20)
         )
         return (result.terminationStatus, result.standardOutput, result.standardError)
+    }
+
+    /// Every command, as the program lists them itself.
+    static func all(_ database: TestDatabase) async throws -> Set<String> {
+        let dump = try await run(["--experimental-dump-help"], database)
+        let tree = try JSONValue(parsing: Array(dump.output.utf8))
+        func leaves(_ command: JSONValue?, _ parents: [String]) -> [String] {
+            let name = command?["commandName"]?.string ?? ""
+            if name == "help" { return [] }
+            let words = parents + [name]
+            let subcommands = command?["subcommands"]?.array ?? []
+            if subcommands.isEmpty { return [words.dropFirst().joined(separator: " ")] }
+            return subcommands.flatMap { leaves($0, words) }
+        }
+        return Set(leaves(tree["command"], []))
     }
 
     /// A run whose standard output is `output`, which is closed here.
