@@ -46,14 +46,22 @@ extension ConfigCommand {
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check that `concord serve` would accept the configuration, without starting anything.",
-            discussion: "Reports every mistake at once, and then exits with 78. Does not connect to the database."
+            discussion: """
+                Reports every mistake at once, and then exits with 78. Warns of a database that is reached over a network \
+                without verified TLS. Does not connect to the database.
+                """
         )
 
         @OptionGroup var options: ConfigurationOptions
 
         func run() async throws {
             try await reportingErrors {
-                _ = try ServeConfiguration(try options.sources())
+                let configuration = try ServeConfiguration(try options.sources())
+                let transport = DatabaseTransport(
+                    configuration.database.postgres,
+                    environment: ProcessInfo.processInfo.environment
+                )
+                if let warning = transport.warning { complain("warning: \(warning)") }
                 try say("the configuration is complete")
             }
         }

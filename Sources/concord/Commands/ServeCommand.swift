@@ -3,6 +3,7 @@ import AccountLinking
 import AccountOperations
 import ArgumentParser
 import Delivery
+import FoundationEssentials
 import IdentityProviders
 import Logging
 
@@ -23,6 +24,11 @@ struct ServeCommand: AsyncParsableCommand {
         try await reportingErrors {
             let configuration = try ServeConfiguration(try options.sources())
             let logger = makeLogger(configuration.log)
+            let transport = DatabaseTransport(
+                configuration.database.postgres,
+                environment: ProcessInfo.processInfo.environment
+            )
+            if let warning = transport.warning { logger.warning("\(warning)") }
             let sealer = try Sealer(configuration.keys)
             let composition = Composition(
                 listen: configuration.listen,
