@@ -125,7 +125,7 @@ package struct PolicyState: Sendable {
         /// The fields whose value, stored or by default, differs.
         static func ofSettings(_ before: JSONValue, _ after: JSONValue) -> [Change] {
             ProjectConfigField.all.compactMap { field in
-                let values = [before, after].map { $0[field.path] ?? field.byDefault }
+                let values = [before, after].map(field.value)
                 return values[0] == values[1] ? nil : Change(field, values[0], values[1])
             }
         }
