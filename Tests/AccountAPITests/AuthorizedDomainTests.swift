@@ -52,7 +52,7 @@ import Testing
     @Test func `a project that names the hosts of its id at Google keeps them`() async throws {
         let domains: JSONValue = ["demo-test.web.app"]
         try await TestAPI.with(settings: ProjectSettings.developmentDefaults.with("authorizedDomains", domains)) {
-            api in
+            api async throws in
             #expect(try await api.send(.get, "/v1/projects").json["authorizedDomains"] == domains)
             #expect(try await sendLink(to: "https://demo-test.web.app/finish", api) == nil)
             #expect(try await isAuthorized("https://demo-test.web.app/finish", api) == true)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func `an app in development may be on any port of this machine, without TLS`() async throws {
-        try await TestAPI.with { api in
+        try await TestAPI.with { api async throws in
             for address in ["http://localhost:5173/", "https://localhost:8443", "http://127.0.0.1/"] {
                 #expect(try await isAuthorized(address, api) == true)
                 #expect(try await sendLink(to: address, api) == nil, "\(address)")
@@ -118,7 +118,7 @@ import Testing
 
     @Test(arguments: ["nonsense", "null", "", "file:///x", "javascript:alert(1)", "https://evil.example\\@localhost/"])
     func `what is no web address is no destination`(address: String) async throws {
-        try await TestAPI.with { api in
+        try await TestAPI.with { api async throws in
             #expect(try await isAuthorized(address, api) == false)
         }
     }

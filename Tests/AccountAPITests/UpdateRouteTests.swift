@@ -1,5 +1,6 @@
 import AccountTestSupport
 import JSON
+import Postgres
 import Testing
 
 struct UpdateRouteTests {

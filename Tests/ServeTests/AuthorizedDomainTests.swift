@@ -2,7 +2,9 @@ import AccountOperations
 import AccountTestSupport
 import Foundation
 import JSON
+import NIOHTTP1
 import Postgres
+import Subprocess
 import Testing
 
 /// Which domains a project authorizes, as operators of the real program see it.

@@ -2,6 +2,7 @@ import AccountLinking
 import AccountOperations
 import AccountTestSupport
 import Postgres
+import PrometheusMetrics
 import Synchronization
 import Testing
 

@@ -163,7 +163,7 @@ extension ServeProcess {
         try await post(
             "/v1/accounts:sendOobCode",
             [
-                "requestType": .string(type), "email": .string(email), "continueUrl": .string(Self.appURL),
+                "requestType": .string(type), "email": .string(email), "continueUrl": .string(TwoServers.appURL),
                 "canHandleCodeInApp": true,
             ]
         )
