@@ -12,11 +12,9 @@ import Testing
         _ service: TestService,
         after cursor: String? = nil,
         count: Int = 50,
-        _ narrow: (inout ConflictFilter) -> Void = { _ in }
+        _ filter: ConflictFilter = ConflictFilter()
     ) async throws -> ConflictPage {
-        var filter = ConflictFilter()
-        narrow(&filter)
-        return try #require(
+        try #require(
             try await service.operations.conflicts.conflicts(filter, after: cursor, count: count, tenant: .project)
         )
     }
@@ -161,27 +159,33 @@ import Testing
             _ = try await service.prove(proven, by: again).success()
             _ = try await service.openConflict(with: "bob@example.com", subject: "5")
 
-            func states(_ narrow: (inout ConflictFilter) -> Void) async throws -> [String] {
-                try await page(service, narrow).conflicts.map(\.state.rawValue)
+            func states(_ filter: ConflictFilter) async throws -> [String] {
+                try await page(service, filter).conflicts.map(\.state.rawValue)
             }
-            #expect(try await states { _ in }.sorted() == ["declined", "expired", "open", "proven", "resolved"])
+            func with<Value>(_ path: WritableKeyPath<ConflictFilter, Value>, _ value: Value) -> ConflictFilter {
+                var filter = ConflictFilter()
+                filter[keyPath: path] = value
+                return filter
+            }
+            #expect(
+                try await states(ConflictFilter()).sorted() == ["declined", "expired", "open", "proven", "resolved"]
+            )
             for state in ConflictFacts.ShownState.allCases {
-                let found = try await states { $0.state = state }
+                let found = try await states(with(\.state, state))
                 #expect(found == (state == .superseded ? [] : [state.rawValue]))
             }
-            #expect(try await states { $0.user = bob.user.id }.sorted() == ["expired", "open", "proven"])
-            #expect(try await states { $0.user = UserID("nobody") } == [])
-            #expect(try await states { $0.provider = .twitter }.count == 5)
-            #expect(try await states { $0.provider = .gitHub } == [])
-            #expect(try await states { $0.kind = .accountExistsWithDifferentCredential }.count == 5)
-            #expect(try await states { $0.kind = .emailAlreadyInUse } == [])
-            #expect(try await states { $0.openedBefore = start.adding(seconds: 60) } == ["declined"])
-            #expect(try await states { $0.openedSince = start.adding(seconds: 61) }.sorted() == ["open", "proven"])
-            let window = try await states { filter in
-                filter.openedSince = start.adding(seconds: 60)
-                filter.openedBefore = start.adding(seconds: 61)
-            }
-            #expect(window.sorted() == ["expired", "resolved"])
+            #expect(try await states(with(\.user, bob.user.id)).sorted() == ["expired", "open", "proven"])
+            #expect(try await states(with(\.user, UserID("nobody"))) == [])
+            #expect(try await states(with(\.provider, .twitter)).count == 5)
+            #expect(try await states(with(\.provider, .gitHub)) == [])
+            #expect(try await states(with(\.kind, .accountExistsWithDifferentCredential)).count == 5)
+            #expect(try await states(with(\.kind, .emailAlreadyInUse)) == [])
+            #expect(try await states(with(\.openedBefore, start.adding(seconds: 60))) == ["declined"])
+            #expect(try await states(with(\.openedSince, start.adding(seconds: 61))).sorted() == ["open", "proven"])
+            var window = ConflictFilter()
+            window.openedSince = start.adding(seconds: 60)
+            window.openedBefore = start.adding(seconds: 61)
+            #expect(try await states(window).sorted() == ["expired", "resolved"])
         }
     }
 
