@@ -9,7 +9,6 @@ import Testing
 /// The domains of registered providers as a part of the policy.
 struct RegisteredDomainsTests {
     private static let corp = provider("oidc.corp")
-    private static let asserting = EmailTrust([.init(.init(.any), .asserting)])
 
     private static func provider(_ name: String) -> ProviderID {
         guard let provider = ProviderID(name) else { preconditionFailure("not a provider") }
@@ -25,7 +24,7 @@ struct RegisteredDomainsTests {
             projectNumber: 1,
             stored: ["concord": ["emailTrust": .array(own)]],
             version: 1,
-            trust: Self.asserting,
+            trust: .preset,
             registrations: [record]
         )
     }
@@ -122,7 +121,7 @@ struct RegisteredDomainsTests {
             let removal = PolicyProposal(settings: nil, providers: [Self.corp: .removed])
             let proposed = try present.after(removal).get()
             func isNamed(_ state: PolicyState) -> Bool {
-                state.terms(service.operations.providers, trust: Self.asserting).policy.emailTrust.rules
+                state.terms(service.operations.providers, trust: .preset).policy.emailTrust.rules
                     .contains { $0.scope.providers == .only(Self.corp) }
             }
             #expect(isNamed(present) && !isNamed(proposed))
