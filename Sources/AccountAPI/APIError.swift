@@ -216,7 +216,7 @@ struct APIError: Error, Sendable {
         .forbidden,
         "In development, administrators' and emulator routes answer pages of this machine only (http://localhost).",
         canonicalStatus: "PERMISSION_DENIED",
-        reason: "forbidden"
+        reason: "foreignPage"
     )
 
     static let bodyTooLarge = APIError(
@@ -337,7 +337,7 @@ extension APIError {
         switch type {
         case .invalidPolicy, .malformedRequest, .refused: .badRequest
         case .insufficientUserAuthentication, .invalidSession: .unauthorized
-        case .proofNotOffered, .proofRequired, .wrongProof, .userDisabled, .providerDisabled, .secondFactorRequired:
+        case .foreignPage, .proofNotOffered, .proofRequired, .wrongProof, .userDisabled, .providerDisabled, .secondFactorRequired:
             .forbidden
         case .conflictUnknown, .noSuchRoute: .notFound
         case .choicesNeeded, .conflictClosed, .identityInUse, .laterChanges, .lastSignInMethod, .mergeClosed,
@@ -376,6 +376,7 @@ extension ProblemType {
             case .contentTooLarge: self = .requestTooLarge
             case .serviceUnavailable: self = .unavailable
             case .internalServerError: self = .internalError
+            case .forbidden where error.reason == APIError.foreignPage.reason: self = .foreignPage
             case .unauthorized, .forbidden: self = .invalidSession
             default: self = .malformedRequest
             }

@@ -390,7 +390,7 @@ enum OpenAPI {
                 }
               }
             },
-            "/concord/v1/conflicts/{id}:decline": {
+            "/concord/v1/conflicts/{id}/decline": {
               "post": {
                 "operationId": "declineReportedConflict",
                 "summary": "Turns a conflict down without a handle: nobody can use its credential any more.",
@@ -1370,6 +1370,7 @@ enum OpenAPI {
                       "urn:concord:problem:conflict-expired",
                       "urn:concord:problem:conflict-unknown",
                       "urn:concord:problem:content-too-large",
+                      "urn:concord:problem:foreign-page",
                       "urn:concord:problem:idempotency-key-reused",
                       "urn:concord:problem:identity-in-use",
                       "urn:concord:problem:insufficient-user-authentication",

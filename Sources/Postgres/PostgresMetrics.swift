@@ -94,7 +94,11 @@ extension SQL {
     /// What a read is called by: `read-` and the first table it names. From the text alone, which is the program's own.
     var nameOfRead: String {
         let words = text.split { " \n(),".contains($0) }
-        let table = zip(words, words.dropFirst()).first { $0 == "FROM" && !["SELECT", "unnest"].contains($1) }?.1
+        // `IS DISTINCT FROM` names no table.
+        let table = words.indices.dropLast().first { index in
+            words[index] == "FROM" && !["SELECT", "unnest"].contains(words[index + 1])
+                && (index == 0 || words[index - 1] != "DISTINCT")
+        }.map { words[$0 + 1] }
         return table.map { "read-\($0)" } ?? PostgresMetrics.otherCall
     }
 }

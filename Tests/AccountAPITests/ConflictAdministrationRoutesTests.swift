@@ -43,9 +43,9 @@ import Testing
         bearer: String? = "owner",
         headers: HTTPFields = [:]
     ) async throws -> Wire.Answer {
-        let path = "\(Self.path)/\(id):decline"
+        let path = "\(Self.path)/\(id)/decline"
         let answer = try await api.send(.post, path, Array("{}".utf8), key: nil, bearer: bearer, headers: headers)
-        #expect(try OpenAPIDocument().defects(of: answer, to: .post, at: Self.path + "/{id}:decline") == [])
+        #expect(try OpenAPIDocument().defects(of: answer, to: .post, at: Self.path + "/{id}/decline") == [])
         return answer
     }
 

@@ -353,7 +353,7 @@ struct MergeRows {
                 == Verdict(.e6, .refuse(.needsAdministrator))
         )
         #expect(verdict(banned, Self.proven, [:], owners).rule == .e13)
-        let cleared = Self.record("a") { $0.customAttributes = UserRecord.noClaims }
+        let cleared = Self.record("b") { $0.customAttributes = UserRecord.noClaims }
         #expect(verdict(Self.proven, cleared, [:], owners).rule == .e13, "cleared claims are none")
         #expect(verdict(banned, cleared).rule == .e13)
     }

@@ -350,7 +350,7 @@ private let statementsOfDecisions: [Statement] = {
             sql: ConflictRow.live(carrying: conflict.tokenDigests, of: fixed, tenant: tenant).sql
         ),
         Statement(
-            name: "ConflictRow.pageOfEverything",
+            name: "ConflictRow.page",
             sql: ConflictRow.page(
                 everything,
                 after: ConflictPlace(of: conflict),
@@ -362,7 +362,7 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(
-            name: "ConflictRow.pageOfUser",
+            name: "ConflictRow.page",
             sql: ConflictRow.page(ofUser, after: nil, tenant: tenant, at: later, rowsMax: 51).sql
         ),
         Statement(name: "ConflictRow.openOrJoin", sql: ConflictRow.openOrJoin(conflict)),
@@ -545,12 +545,12 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(
-            name: "OutboxRow.discardNamed",
+            name: "OutboxRow.discard",
             sql: OutboxRow.discard(.named([message.id]), at: origin, countMax: 10),
             isHot: false
         ),
         Statement(
-            name: "OutboxRow.discardPending",
+            name: "OutboxRow.discard",
             sql: OutboxRow.discard(.pending(.mail, writtenUntil: later), at: origin, countMax: 10),
             isHot: false
         ),
@@ -984,7 +984,7 @@ private let statementsOfDecisions: [Statement] = {
             )
         ),
         Statement(
-            name: "UsedIDTokenRow.insertFirst",
+            name: "UsedIDTokenRow.insert",
             sql: UsedIDTokenRow.insert(
                 IDTokenUse(digest: Array(repeating: 10, count: 32), expiresAt: later, isFirst: true),
                 of: fixed,
@@ -1126,7 +1126,7 @@ struct StatementTests {
             var type = ""
             for line in try String(contentsOfFile: folder + "/" + file, encoding: .utf8).split(separator: "\n") {
                 if let match = line.firstMatch(of: #/^(?:struct|enum|extension) (\w+)/#) { type = String(match.1) }
-                if let match = line.firstMatch(of: #/^    static (?:func|let) (\w+)/#), type.hasSuffix("Row") {
+                if let match = line.firstMatch(of: #/^    (?:package )?static (?:func|let) (\w+)/#), type.hasSuffix("Row") {
                     declared.insert("\(type).\(match.1)")
                 }
             }

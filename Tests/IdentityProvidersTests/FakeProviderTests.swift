@@ -95,7 +95,7 @@ struct FakeProviderTests {
         #expect(
             verified?.incoming.email
                 == EmailAddress("a@gmail.com").map {
-                    .present($0, flag: .absent, hostedDomain: nil)
+                    .present($0, flag: .isFalse, hostedDomain: nil)
                 }
         )
     }

@@ -50,7 +50,7 @@ import Testing
     @Test func `a failure names place, user and database, and the server's code`() async throws {
         let server = try await TestCluster.shared.get().makeDatabase()
         let host = try #require(server.value(of: "host"))
-        let port = try #require(server.value(of: "port"))
+        let port = server.value(of: "port") ?? "5432"
         let rows: [(connectionString: String, place: String, state: SQLState?, reason: String)] = [
             (
                 "host=\(host) port=\(port) user=nobody_here dbname=postgres", "\(host)/.s.PGSQL.\(port)",

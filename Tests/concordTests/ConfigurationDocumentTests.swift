@@ -46,7 +46,7 @@ extension AccountStore.Purgeable {
         case .proofMails: ("counts of mails about conflicts", "an hour after the mail")
         case .providerFlows: ("sign-ins on providers' pages", "once they expired")
         case .usedIDTokens: ("digests of providers' ID tokens that opened a session", "once the token has ended")
-        case .reservedAddresses: ("reservations of addresses for their last owner", "once no recovery code names them")
+        case .reservedAddresses: ("addresses that were reserved for an account", "when its recovery code expires")
         case .merges: ("merges that were aborted or undone", "`purge.keep` after that; one that was done stays")
         case .events:
             (

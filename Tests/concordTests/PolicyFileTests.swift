@@ -105,7 +105,7 @@ struct PolicyFileTests {
                 "etc/policy.yaml:5: signIn.phoneNumber: a group of fields; give its fields, indented, below it",
                 "etc/policy.yaml:8: emailPrivacyConfig.enableImprovedEmailPrivacy: has no value; remove it or give one",
                 "etc/policy.yaml:9: colour: unknown field; remove it",
-                "etc/policy.yaml:13: concord.emailTrust[1].trust must be one of untrusted, asserting, verifying, authoritative",
+                "etc/policy.yaml:13: concord.emailTrust[1].trust must be one of untrusted, asserting, verifying-new, verifying, authoritative",
                 "etc/policy.yaml:14: concord.emailTrust[2].domian is not a member of a rule",
                 "etc/policy.yaml:15: concord.keepsLastSignInMethod must be true or false",
                 "etc/policy.yaml:17: mfa.providerConfigs.stat: unknown member; remove it",

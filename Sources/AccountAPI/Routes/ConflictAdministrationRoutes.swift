@@ -27,7 +27,7 @@ extension Route {
             guard let conflict else { throw Problem(.conflictUnknown) }
             return .reported(conflict)
         },
-        Route(.post, item + ":decline", service: .concord, access: .administrator) { request in
+        Route(.post, item + "/decline", service: .concord, access: .administrator) { request in
             let declined = try await request.operations.conflicts
                 .decline(
                     request.conflictID,

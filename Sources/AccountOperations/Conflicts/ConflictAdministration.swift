@@ -95,11 +95,18 @@ package struct ConflictAdministration: Sendable {
     /// `nil`: nobody's keys are at hand, and no address is shown.
     private let sealer: Sealer?
     private let effects: Effects
+    private let metrics: OperationMetrics
 
-    package init(store: AccountStore, sealer: Sealer?, effects: Effects) {
+    package init(
+        store: AccountStore,
+        sealer: Sealer?,
+        effects: Effects,
+        metrics: OperationMetrics = OperationMetrics()
+    ) {
         self.store = store
         self.sealer = sealer
         self.effects = effects
+        self.metrics = metrics
     }
 
     /// The conflicts of a filter, the ones opened last first. One round trip.
@@ -135,6 +142,13 @@ package struct ConflictAdministration: Sendable {
         return ReportedConflict(conflict, sealer: sealer, at: effects.now())
     }
 
+    /// Says no because a rule does, and counts that.
+    private func refused(_ refusal: ConflictRefusal, by rule: Rule) -> Outcome<DeclinedConflict> {
+        metrics.decided(rule)
+        let denial = Denial.conflict(refusal)
+        return .denied(denial)
+    }
+
     /// Turns a conflict down, without a handle: nobody can use its credential any more. Row J17.
     ///
     /// If a resolution, a decline by the holder or another administrator comes first, that one counts.
@@ -159,7 +173,7 @@ package struct ConflictAdministration: Sendable {
                 by: .administrator,
                 now: now
             )
-            if let refusal = verdict.decision { return .denied(.conflict(refusal)) }
+            if let refusal = verdict.decision { return refused(refusal, by: verdict.rule) }
             guard let conflict else { return .denied(.conflict(.unknown)) }
             let declined = conflict.closed(as: .declined, at: now)
             let applied = try await store.change(
@@ -205,6 +219,6 @@ extension ConflictPlace {
 extension AccountOperations {
     /// What administrators do about conflicts, with this server's keys.
     package var conflicts: ConflictAdministration {
-        ConflictAdministration(store: store, sealer: sealer, effects: effects)
+        ConflictAdministration(store: store, sealer: sealer, effects: effects, metrics: metrics)
     }
 }

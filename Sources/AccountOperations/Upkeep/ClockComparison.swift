@@ -40,7 +40,7 @@ package struct ClockComparison: Sendable, Hashable {
         let bounds = [microseconds(to: before) / 1e6, microseconds(to: after) / 1e6]
         let max = Double(Self.differenceSecondsMax)
         guard bounds.allSatisfy({ $0 > max }) || bounds.allSatisfy({ $0 < -max }) else { return nil }
-        return ClockDisagreement(secondsAhead: Int64(secondsAhead))
+        return ClockDisagreement(secondsAhead: Int64(secondsAhead.rounded()))
     }
 
     /// A `Double`, because two clocks may be further apart than 64 bits of microseconds.

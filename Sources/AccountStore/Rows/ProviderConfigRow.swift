@@ -75,7 +75,8 @@ struct ProviderConfigRow: RowDecodable {
         Query(
             """
             SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
-                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses
+                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
+                email_domains
             FROM provider_configs WHERE tenant_id = \(tenant.rawValue) ORDER BY provider_id FOR UPDATE
             """
         )
