@@ -337,7 +337,8 @@ extension APIError {
         switch type {
         case .invalidPolicy, .malformedRequest, .refused: .badRequest
         case .insufficientUserAuthentication, .invalidSession: .unauthorized
-        case .foreignPage, .proofNotOffered, .proofRequired, .wrongProof, .userDisabled, .providerDisabled, .secondFactorRequired:
+        case .foreignPage, .proofNotOffered, .proofRequired, .wrongProof, .userDisabled, .providerDisabled,
+            .secondFactorRequired:
             .forbidden
         case .conflictUnknown, .noSuchRoute: .notFound
         case .choicesNeeded, .conflictClosed, .identityInUse, .laterChanges, .lastSignInMethod, .mergeClosed,

@@ -1339,7 +1339,8 @@ enum OpenAPI {
                           "enum": [
                             "delete-account", "change-email", "change-password", "enroll-second-factor",
                             "withdraw-second-factor", "request-email-change", "prove-conflict", "remove-method",
-                            "restore-method", "merge-accounts"
+                            "restore-method", "merge-accounts", "link-provider", "change-phone-number",
+                            "unlink-method"
                           ]
                         },
                         "maxAge": {

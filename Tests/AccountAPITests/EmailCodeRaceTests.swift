@@ -110,7 +110,10 @@ struct EmailCodeRaceTests {
             }
             #expect(successes.count { $0 } == 1)
             let database = api.service.database
-            #expect(try await database.count("SELECT count(*) FROM identifiers") == 1)
+            let owned: Query<String?> = "SELECT value FROM identifiers WHERE reserved_until IS NULL"
+            #expect(try await database.rows(owned) == ["new@example.com"])
+            let reserved: Query<String?> = "SELECT value FROM identifiers WHERE reserved_until IS NOT NULL"
+            #expect(try await database.rows(reserved) == ["ada@example.com"])
             #expect(
                 try await database.count("SELECT count(*) FROM one_time_codes WHERE kind = 'RECOVER_EMAIL'") == 1
             )

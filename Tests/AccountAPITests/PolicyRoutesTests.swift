@@ -97,7 +97,7 @@ import Testing
                     "concord.emailTrust[0].provider must be the id of a provider, oidc.*, saml.* or *",
                     "concord.emailTrust[0].issuer must be an https URL, none or *",
                     "concord.emailTrust[0].domain must be the domain of an address, hosted or *",
-                    "concord.emailTrust[0].trust must be one of untrusted, asserting, verifying, authoritative",
+                    "concord.emailTrust[0].trust must be one of untrusted, asserting, verifying-new, verifying, authoritative",
                     "concord.emailTrust[1].domian is not a member of a rule",
                     "concord.emailTrust[1].domain can be hosted for google.com alone",
                     "concord.emailTrust[4] must be an object",

@@ -78,6 +78,10 @@ struct SecondFactorMailTests {
         }
     }
 
+    /// A project where an account with second factors takes an unproven address, as production has it.
+    private static let takesUnprovenAddresses = ProjectSettings.developmentDefaults
+        .setting(false, at: ["linkPolicy", "secondFactorsNeedProvenAddress"])
+
     enum Proof: CaseIterable {
         case reset, link
     }
@@ -103,7 +107,7 @@ struct SecondFactorMailTests {
     func `the owner gets past a thief who enrols a factor, moves the account and proves the new address`(
         way: Proof
     ) async throws {
-        try await TestAPI.with { api async throws in
+        try await TestAPI.with(settings: Self.takesUnprovenAddresses) { api async throws in
             let thief = try await api.enrollApp(api.factorOwner("ada@example.com"))
             let revert: JSONValue = ["oobCode": .string(try await api.listedCode(Self.type).code)]
             let change: JSONValue = ["idToken": .string(thief.idToken), "email": "thief@example.com"]
@@ -129,8 +133,32 @@ struct SecondFactorMailTests {
         }
     }
 
-    @Test func `an address that nobody had proven takes nothing back from who proves the next`() async throws {
+    @Test func `by default a thief has to prove the next address, and the owner takes back both`() async throws {
         try await TestAPI.with { api async throws in
+            let thief = try await api.enrollApp(api.factorOwner("ada@example.com"))
+            let revert: JSONValue = ["oobCode": .string(try await api.listedCode(Self.type).code)]
+            let change: JSONValue = ["idToken": .string(thief.idToken), "email": "thief@example.com"]
+            let refused = try await api.post(Self.update, change)
+            #expect(refused.errorMessage?.hasPrefix("UNVERIFIED_EMAIL") == true, "\(refused.text)")
+            let proof = try await api.code(
+                "VERIFY_AND_CHANGE_EMAIL",
+                session: thief.idToken,
+                newEmail: "thief@example.com"
+            )
+            #expect(try await api.post(Self.update, ["oobCode": .string(proof)]).status == 200)
+            let recover: JSONValue = ["oobCode": .string(try await api.listedCode("RECOVER_EMAIL").code)]
+            #expect(try await api.post(Self.update, revert).errorMessage == "INVALID_OOB_CODE")
+
+            #expect(try await api.post(Self.update, recover).status == 200)
+            #expect(try await api.post(Self.update, revert).status == 200)
+            let owner = try #require(try await api.service.user(thief.id))
+            #expect(owner.email?.address.raw == "ada@example.com" && owner.email?.isVerified == true)
+            #expect(owner.secondFactors.isEmpty)
+        }
+    }
+
+    @Test func `an address that nobody had proven takes nothing back from who proves the next`() async throws {
+        try await TestAPI.with(settings: Self.takesUnprovenAddresses) { api async throws in
             let owner = try await api.enrollApp(api.factorOwner("ada@example.com"))
             try await api.service.edit(owner.id) { user in
                 user.email?.proof = nil

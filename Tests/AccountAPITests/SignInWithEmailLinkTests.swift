@@ -123,7 +123,7 @@ struct SignInWithEmailLinkTests {
             #expect(user.passwordUpdatedAt == nil)
             #expect(user.account.isEmailVerified)
             let database = api.service.database
-            #expect(try await database.count("SELECT count(*) FROM identifiers") == 1)
+            #expect(try await database.count("SELECT count(*) FROM identifiers WHERE reserved_until IS NULL") == 1)
             #expect(try await database.count("SELECT count(*) FROM password_credentials") == 0)
             #expect(try await database.count("SELECT count(*) FROM sessions") == 1)
             #expect(

@@ -141,12 +141,12 @@ struct SignInWithIdpRouteTests {
                 let token = try #require(answer.json["oauthAccessToken"]?.string, "\(answer.text)")
                 let secret = answer.json["oauthTokenSecret"]?.string
                 #expect((secret != nil) == (provider == "twitter.com"))
-                #expect((answer.json["oauthIdToken"] == nil) == (provider == "twitter.com"))
                 return "providerId=\(provider)&access_token=\(token)&oauth_token_secret=\(secret ?? "")"
             }
             let asks: [String: JSONValue] = ["returnIdpCredential": true]
             let conflict = try await api.post(Self.path, request(madeUp, asks))
             #expect(conflict.json["needConfirmation"] == true, "\(conflict.text)")
+            #expect((conflict.json["oauthIdToken"] == nil) == (provider == "twitter.com"))
             let session = try await api.signIn(email).json["idToken"] ?? .null
             let linked = try await api.post(Self.path, request(try rebuilt(conflict), ["idToken": session]))
             #expect(linked.status == 200 && linked.json["email"]?.string == email, "\(linked.text)")
@@ -155,6 +155,7 @@ struct SignInWithIdpRouteTests {
             let other = try await api.signUpAnonymously()["idToken"] ?? .null
             let taken = try await api.post(Self.path, request(madeUp, asks.merging(["idToken": other]) { $1 }))
             #expect(taken.json["errorMessage"] == "FEDERATED_USER_ID_ALREADY_LINKED", "\(taken.text)")
+            #expect((taken.json["oauthIdToken"] == nil) == (provider == "twitter.com"))
             let signedIn = try await api.post(Self.path, request(try rebuilt(taken), asks))
             #expect(signedIn.json["localId"] == linked.json["localId"], "\(signedIn.text)")
             #expect(try rebuilt(signedIn) == (try rebuilt(taken)))

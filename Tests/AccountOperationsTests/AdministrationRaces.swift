@@ -105,15 +105,28 @@ struct AdministrationRaces {
                 "SELECT count(*) FROM identifiers WHERE value = 'wanted@example.com'"
             )
             #expect(claims == 1)
-            // Every account still owns exactly the address it has.
-            #expect(try await database.count("SELECT count(*) FROM identifiers WHERE kind = 'email'") == 8)
+            // Every account still owns exactly the address it has, and the first address of the winner stays reserved.
+            let owned = try await database.count(
+                "SELECT count(*) FROM identifiers WHERE kind = 'email' AND reserved_until IS NULL"
+            )
+            #expect(owned == 8)
             let mismatched = try await database.count(
                 """
-                SELECT count(*) FROM users LEFT JOIN identifiers USING (tenant_id, user_id)
+                SELECT count(*) FROM users LEFT JOIN identifiers
+                    ON identifiers.tenant_id = users.tenant_id AND identifiers.user_id = users.user_id
+                    AND reserved_until IS NULL
                 WHERE identifiers.value IS DISTINCT FROM users.email
                 """
             )
             #expect(mismatched == 0)
+            let reserved = try await database.count(
+                """
+                SELECT count(*) FROM identifiers JOIN users USING (tenant_id, user_id)
+                WHERE reserved_until IS NOT NULL AND users.email = 'wanted@example.com'
+                """
+            )
+            #expect(reserved == 1)
+            #expect(try await database.count("SELECT count(*) FROM identifiers") == 9)
             #expect(outcomes.contains { $0.flatMap(denial) == .refusal(.emailExists) })
         }
     }

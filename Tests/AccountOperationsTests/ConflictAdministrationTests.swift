@@ -133,7 +133,8 @@ import Testing
             _ = try await service.openConflict(with: "user3@example.com", subject: "new")
             let second = try await page(service, after: first.next, count: 50)
             #expect(first.conflicts + second.conflicts == all)
-            for wrong in ["", "x", "AAAA", first.next.map { String($0.dropLast(30)) } ?? ""] {
+            // The time and the id of a conflict are 24 bytes, and the id of its user follows.
+            for wrong in ["", "x", "AAAA", first.next.map { String($0.prefix(32)) } ?? ""] {
                 let found = try await service.operations.conflicts
                     .conflicts(ConflictFilter(), after: wrong, count: 10, tenant: .project)
                 #expect(found == nil, "\(wrong)")

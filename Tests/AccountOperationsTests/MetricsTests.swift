@@ -41,7 +41,7 @@ struct MetricsTests {
             // Resolved, declined, superseded and abandoned, five of each.
             for number in 1...5 {
                 for fate in ["resolved", "declined", "superseded", "abandoned"] {
-                    let email = "\(fate)\(number)@example.com"
+                    let email = "\(fate)\(number)@icloud.com"
                     let owner = try await service.signUp(email)
                     let handle = try await service.openConflict(with: email, subject: "\(fate)\(number)")
                     #expect(try await service.openConflict(with: email, subject: "\(fate)\(number)") != handle)
@@ -52,7 +52,7 @@ struct MetricsTests {
                         _ = try await service.resolve(handle, proven.proofToken).success()
                     case "declined": _ = try await service.decline(handle).success()
                     case "superseded":
-                        // A trusted provider names the address, which nobody had proven: the account changes hands.
+                        // Apple gives the address out, and nobody had proven it: the account changes hands.
                         let apple = service.credential(.apple, subject: email, email: email, isVerified: true)
                         _ = try await service.signIn(apple).signedIn()
                     default: break

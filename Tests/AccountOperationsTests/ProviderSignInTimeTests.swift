@@ -178,10 +178,12 @@ struct ProviderSignInTimeTests {
     {
         try await TestService.with { service in
             let owner = try await service.signIn(token(service)).signedIn()
-            let other = try await service.signUp("other@example.com")
+            _ = try await service.signUp("other@example.com")
             // A made-up token without times counts from when it came.
             let plain = service.credential(.google, subject: "ada", email: Self.address, isVerified: true)
             for (credential, uses) in [(token(service, "second"), 2), (plain, 2)] as [(ProviderCredential, Int64)] {
+                // Linking needs a recent sign-in.
+                let other = try await service.signIn("other@example.com").success()
                 let (refusal, handle) = try await service.signIn(credential, idToken: other.tokens.idToken).refused()
                 #expect(refusal == .federatedIdentityAlreadyLinked)
                 let opened = service.clock.now.secondsSinceEpoch
@@ -279,7 +281,8 @@ struct ProviderSignInTimeTests {
                 project: service.operations.project,
                 effects: service.operations.effects,
                 keepSeconds: 7 * 86_400,
-                rowsMax: 100
+                rowsMax: 100,
+                databaseClock: { service.clock.now }
             )
             service.clock.advance(seconds: 659)
             #expect(try await purge.run().rows[.usedIDTokens] == 0)

@@ -330,8 +330,14 @@ struct PurgeTests {
             INSERT INTO users (user_id, session_epoch, valid_since, created_at)
                 SELECT 'q-' || n, n, now(), now() FROM ends;
             INSERT INTO account_events (user_id, event_id, occurred_at, kind, rule)
-                SELECT 'q-' || n, gen_random_uuid(), at - CASE WHEN n <= \(over) THEN interval '393 days' ELSE '31 days' END,
-                    'user-created', 'P11' FROM ends;
+                SELECT 'q-' || n,
+                    -- The id of an event begins with its time in milliseconds.
+                    (lpad(to_hex(floor(extract(epoch FROM occurred_at) * 1000)::bigint), 12, '0')
+                        || '70008000' || lpad(n::text, 12, '0'))::uuid,
+                    occurred_at, 'user-created', 'P11'
+                FROM ends, LATERAL (
+                    SELECT at - CASE WHEN n <= \(over) THEN interval '393 days' ELSE '31 days' END AS occurred_at
+                ) AS event;
             INSERT INTO quarantined_methods (user_id, method, subject, event_id, rule, quarantined_at, expires_at)
                 SELECT 'q-' || n, 'google.com', 's', gen_random_uuid(), 'I9', at - interval '1 hour', at FROM ends;
             INSERT INTO outbox (message_id, kind, state, sealed_payload, created_at, expires_at, next_attempt_at)

@@ -69,9 +69,16 @@ struct WebhookTests {
         }
     }
 
+    /// Settings of a project in which the password reset of a proven address unlinks every other method.
+    private var unlinkingSettings: JSONValue {
+        var settings = ProjectSettings.developmentDefaults.object ?? [:]
+        settings["concord"] = ["passwordReset": ["unlinksProviders": true]]
+        return .object(settings)
+    }
+
     @Test func `what a takeover suspends is told as that, and what its owner brings back as well`() async throws {
         let receiver = Receiver()
-        try await TestService.with(webhooks: receiver) { service in
+        try await TestService.with(settings: unlinkingSettings, webhooks: receiver) { service in
             let secret = try await service.addWebhook(Self.url)
             let first = try await service.signUp("ada@gmail.com", "the old password")
             let gitHub = service.credential(.gitHub, subject: "gh-1")
@@ -115,7 +122,7 @@ struct WebhookTests {
 
     @Test func `a number is told like any method: linked, replaced, suspended, back`() async throws {
         let receiver = Receiver()
-        try await TestService.with(webhooks: receiver) { service in
+        try await TestService.with(settings: unlinkingSettings, webhooks: receiver) { service in
             let secret = try await service.addWebhook(Self.url)
             func link(_ number: String, _ idToken: String) async throws {
                 let sent = try await service.phoneCode(number)

@@ -1126,7 +1126,9 @@ struct StatementTests {
             var type = ""
             for line in try String(contentsOfFile: folder + "/" + file, encoding: .utf8).split(separator: "\n") {
                 if let match = line.firstMatch(of: #/^(?:struct|enum|extension) (\w+)/#) { type = String(match.1) }
-                if let match = line.firstMatch(of: #/^    (?:package )?static (?:func|let) (\w+)/#), type.hasSuffix("Row") {
+                if let match = line.firstMatch(of: #/^    (?:package )?static (?:func|let) (\w+)/#),
+                    type.hasSuffix("Row")
+                {
                     declared.insert("\(type).\(match.1)")
                 }
             }

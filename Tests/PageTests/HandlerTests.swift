@@ -252,6 +252,9 @@ import Testing
             try await browser.open(server.url + "/emulator/auth/handler?" + query)
             try await browser.wait(until: "document.querySelector('#sub')?.value")
             #expect(try await browser.value("location.search.includes('prompt=login')") == .bool(asks))
+            // The next test has the same window and database, and no sign-in under way.
+            try await browser.run("sessionStorage.clear()")
+            try await server.database.execute("DELETE FROM provider_flows")
         }
     }
 

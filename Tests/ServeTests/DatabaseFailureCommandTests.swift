@@ -14,6 +14,7 @@ struct DatabaseFailureCommandTests {
     private static let migrations: Set<String> = ["migrate up", "migrate down", "migrate status", "migrate verify"]
 
     private static let merge = "00000000-0000-4000-8000-000000000001"
+    private static let conflict = "nobodys-conflict"
 
     private static func lines(_ folder: Folder) throws -> [(command: String, arguments: [String])] {
         try folder.write("policy.yaml", "concord.displayName: Shop\n")
@@ -30,7 +31,9 @@ struct DatabaseFailureCommandTests {
             ("policy simulate", [folder.path("policy.yaml")]), ("policy show", []), ("policy history", []),
             ("service-account create", ["--name", "backend", "--base-url", "https://id.example"]),
             ("service-account list", []), ("service-account revoke", ["key"]), ("outbox list", []),
-            ("outbox retry", ["--failed"]), ("account find", ["ada"]), ("account show", ["ada"]),
+            ("outbox retry", ["--failed"]), ("outbox discard", ["--all-pending", "--yes"]),
+            ("conflict list", []), ("conflict show", [conflict]), ("conflict decline", [conflict, "--yes"]),
+            ("account find", ["ada"]), ("account show", ["ada"]),
             ("account import", ["--format", "json", folder.path("users.json")]),
             ("account export", ["--format", "ndjson"]), ("account merge run", ["a", "b", "--dry-run"]),
             ("account merge show", [merge]), ("account merge undo", [merge]), ("account merge abort", [merge]),

@@ -109,9 +109,6 @@ struct ProvidersCommandTests {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await database.makeProject()
-                try folder.write("policy.yaml", "concord.emailTrust: [{provider: \"oidc.*\", trust: asserting}]\n")
-                let policy = try await ConcordCommand.run(["policy", "apply", folder.path("policy.yaml")], database)
-                #expect(policy.status == .exited(0), "\(policy.error)")
                 try folder.write(
                     "providers.yaml",
                     """

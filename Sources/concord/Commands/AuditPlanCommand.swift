@@ -72,13 +72,15 @@ struct AuditPlanCommand: AsyncParsableCommand {
         let walk = SnapshotWalk(total: total, advice: "what was written is no whole plan; make it again")
         let summary = Mutex(PlanSummary())
         let planned = all || !selecting.ruleIDs.isEmpty ? rules : rules.filter { $0.severity == .error }
-        for finding in planned.flatMap({ $0.findings(inProjectOf: terms) }) { summary.withLock { $0.count(finding) } }
+        let inProject = rules.flatMap { $0.findings(inProjectOf: terms) }
+        let plannedIDs = Set(planned.map(\.id))
+        for finding in inProject where plannedIDs.contains(finding.rule.id) { summary.withLock { $0.count(finding) } }
         try writer.begin(options: options, terms: terms)
         let result = try await walk.run {
             try await audit.plan(
                 selection,
                 tenant: reading.tenantID,
-                planning: Set(planned.map(\.id)),
+                planning: plannedIDs,
                 tell: { proposal in
                     if case .repair(let repair) = proposal.offer { try writer.write(repair, proposal) }
                     summary.withLock { $0.count(proposal) }
@@ -88,18 +90,18 @@ struct AuditPlanCommand: AsyncParsableCommand {
         }
         try writer.end()
         complain(summary.withLock { $0.text(accounts: result.accounts) })
-        if let unplanned = Self.unplanned(rules, planned, result.findings) { complain(unplanned) }
+        let found = inProject.reduce(into: result.findings) { $0[$1.rule.id, default: 0] += 1 }
+        if let unplanned = Self.unplanned(rules, plannedIDs, found) { complain(unplanned) }
         guard selecting.foundAll(selected, result) else { throw ExitCode.answerIsNo }
     }
 
     /// The findings that nobody asked to plan, and how to plan them; `nil` where there are none.
     private static func unplanned(
         _ rules: [AuditRule],
-        _ planned: [AuditRule],
+        _ planned: Set<String>,
         _ findings: [String: Int64]
     ) -> String? {
-        let ids = Set(planned.map(\.id))
-        let rows = rules.filter { !ids.contains($0.id) && findings[$0.id, default: 0] > 0 }
+        let rows = rules.filter { !planned.contains($0.id) && findings[$0.id, default: 0] > 0 }
         guard !rows.isEmpty else { return nil }
         let total = rows.reduce(0) { $0 + findings[$1.id, default: 0] }
         let width = rows.map(\.id.count).max() ?? 0

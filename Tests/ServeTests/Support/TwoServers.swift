@@ -20,10 +20,13 @@ struct TwoServers: Sendable {
     /// A page of that app.
     static let appURL = "https://app.example.com/finish"
 
+    /// The domain that the registrations of the providers name.
+    static let emailDomain = "example.com"
+
     static let callers = 64
     static let password = "correct horse"
 
-    /// The providers of the issuer. Both are trusted with addresses it says are verified.
+    /// The providers of the issuer, which are proof of addresses at `emailDomain` that it does not call unverified.
     enum Provider: String, CaseIterable {
         case one = "oidc.one"
         case two = "oidc.two"
@@ -42,7 +45,12 @@ struct TwoServers: Sendable {
             try await LocalIssuer.run { issuer in
                 try await database.makeProject(settings: project)
                 for provider in Provider.allCases {
-                    try await database.register(provider.rawValue, clientID: provider.clientID, issuer: issuer.url)
+                    try await database.register(
+                        provider.rawValue,
+                        clientID: provider.clientID,
+                        issuer: issuer.url,
+                        emailDomains: [emailDomain]
+                    )
                 }
                 let settings = [
                     "CONCORD_PROVIDERS_ALLOW_PRIVATE_NETWORKS": "true",
@@ -228,12 +236,14 @@ extension TestDatabase {
         _ provider: String,
         clientID: String,
         issuer: String? = nil,
-        addresses: [String: String] = [:]
+        addresses: [String: String] = [:],
+        emailDomains: [String] = []
     ) async throws {
         var record = ProviderConfigRecord(provider: try #require(ProviderID(provider)), isEnabled: true)
         record.clientID = clientID
         record.issuer = issuer
         record.addresses = addresses
+        record.emailDomains = emailDomains
         try await withClient { client in
             _ = try await AccountStore(client: client).changeProviderConfigs(
                 [record.provider],
