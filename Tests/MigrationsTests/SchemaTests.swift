@@ -75,6 +75,34 @@ private let repositoryRoot = URL(filePath: #filePath)
         }
     }
 
+    @Test func `a project that was there before presets keeps production's rules, and so do its versions`() async throws
+    {
+        try await EmptyDatabase.with { database async throws in
+            let migrator = Migrator(
+                configuration: database.configuration,
+                migrations: try directory.read(),
+                toolVersion: "test"
+            )
+            _ = try await migrator.run(.up(to: 30))
+            try await database.execute(
+                """
+                INSERT INTO project_config (project_id, project_number, settings, version)
+                VALUES ('demo-old', 7, '{"signIn": {"email": {"enabled": true}}}', 2);
+                INSERT INTO project_config_versions (version, settings, changed_at)
+                VALUES (1, '{}', now()), (2, '{"signIn": {"email": {"enabled": true}}}', now());
+                """
+            )
+            _ = try await migrator.run(.latest)
+            let presets: Query<String?> = """
+                SELECT settings #>> '{linkPolicy,preset}' FROM project_config
+                UNION ALL SELECT settings #>> '{linkPolicy,preset}' FROM project_config_versions
+                """
+            #expect(try await database.rows(presets) == ["firebase", "firebase", "firebase"])
+            let methods: Query<Bool?> = "SELECT settings #> '{signIn,email,enabled}' = 'true' FROM project_config"
+            #expect(try await database.rows(methods) == [true])
+        }
+    }
+
     /// Every row of every table as JSON; a table without a row is an issue.
     private func content(of database: EmptyDatabase) async throws -> String {
         let names: Query<String?> = """
