@@ -561,7 +561,7 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "OutboxRow.state", sql: OutboxRow.state(of: message.id, tenant: tenant).sql, isHot: false),
         Statement(
-            name: "OutboxRow.withdraw",
+            name: "OutboxRow.discard",
             sql: OutboxRow.discard(message.id, tenant: tenant, because: .undone, at: origin),
             isHot: false
         ),
@@ -1126,7 +1126,7 @@ struct StatementTests {
             var type = ""
             for line in try String(contentsOfFile: folder + "/" + file, encoding: .utf8).split(separator: "\n") {
                 if let match = line.firstMatch(of: #/^(?:struct|enum|extension) (\w+)/#) { type = String(match.1) }
-                if let match = line.firstMatch(of: #/^    (?:package )?static (?:func|let) (\w+)/#),
+                if let match = line.firstMatch(of: #/^    static (?:func|let) (\w+)/#),
                     type.hasSuffix("Row")
                 {
                     declared.insert("\(type).\(match.1)")
