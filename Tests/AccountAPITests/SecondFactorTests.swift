@@ -661,7 +661,7 @@ struct SecondFactorTests {
         try await TestAPI.with(settings: settings) { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let id = try #require(owner.enrollmentID)
-            api.service.clock.advance(seconds: needsRecentSignIn ? 299 : 301)
+            api.service.clock.advance(seconds: needsRecentSignIn ? 200 : 301)
             let linked = try await api.post(
                 "/v1/accounts:signInWithIdp",
                 [
@@ -675,7 +675,7 @@ struct SecondFactorTests {
             let after = try payload(of: token)
             #expect(after["auth_time"] == before["auth_time"] && after["iat"] != before["iat"])
             #expect(after["firebase"]?["sign_in_second_factor"] == "totp")
-            api.service.clock.advance(seconds: 2)
+            api.service.clock.advance(seconds: 200)
             #expect(try await api.withdraw(id, token).errorMessage == "CREDENTIAL_TOO_OLD_LOGIN_AGAIN")
             let refreshed = try await api.refresh(linked.json["refreshToken"]?.string).json["id_token"]?.string
             #expect(
