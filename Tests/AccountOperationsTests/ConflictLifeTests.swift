@@ -257,6 +257,29 @@ import Testing
         }
     }
 
+    @Test func `the owner's next sign-in does not let in the next owner of the domain, who proved the mailbox`()
+        async throws
+    {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@gmail.com")
+            try await service.proveAddress(of: ada.user.id)
+            func google(_ subject: String) -> ProviderCredential {
+                service.credential(.google, subject: subject, email: "ada@gmail.com", isVerified: true)
+            }
+            _ = try await service.signIn(google("ada"), idToken: ada.tokens.idToken).signedIn()
+            let handle = try await service.signIn(google("next")).confirmation().pendingToken
+            _ = try await service.startMailboxProof(handle).success()
+            let code = try #require(try await service.lastConflictMail().code)
+            let proven = try await service.complete(handle, .code(code)).success()
+            #expect(try await service.resolve(handle, proven.proofToken).denial == .conflict(.providerAlreadyLinked))
+
+            #expect(try await service.signIn("ada@gmail.com").success().linkedProvider == nil)
+            #expect(try await service.signIn(google("ada")).signedIn().user.id == ada.user.id)
+            _ = try await service.signIn(google("next")).confirmation()
+            try await service.database.expectConsistency()
+        }
+    }
+
     @Test(arguments: [ProviderID.twitter, .google])
     func `an intruder's sign-in does not use up what the owner of the address has proven`(
         provider: ProviderID

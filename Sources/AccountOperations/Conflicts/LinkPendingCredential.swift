@@ -38,10 +38,11 @@ extension AccountOperations {
             credential: credential,
             isProviderEnabled: isAccepted(credential),
             secondFactorProvenBy: prover,
-            // The sign-in is the one that is being completed.
+            // The sign-in is the one that is being completed. It settles a changed subject only with the handle at hand: a
+            // conflict that the mailbox proved may be that of the next owner of a domain, who reads its mail.
             request: LinkRequest(
                 isSessionRecent: true,
-                settlesConflict: pending.conflict.isOpenedBySignIn(to: user.id)
+                settlesConflict: pendingToken != nil && pending.conflict.isOpenedBySignIn(to: user.id)
             )
         )
         let link = attempt.ask(question.respecting(found.claim.reservation), policy)
