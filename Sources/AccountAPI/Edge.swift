@@ -35,7 +35,7 @@ package struct Edge: Responder {
     let logger: Logger
     let metrics: HTTPMetrics
     let isDevelopment: Bool
-    /// Whether clients reach the service by TLS, its own or a proxy's.
+    /// True if clients reach the service by TLS, its own or a proxy's.
     let isSecure: Bool
     /// Whether everything but the paths for whoever runs the service is refused: there is no place for more.
     private(set) var isFull = false
@@ -90,7 +90,7 @@ package struct Edge: Responder {
         request.clientAddress(trusted: trustedProxies).map { ["client.address": "\($0)"] } ?? [:]
     }
 
-    /// Whether a page of another machine's asks, in development.
+    /// Returns true if, in development, a page that another machine served sends the request.
     private func refusesPage(of request: ServerRequest) -> Bool {
         isDevelopment && request.headers.first(name: "Origin").map(API.isOfThisHost(origin:)) == false
     }
@@ -191,7 +191,7 @@ extension API {
 }
 
 extension API {
-    /// Whether a page of `origin` was served by this machine; not so for an opaque one, `null`.
+    /// Returns true if this machine served the page of `origin`; false for an opaque origin, `null`.
     static func isOfThisHost(origin: String) -> Bool {
         guard let scheme = origin.firstRange(of: "://") else { return false }
         let authority = String(origin[scheme.upperBound...])

@@ -135,7 +135,7 @@ struct APIRequest: Sendable {
     /// The network address of the client, as far as proxies that are trusted say.
     let clientAddress: String?
 
-    /// Where this service is reached, without a slash at the end: as configured, or else where it listens.
+    /// Base URL of this service, without a slash at the end: `listen.public_url`, otherwise the address it listens at.
     ///
     /// In production never what a caller says in `Host`: it would choose whose keys a reader of the document trusts.
     /// Development is reached by many names (from a container, from a telephone's simulator) and answers by the caller's.

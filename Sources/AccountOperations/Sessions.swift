@@ -123,7 +123,7 @@ package struct AuthenticatedSession: Sendable {
         .isMet(authTime: token.authTime, now: now)
     }
 
-    /// Whether the session signed in a moment ago, whatever the policy asks for: a fact for rules that ask by policy.
+    /// Returns true if the session signed in a moment ago, whatever the policy asks for: a fact for rules that ask by policy.
     /// Sessions of anonymous accounts have nothing to sign in again with.
     func isRecent(onAccount account: Account, policy: LinkPolicy, now: Timestamp) -> Bool {
         isRecent(for: .mergeAccounts, onAccount: account, policy: policy, now: now)

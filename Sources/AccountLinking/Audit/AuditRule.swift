@@ -197,7 +197,7 @@ extension AuditRule {
         }
     }
 
-    /// What the rule finds in the project's configuration; nothing where it is about accounts.
+    /// Findings of the rule in the project's configuration; none for a rule about accounts.
     package func findings(inProjectOf terms: AuditTerms) -> [ProjectFinding] {
         guard case .project(let check) = check else { return [] }
         return check(terms).map { ProjectFinding(rule: self, evidence: $0) }

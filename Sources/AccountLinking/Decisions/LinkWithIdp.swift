@@ -1,8 +1,8 @@
 /// Facts about the session that links a provider, and about what it links.
 package struct LinkRequest: Sendable, Hashable {
-    /// Whether the session signed in a moment ago (`SensitiveOperation.linkProvider`).
+    /// True if the session signed in a moment ago (`SensitiveOperation.linkProvider`).
     package var isSessionRecent: Bool
-    /// Whether the credential waits in a conflict about the account of the session that a sign-in opened.
+    /// True if a sign-in opened a conflict about the account of the session, and the credential waits in it.
     package var settlesConflict: Bool
 
     package init(isSessionRecent: Bool, settlesConflict: Bool = false) {

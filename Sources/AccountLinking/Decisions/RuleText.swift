@@ -85,7 +85,7 @@ extension Rule {
         case .subjectMoved:
             RuleText(
                 "M has another subject of this provider, policy: move",
-                "as I8, without a mail to the owner of M"
+                "as I8, for a migration that the operator has planned"
             )
         case .i8:
             RuleText(

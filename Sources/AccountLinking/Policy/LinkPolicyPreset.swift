@@ -17,11 +17,11 @@ package enum SubjectChange: String, Sendable, Hashable, CaseIterable {
     /// The sign-in is a conflict. A recent session of the account settles it; the mailbox does not, because the next
     /// owner of a domain reads its mail.
     case conflict
-    /// The new subject replaces the old one, as production does. Other methods and sessions stay. The owner gets a mail.
+    /// The new subject replaces the old one, as production does. Other methods and sessions stay, and the owner gets no mail.
     case replace
     /// The new subject takes the account over: other methods are suspended and sessions end. The owner gets a mail.
     case takeover
-    /// The new subject replaces the old one without a mail, for a migration that the operator has planned, such as a
-    /// provider that issues new subjects to everybody.
+    /// The new subject replaces the old one, under a rule of its own (I18), for a migration that the operator has planned,
+    /// such as a provider that issues new subjects to all its users.
     case move
 }

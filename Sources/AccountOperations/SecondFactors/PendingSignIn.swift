@@ -52,7 +52,7 @@ struct FirstFactor: Sendable {
     var links = false
     /// `false` for a reauthentication.
     var createsUsers = true
-    /// Whether that session signed in a moment ago.
+    /// True if that session signed in a moment ago.
     var isSessionRecent = false
     /// When that session signed in: a link does not make it recent.
     var authTime: Timestamp?
