@@ -63,7 +63,7 @@ package struct TestDatabase: Sendable {
     ) async throws -> Output {
         let configuration = try PostgresConfiguration(connectionString: url)
         try await TestServer.migrate(configuration)
-        return try await body(TestDatabase(configuration: configuration, url: url))
+        return try await body(TestDatabase(configuration: configuration.patient, url: url))
     }
 
     /// Runs `body` with a client on this database.
@@ -130,6 +130,19 @@ private actor Turnstile {
     }
 }
 
+extension PostgresConfiguration {
+    /// The configuration with timeouts that no test waits for: a test machine may be slow and shared.
+    fileprivate var patient: PostgresConfiguration {
+        var configuration = self
+        configuration.queueWait = .seconds(300)
+        configuration.readStatementTimeout = .seconds(300)
+        configuration.writeStatementTimeout = .seconds(300)
+        configuration.lockTimeout = .seconds(300)
+        configuration.connectTimeout = .seconds(300)
+        return configuration
+    }
+}
+
 /// The server of a test process.
 private actor TestServer {
     static let shared = TestServer()
@@ -140,14 +153,8 @@ private actor TestServer {
     func makeDatabase(_ name: String) async throws -> TestDatabase {
         let server = try await ready()
         try await Self.run("CREATE DATABASE \(name) TEMPLATE \(Self.templateName)", on: server.base)
-        var configuration = server.base.withDatabase(name)
+        var configuration = server.base.withDatabase(name).patient
         configuration.writeConnections = 4
-        // A test machine may be slow and shared; what a test waits for is never one of these.
-        configuration.queueWait = .seconds(300)
-        configuration.readStatementTimeout = .seconds(300)
-        configuration.writeStatementTimeout = .seconds(300)
-        configuration.lockTimeout = .seconds(300)
-        configuration.connectTimeout = .seconds(300)
         return TestDatabase(configuration: configuration, url: server.url(name))
     }
 
