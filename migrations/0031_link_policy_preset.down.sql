@@ -1,3 +1,2 @@
-UPDATE project_config SET settings = settings - 'linkPolicy';
-
-UPDATE project_config_versions SET settings = settings - 'linkPolicy';
+-- The version before ignores `linkPolicy`, and a project that goes up again keeps its values.
+SELECT;

@@ -1,2 +1,2 @@
--- migrate: no-transaction
-CREATE INDEX CONCURRENTLY conflicts_by_time ON conflicts (tenant_id, opened_at, user_id, conflict_id);
+-- In one transaction: a server of an earlier version is not ready while a migration outside of one runs.
+CREATE INDEX conflicts_by_time ON conflicts (tenant_id, opened_at, user_id, conflict_id);

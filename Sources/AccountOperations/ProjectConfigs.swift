@@ -69,8 +69,8 @@ extension AccountOperations {
 private struct MissingProject: Error {}
 
 extension ProjectConfigChange {
-    /// What `stored` becomes, and the numbers that no account may have for it.
-    func change(of stored: JSONValue) -> (settings: JSONValue, numbersToBeFree: Set<PhoneNumber>) {
+    /// The settings that `stored` becomes, and the numbers that no account may have for them.
+    package func change(of stored: JSONValue) -> (settings: JSONValue, numbersToBeFree: Set<PhoneNumber>) {
         let settings = applied(to: stored)
         return (settings, settings.testPhoneNumbers.subtracting(stored.testPhoneNumbers))
     }

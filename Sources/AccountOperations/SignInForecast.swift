@@ -1,4 +1,5 @@
 package import AccountLinking
+import AccountStore
 package import IdentityProviders
 
 /// The outcome that a sign-in with a provider's credential would have now. For the consent page of made-up providers.
@@ -41,7 +42,7 @@ extension AccountOperations {
             createsUsers: true,
             secondFactorProvenBy: nil
         )
-        let verdict = question.verdict(policy)
+        let verdict = question.respecting(found.claim.reservation).verdict(policy)
         return .success(
             SignInForecast(
                 address: .init(

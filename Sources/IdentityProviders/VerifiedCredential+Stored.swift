@@ -19,7 +19,9 @@ extension VerifiedCredential {
         set("issuer", incoming.issuer)
         if case .present(let address, let flag, let hostedDomain) = incoming.email {
             set("email", address.raw)
-            members["emailVerified"] = flag.value.map(JSONValue.bool)
+            // The version before needs a flag that is true or false.
+            members["emailVerified"] = .bool(flag.value == true)
+            if flag.value == nil { members["emailVerifiedIsAbsent"] = .bool(true) }
             set("hostedDomain", hostedDomain)
         }
         set("displayName", incoming.profile.displayName)
@@ -55,7 +57,7 @@ extension VerifiedCredential {
             guard let address = EmailAddress(text) else { return nil }
             email = .present(
                 address,
-                flag: VerifiedFlag(stored["emailVerified"]?.bool),
+                flag: VerifiedFlag(stored["emailVerifiedIsAbsent"] == .bool(true) ? nil : stored["emailVerified"]?.bool),
                 hostedDomain: stored["hostedDomain"]?.string
             )
         }

@@ -17,7 +17,12 @@ package struct SchemaState: Sendable, Hashable {
 
     /// How the schema stands to `required`.
     package func readiness(required: Int) -> SchemaReadiness {
-        if let interrupted { return .interrupted(interrupted.fileName) }
+        if let interrupted {
+            // One that this program does not need changes nothing that it uses.
+            let isAhead = interrupted.version > required && version >= required
+            return isAhead
+                ? .ahead(version: interrupted.version, required: required) : .interrupted(interrupted.fileName)
+        }
         if version < required { return .behind(version: version, required: required) }
         return version > required ? .ahead(version: version, required: required) : .ready
     }

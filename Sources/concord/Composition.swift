@@ -38,6 +38,9 @@ struct Composition {
         var actionPage: MailLinks.Page
         /// Creates the project when the database holds none; `nil` leaves that to `concord project init`.
         var projectToCreate: ProjectRecord?
+        /// Whether a project that exists gets the settings of `projectToCreate` that it does not have: one that an earlier
+        /// version made in a database of its own.
+        var completesProject = false
         /// Called once the service answers requests.
         var whenReady: @Sendable (_ address: SocketAddress?) -> Void
     }

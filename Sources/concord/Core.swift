@@ -155,7 +155,12 @@ struct Core: Service, CustomStringConvertible {
         try await store.refreshWebhooks()
         let effects = Effects.system
         if let project = composition.mode.projectToCreate {
-            _ = try await store.createProject(project, apiKey: NewAPIKey.make(effects), by: .operator())
+            let isNew = try await store.createProject(project, apiKey: NewAPIKey.make(effects), by: .operator())
+            if !isNew, composition.mode.completesProject {
+                _ = try await store.changeProjectSettings(at: effects.now(), by: .operator()) { stored in
+                    (stored.completed(by: project.settings), [])
+                }
+            }
         }
         guard
             let project = try await ProjectCache.load(
@@ -268,7 +273,7 @@ struct Core: Service, CustomStringConvertible {
                 return
             } catch let error as PostgresError {
                 guard Failure(error) != .bug else {
-                    throw StartupFailure("\(error.problem): \(error.message)", .badConfiguration)
+                    throw StartupFailure("\(DatabaseFailure(error, at: postgres.place))", .badConfiguration)
                 }
                 service.state = .starting("waiting for the database")
                 if !hasComplained {

@@ -7,13 +7,18 @@ struct DatabaseFailure: Error, CustomStringConvertible {
     let error: PostgresError
     /// Where the database is; `nil` if only libpq knows.
     let place: String?
+    /// The migration that the failure ended.
+    let migration: MigrationFileName?
 
-    init(_ error: PostgresError, at place: String?) {
+    init(_ error: PostgresError, at place: String?, during migration: MigrationFileName? = nil) {
         self.error = error
         self.place = error.connectFailure?.place ?? place
+        self.migration = migration
     }
 
-    var description: String {
+    var description: String { (migration.map { "\($0): " } ?? "") + sentence }
+
+    private var sentence: String {
         let place = place ?? "the database"
         if let failure = error.connectFailure {
             return "cannot connect to \(place): \(failure.words). \(failure.nextStep)"
@@ -47,7 +52,9 @@ struct DatabaseFailure: Error, CustomStringConvertible {
         case .queueFull, .queueTimeout:
             return
                 "\(place) gave no connection in time: \(error.message). Try again, or raise database.queue_wait_timeout"
-        case .server, .cancelled, .shutDown, .decoding, .tooManyRows, .valueTooLarge, .rolledBack, .configuration,
+        case .server(let state):
+            return "\(place) refuses that: \(error.message) (SQLSTATE \(state.rawValue))"
+        case .cancelled, .shutDown, .decoding, .tooManyRows, .valueTooLarge, .rolledBack, .configuration,
             .misuse:
             return "\(error)"
         }
@@ -141,7 +148,7 @@ extension UInt8 {
 }
 
 /// Runs `body`, which uses the database of `configuration`.
-/// - Throws: `DatabaseFailure` in place of a `PostgresError`; whatever else `body` throws.
+/// - Throws: `DatabaseFailure` in place of a `PostgresError` and of a failed migration; whatever else `body` throws.
 func namingDatabase<Output>(
     _ configuration: PostgresConfiguration,
     _ body: () async throws -> Output
@@ -149,8 +156,15 @@ func namingDatabase<Output>(
     do {
         return try await body()
     } catch let error as PostgresError {
-        throw DatabaseFailure(await reason(for: error, configuration), at: configuration.place)
+        throw await databaseFailure(error, configuration)
+    } catch MigrationFailure.stepFailed(let file, let cause) {
+        throw DatabaseFailure(cause, at: configuration.place, during: file)
     }
+}
+
+/// `error` with the place of the database, and with the reason why there is no connection.
+func databaseFailure(_ error: PostgresError, _ configuration: PostgresConfiguration) async -> DatabaseFailure {
+    DatabaseFailure(await reason(for: error, configuration), at: configuration.place)
 }
 
 /// Why there is no connection: of those that a client shares only that they are missing is known, so another one is tried.

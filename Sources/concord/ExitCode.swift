@@ -38,6 +38,8 @@ extension ExitCode {
             case let error as MigrationDirectoryError: Self(for: error)
             case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo
             case MigrationFailure.busy: .answerIsNo
+            case let failure as DatabaseFailure where failure.migration != nil:
+                failure.error.isUnreachable ? .databaseUnreachable : .answerIsNo
             case let failure as DatabaseFailure: Self(for: failure.error)
             case let error as PostgresError: Self(for: error)
             case let error as PostgresClusterError: Self(for: error)

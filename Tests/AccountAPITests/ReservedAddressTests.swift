@@ -64,6 +64,16 @@ struct ReservedAddressTests {
         return answer.status == 200
     }
 
+    @Test func `the consent page of development foretells that a reserved address is taken`() async throws {
+        try await afterTheft(wasProven: true) { api, _, _ in
+            let claims: JSONValue = ["sub": "somebody", "email": .string(owners), "hd": "example.com"]
+            let asked: JSONValue = ["providerId": "google.com", "claims": claims]
+            let forecast = try await api.post("/emulator/auth/provider/forecasts", asked, key: nil).json["forecasts"]?["true"]
+            let answer = try await signInWithGoogle(api, owners)
+            #expect(forecast?["ending"] == "refused" && answer.errorMessage == "EMAIL_EXISTS", "\(answer.text)")
+        }
+    }
+
     @Test(arguments: [false, true], [false, true])
     func `a thief who signs up at the freed address does not stop the owner's recovery`(
         isProtected: Bool,

@@ -88,7 +88,7 @@ struct PolicyCommandTests {
                 output == """
                     Version 1 is in force; policy.yaml proposes:
                       signIn.email.enabled  true → false
-                      concord.displayName   - → Shop  (no account is judged by it)
+                      concord.displayName   - → Shop  (not simulated)
 
                     12 accounts
                       11  locked-out   Something lets the user in now, and nothing would.
@@ -211,7 +211,7 @@ struct PolicyCommandTests {
             #expect(
                 other.output == """
                     Version 2 is in force; policy.yaml proposes:
-                      concord.displayName  - → Shop  (no account is judged by it)
+                      concord.displayName  - → Shop  (not simulated)
                     version 3 is in force
 
                     """,
@@ -228,7 +228,7 @@ struct PolicyCommandTests {
                 refused.output == """
                     Version 1 is in force; policy.yaml proposes:
                       signIn.email.enabled  true → false
-                      concord.displayName   - → Shop  (no account is judged by it)
+                      concord.displayName   - → Shop  (not simulated)
 
                     12 accounts
                       11  locked-out   Something lets the user in now, and nothing would.
@@ -410,6 +410,11 @@ struct PolicyCommandTests {
                 text.split(separator: "\n").dropFirst().map { $0.split(separator: "  #").first ?? "" }
             }
             #expect(rest(after) == rest(before))
+            // The preset's values are not fixed by being spelled out.
+            let stored = try await database.rows(
+                "SELECT settings ->> 'linkPolicy' FROM project_config" as Query<String?>
+            )
+            #expect(stored == [#"{"preset": "strict"}"#])
         }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Migrations
 import Postgres
 import PostgresCluster
 import Testing
@@ -154,7 +155,10 @@ struct DatabaseFailureTests {
             "db.example.com:5432 gave no connection in time: no connection became free in time. Try again, or raise database.queue_wait_timeout",
             .databaseUnreachable
         ),
-        (PostgresError(.server("42601"), "syntax error"), "server_42601: syntax error", .bug),
+        (
+            PostgresError(.server("42601"), "syntax error"),
+            "db.example.com:5432 refuses that: syntax error (SQLSTATE 42601)", .bug
+        ),
     ]
 
     @Test func `every failure names the place, the reason and the next step`() {
@@ -162,6 +166,28 @@ struct DatabaseFailureTests {
             let failure = DatabaseFailure(row.error, at: Self.place)
             #expect(failure.description == row.words)
             #expect(ExitCode(for: failure) == row.code && ExitCode(for: row.error) == row.code, "\(row.words)")
+        }
+    }
+
+    @Test func `a migration that fails is named before the place and the reason`() async throws {
+        let postgres = try PostgresConfiguration(connectionString: "host=db.example.com user=concord dbname=accounts")
+        let file = try #require(MigrationFileName("0002_users.up.sql"))
+        for (cause, words, code) in [
+            (
+                PostgresError(.server("23514"), "check constraint is violated by some row"),
+                "refuses that: check constraint is violated by some row (SQLSTATE 23514)", ExitCode.answerIsNo
+            ),
+            (
+                PostgresError(.server("55P03"), "canceling statement due to lock timeout"),
+                "is busy: canceling statement due to lock timeout. Find who waits in pg_stat_activity, or try again",
+                .answerIsNo
+            ),
+        ] {
+            let failure = await #expect(throws: DatabaseFailure.self) {
+                try await namingDatabase(postgres) { throw MigrationFailure.stepFailed(file: file, cause: cause) }
+            }
+            #expect(failure?.description == "0002_users.up.sql: db.example.com:5432 \(words)")
+            #expect(failure.map { ExitCode(for: $0) } == code)
         }
     }
 

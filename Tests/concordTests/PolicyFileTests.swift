@@ -2,6 +2,7 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import AccountTestSupport
+import Foundation
 import JSON
 import Testing
 
@@ -208,5 +209,57 @@ struct PolicyFileTests {
                 "google.com \"enabled\" \"not registered\" true",
             ]
         )
+    }
+
+    private static func lines(_ before: JSONValue, _ after: JSONValue) -> [String] {
+        PolicyText.lines(state(before).changes(to: state(after)))
+    }
+
+    @Test func `a change of a long list names what is added and removed`() {
+        let hosts = (0..<12).map { JSONValue.string("host-number-\($0).example.com") }
+        #expect(
+            Self.lines(
+                ["authorizedDomains": .array(hosts)],
+                ["authorizedDomains": .array(hosts.dropFirst() + ["evil.example"])]
+            ) == [
+                "authorizedDomains  12 → 12 entries", "    - host-number-0.example.com", "    + evil.example",
+            ]
+        )
+        #expect(
+            Self.lines(
+                ["authorizedDomains": .array(hosts)],
+                ["authorizedDomains": .array(hosts.reversed())]
+            ) == ["authorizedDomains  12 → 12 entries, in another order"]
+        )
+    }
+
+    @Test func `a change of a long text shows the place where it differs`() throws {
+        let long = String(repeating: "a", count: 300)
+        let lines = Self.lines(["concord": ["displayName": .string(long)]], ["concord": ["displayName": .string(long + "b")]])
+        #expect(lines.count == 1)
+        let sides = try #require(lines.first).components(separatedBy: " → ")
+        #expect(sides.count == 2 && sides[0].hasSuffix("a") && sides[1].hasSuffix("ab") && sides[1].count < 40)
+    }
+
+    @Test func `a change cannot write to the terminal`() {
+        #expect(
+            Self.lines([:], ["concord": ["displayName": "Shop\u{1B}[2K\r\nversion 9 \u{202E}x"]]) == [
+                "concord.displayName  - → Shop\\u{1b}[2K\\u{d}\\u{a}version 9 \\u{202e}x"
+            ]
+        )
+    }
+
+    @Test func `a file that spells out what the preset gives does not fix it`() throws {
+        let firebase = Self.state(["linkPolicy": ["preset": "firebase"]])
+        let shown = PolicyText.yaml(firebase)
+        let strict = try firebase.after(Self.read("linkPolicy: {preset: strict}").proposal).get()
+        let back = try strict.after(Self.read(shown).proposal).get()
+        #expect(back.project.settings[["linkPolicy"]] == ["preset": "firebase"])
+        let again = try back.after(Self.read("linkPolicy: {preset: strict}").proposal).get()
+        #expect(again.project.settings[["linkPolicy"]] == ["preset": "strict"])
+        // A value that differs from the preset's is stored, and stays when the preset moves to it.
+        let own = try strict.after(Self.read("linkPolicy: {subjectChange: replace}").proposal).get()
+        let moved = try own.after(Self.read("linkPolicy: {preset: firebase, subjectChange: replace}").proposal).get()
+        #expect(moved.project.settings[["linkPolicy"]] == ["preset": "firebase", "subjectChange": "replace"])
     }
 }

@@ -194,6 +194,8 @@ package struct ConflictAdministration: Sendable {
 
 extension ConflictPlace {
     private static let timeBytes = 8
+    /// Microseconds from 1970 to 9999: PostgreSQL refuses instants that are further away.
+    private static let times: Range<Int64> = 0..<253_402_300_800_000_000
 
     /// The place as text that a caller hands back.
     fileprivate var cursor: String {
@@ -207,9 +209,10 @@ extension ConflictPlace {
         guard let bytes = Base64URL.decode(cursor), bytes.count > Self.timeBytes,
             let id = ConflictID(Base64URL.encode(Array(bytes[Self.timeBytes...])))
         else { return nil }
-        let time = bytes[..<Self.timeBytes].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let time = Int64(bitPattern: bytes[..<Self.timeBytes].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+        guard Self.times.contains(time) else { return nil }
         self.init(
-            openedAt: Timestamp(microsecondsSinceEpoch: Int64(bitPattern: time)),
+            openedAt: Timestamp(microsecondsSinceEpoch: time),
             user: id.user,
             id: id.conflict
         )

@@ -111,9 +111,14 @@ package struct ProjectConfigChange: Sendable, Hashable {
 
     // MARK: Applying and showing
 
-    /// `stored` with this change.
+    /// `stored` with this change. A value that the preset gives anyway is not stored: it follows the next change of the preset.
     package func applied(to stored: JSONValue) -> JSONValue {
-        values.reduce(stored) { $0.setting($1.value, at: $1.key.path[...]) }
+        let settings = values.reduce(stored) { $0.setting($1.value, at: $1.key.path[...]) }
+        let unset = values.keys.filter { $0.followsPreset && stored[$0.path] == nil }
+        return unset.reduce(settings) { settings, field in
+            let isDefault = settings[field.path] == field.byDefault(in: settings)
+            return isDefault ? settings.setting(nil, at: field.path[...]) : settings
+        }
     }
 
     /// Whether everything it names is so in `stored`, as somebody has set it or by default.
@@ -134,6 +139,12 @@ extension JSONValue {
     /// The value that stands at `path`; `nil` when there is none.
     package subscript(path: [String]) -> JSONValue? {
         path.reduce(.some(self)) { value, name in value?[name] }
+    }
+
+    /// This value with the members of `defaults` that it lacks, also inside of its objects. Lists are not merged.
+    package func completed(by defaults: JSONValue) -> JSONValue {
+        guard let members = object, let others = defaults.object else { return self }
+        return .object(members.merging(others) { $0.completed(by: $1) })
     }
 
     /// This object with the value at `path` replaced or, with `nil`, removed; objects in between come and go with it.

@@ -158,12 +158,15 @@ package struct ProjectSettings: Sendable, Hashable {
     }
 
     /// What a new production project starts with: every method off until enabled, addresses protected, and no web page
-    /// that codes or sessions may go to.
-    package static let productionDefaults: JSONValue = .object([:])
+    /// that codes or sessions may go to. The preset is stored: a project without one was made before there were presets.
+    package static let productionDefaults: JSONValue = .object([
+        "linkPolicy": .object(["preset": .string(LinkPolicyPreset.strict.rawValue)])
+    ])
 
     /// What `concord dev` starts with: every method on, addresses not protected, apps on this machine authorized
     /// (docs/differences.md).
     package static let developmentDefaults: JSONValue = .object([
+        "linkPolicy": .object(["preset": .string(LinkPolicyPreset.strict.rawValue)]),
         "authorizedDomains": .array([.string("localhost"), .string("127.0.0.1")]),
         "signIn": .object([
             "email": .object(["enabled": .bool(true), "passwordRequired": .bool(false)]),

@@ -276,11 +276,13 @@ enum OutboxRow {
 
     /// Holds for a message that no worker has, at `now`: never claimed, given back, or claimed for longer than claims last.
     ///
+    /// A claim is over only if PostgreSQL's clock says so too: the clock of an operator's machine may be ahead.
+    ///
     /// A program of the version before gives messages back without `postponed_until`: these count as claimed until they are
     /// due, which errs on the safe side.
     private static func isUnclaimed(at now: Timestamp) -> SQL {
         """
-        (state = 'failed' OR attempts = 0 OR next_attempt_at <= \(now.stored)
+        (state = 'failed' OR attempts = 0 OR next_attempt_at <= least(\(now.stored), clock_timestamp())
             OR next_attempt_at IS NOT DISTINCT FROM postponed_until)
         """
     }

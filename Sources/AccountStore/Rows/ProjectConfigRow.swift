@@ -332,6 +332,21 @@ extension AccountStore {
     }
 }
 
+extension AccountStore {
+    /// The first of `numbers` that an account or a second factor has; shows what `changeProjectSettings` would refuse. A round
+    /// trip for each number.
+    package func ownedNumber(among numbers: Set<PhoneNumber>) async throws(PostgresError) -> PhoneNumber? {
+        for number in numbers.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let (owners, isFactor) = try await client.read(
+                IdentifierRow.owner(of: .phone(number), tenant: .project),
+                SecondFactorRow.isEnrolled(number, tenant: .project)
+            )
+            guard owners.isEmpty, !(isFactor.first ?? false) else { return number }
+        }
+        return nil
+    }
+}
+
 extension ProviderSwitch {
     fileprivate var state: ProviderState {
         switch self {

@@ -125,7 +125,11 @@ struct AccountImportCommand: AsyncParsableCommand {
                 complain("stopped; \(place.before). The same command again finishes the work")
                 throw ExitCode.stopped
             case .failed(let error, let place):
-                complain("\(error)")
+                if let error = error as? PostgresError {
+                    complain("\(await databaseFailure(error, serving.database.postgres))")
+                } else {
+                    complain("\(error)")
+                }
                 complain("\(place.before). The same command again finishes the work")
                 throw ExitCode(for: error)
             }

@@ -10,7 +10,7 @@ import Logging
 struct AuditSelectionOptions: ParsableArguments {
     @Option(
         name: .customLong("rule"),
-        help: ArgumentHelp("Only this rule; may be repeated. All of them by default.", valueName: "id")
+        help: ArgumentHelp("Only this rule; may be repeated.", valueName: "id")
     )
     var ruleIDs: [String] = []
 

@@ -133,6 +133,8 @@ struct DevCommand: AsyncParsableCommand {
                     development: DevelopmentRoutes(),
                     actionPage: .emulator,
                     projectToCreate: project,
+                    // A database that somebody else made keeps its settings: it may be production's.
+                    completesProject: cluster != nil,
                     whenReady: { address in announce(banner.text(address)) }
                 ),
                 logger: logger

@@ -38,8 +38,9 @@ extension MigrateCommand {
 
         func run() async throws {
             try await reportingErrors {
-                let migrator = try directory.migrator(configuration, lockWait: execution.lockWait)
-                try await execution.migrate(migrator, to: to.map { .up(to: $0) } ?? .latest)
+                try await directory.withMigrator(configuration, lockWait: execution.lockWait) { migrator in
+                    try await execution.migrate(migrator, to: to.map { .up(to: $0) } ?? .latest)
+                }
             }
         }
     }
@@ -70,8 +71,9 @@ extension MigrateCommand {
 
         func run() async throws {
             try await reportingErrors {
-                let migrator = try directory.migrator(configuration, lockWait: execution.lockWait)
-                try await execution.migrate(migrator, to: .down(to: to))
+                try await directory.withMigrator(configuration, lockWait: execution.lockWait) { migrator in
+                    try await execution.migrate(migrator, to: .down(to: to))
+                }
             }
         }
     }
@@ -91,7 +93,7 @@ extension MigrateCommand {
 
         func run() async throws {
             try await reportingErrors {
-                let status = try await directory.migrator(configuration).status()
+                let status = try await directory.withMigrator(configuration) { try await $0.status() }
                 switch format {
                 case .text: try say(MigrateReport.text(status))
                 case .json: try say(try MigrateReport.json(status))
@@ -113,8 +115,7 @@ extension MigrateCommand {
 
         func run() async throws {
             try await reportingErrors {
-                let migrator = try directory.migrator(configuration)
-                let refusals = try await migrator.verify()
+                let refusals = try await directory.withMigrator(configuration) { try await $0.verify() }
                 guard refusals.isEmpty else {
                     complain(refusals.map(\.description).joined(separator: "\n"))
                     throw ExitCode.answerIsNo

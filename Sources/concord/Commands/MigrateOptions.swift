@@ -41,14 +41,19 @@ struct MigrationDirectoryOptions: ParsableArguments {
     }
 
     /// A migrator for the configured database.
-    func migrator(_ configuration: ConfigurationOptions, lockWait: Duration = .zero) throws -> Migrator {
-        let database = try DatabaseConfiguration(try configuration.sources())
-        return Migrator(
-            configuration: database.postgres,
+    func withMigrator<Output>(
+        _ configuration: ConfigurationOptions,
+        lockWait: Duration = .zero,
+        _ body: (Migrator) async throws -> Output
+    ) async throws -> Output {
+        let postgres = try DatabaseConfiguration(try configuration.sources()).postgres
+        let migrator = Migrator(
+            configuration: postgres,
             migrations: try locate().read(),
             toolVersion: ConcordVersion.current,
             lockWait: lockWait
         )
+        return try await namingDatabase(postgres) { try await body(migrator) }
     }
 }
 

@@ -225,6 +225,9 @@ extension PolicyCommand {
                         let changes = present.changes(to: next)
                         if !changes.isEmpty {
                             try await show(changes, present, next, configuration)
+                            let fictional = proposed.proposal.settings?.change(of: present.project.settings)
+                            let owned = try await store.ownedNumber(among: fictional?.numbersToBeFree ?? [])
+                            if let owned { throw refusal(of: owned) }
                             if dryRun { return }
                             try await agree(to: "Bring this policy into force?", isAgreed: yes)
                         } else if dryRun {
@@ -303,10 +306,19 @@ extension PolicyCommand {
             case .missingProject: throw StartupFailure.noProject
             case .providerNotRegistered(let provider): throw proposed.mistakes(about: [provider])
             case .otherVersion: throw try await changedMeanwhile(store, since: present.project.version)
-            case .testPhoneNumberInUse:
-                complain("a number that is to be fictional is an account's; nothing was changed")
-                throw ExitCode.answerIsNo
+            case .testPhoneNumberInUse(let number): throw refusal(of: number)
             }
+        }
+
+        /// Says which number cannot become fictional.
+        private func refusal(of number: PhoneNumber) -> ExitCode {
+            complain(
+                """
+                an account has the number \(number.rawValue), so it cannot be fictional; nothing was changed. Remove it from \
+                signIn.phoneNumber.testPhoneNumbers
+                """
+            )
+            return ExitCode.answerIsNo
         }
 
         /// Says who has changed the policy since `version`.

@@ -30,21 +30,67 @@ enum PolicyText {
         return lines.joined(separator: "\n")
     }
 
-    /// A line for each difference, `name  before → after`; the names stand below each other.
+    /// The differences, `name  before → after`; the names stand below each other. A list or an object too long for its line
+    /// is followed by a line for each entry that is added (`+`) or removed (`-`).
     ///
     /// `marksUnjudged`: says so where a simulation does not look at a field.
     static func lines(_ changes: [PolicyState.Change], marksUnjudged: Bool = false) -> [String] {
         let width = changes.map(\.name.count).max() ?? 0
-        return changes.map { change in
-            let note = change.isJudged || !marksUnjudged ? "" : "  (no account is judged by it)"
-            return "\(padded(change.name, to: width))  \(shown(change.before)) → \(shown(change.after))\(note)"
+        return changes.flatMap { change in
+            let note = change.isJudged || !marksUnjudged ? "" : "  (not simulated)"
+            let (summary, entries) = difference(change.before, change.after)
+            return ["\(padded(change.name, to: width))  \(summary)\(note)"] + entries.map { "    \($0)" }
         }
+    }
+
+    private static let lengthMax = 200
+
+    private static func difference(_ before: JSONValue?, _ after: JSONValue?) -> (summary: String, entries: [String]) {
+        let (old, new) = (shown(before), shown(after))
+        if max(old.count, new.count) <= lengthMax { return ("\(old) → \(new)", []) }
+        let (oldEntries, newEntries) = (entries(before), entries(after))
+        guard let oldEntries, let newEntries else {
+            // Both from a little before the place where they differ.
+            let start = max(0, zip(old, new).prefix { $0 == $1 }.count - 20)
+            let (old, new) = (cut(old, from: start), cut(new, from: start))
+            return ("\(old) → \(new)", [])
+        }
+        let removed = oldEntries.filter { !newEntries.contains($0) }.map { "- \($0)" }
+        let added = newEntries.filter { !oldEntries.contains($0) }.map { "+ \($0)" }
+        let changed = removed + added
+        let summary = "\(oldEntries.count) → \(newEntries.count) entries"
+        return (changed.isEmpty ? summary + ", in another order" : summary, changed)
+    }
+
+    /// The entries of a list or an object, one line each; `nil` for a single value.
+    private static func entries(_ value: JSONValue?) -> [String]? {
+        switch value {
+        case nil: []
+        case .array(let items): items.map { shown($0) }
+        case .object(let members): members.sorted { $0.key < $1.key }.map { "\(visible($0.key)): \(shown($0.value))" }
+        default: nil
+        }
+    }
+
+    private static func cut(_ text: String, from start: Int) -> String {
+        let rest = text.dropFirst(start)
+        return (start > 0 ? "…" : "") + rest.prefix(lengthMax) + (rest.count > lengthMax ? "…" : "")
     }
 
     private static func shown(_ value: JSONValue?) -> String {
         guard let value else { return "-" }
-        let text = value.string ?? value.text
-        return text.count > 200 ? text.prefix(200) + "…" : text
+        return visible(value.string ?? value.text)
+    }
+
+    /// `text` with characters escaped that would move the cursor, start a line or change the direction of a terminal's text.
+    private static func visible(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { visible, scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator:
+                visible += "\\u{\(String(scalar.value, radix: 16))}"
+            default: visible.unicodeScalars.append(scalar)
+            }
+        }
     }
 
     private static func line(_ depth: Int, _ text: String) -> String {

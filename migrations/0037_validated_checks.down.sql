@@ -1,0 +1,1 @@
+DROP INDEX identifiers_reserved;

@@ -1,0 +1,1 @@
+DELETE FROM identifiers WHERE reserved_until IS NOT NULL;
