@@ -21,6 +21,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin concord
 COPY --from=build /out/bin/concord /usr/local/bin/concord
+COPY NOTICE /usr/local/share/concord/NOTICE
 COPY migrations /usr/local/share/concord/migrations
 # By number: what forbids root cannot tell a name from it.
 USER 10001

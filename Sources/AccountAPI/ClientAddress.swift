@@ -41,6 +41,11 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 }
 
+extension APIRequest {
+    /// The network that limits on the client are counted by; `nil` where its address is not known.
+    var subscriber: String? { clientAddress.flatMap { IPAddress($0)?.subscriber } }
+}
+
 /// A range of addresses in CIDR form (RFC 4632, section 3.1): `10.0.0.0/8`; a single address is a range of one.
 package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
     package let address: IPAddress

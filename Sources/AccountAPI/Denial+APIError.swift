@@ -50,8 +50,24 @@ extension Denial {
             )
         case .passwordTooLong:
             .code(.weakPassword, "Password should be at most \(WeakPassword.lengthMax) characters")
-        case .weakPassword: .code(.weakPassword, "Password should be at least \(WeakPassword.lengthMin) characters")
+        case .weakPassword(let lengthMin):
+            .code(.weakPassword, "Password should be at least \(lengthMin) characters")
+        case .commonPassword:
+            .code(.weakPassword, "Password is too easy to guess. Choose one that is not common, nor your address.")
+        case .limitReached(let row): row.apiError
         }
+    }
+}
+
+extension LimitedRow {
+    /// The text names no limit: strangers read it.
+    fileprivate var apiError: APIError {
+        let what =
+            switch self {
+            case .signUps: "new accounts"
+            case .providerFlows, .conflicts: "sign-ins with a provider"
+            }
+        return .code(.tooManyAttemptsTryLater, "Too many \(what) for now. Try again later.")
     }
 }
 

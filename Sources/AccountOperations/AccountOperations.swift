@@ -124,10 +124,14 @@ package enum Denial: Error, Sendable, Hashable {
     case missingIdentifier
     /// The password does not meet the project's policy.
     case passwordPolicy(missing: [PasswordPolicy.Requirement])
-    /// The password is shorter than `WeakPassword.lengthMin`.
-    case weakPassword
+    /// The password is shorter than the project wants it.
+    case weakPassword(lengthMin: Int)
+    /// The password is one of the first that a guesser tries.
+    case commonPassword
     /// The password is longer than `WeakPassword.lengthMax`.
     case passwordTooLong
+    /// The project's limits allow no more of these for now.
+    case limitReached(LimitedRow)
 }
 
 /// Facts kept moving while a decision was taken, again and again: somebody else is changing the same account as fast.

@@ -57,7 +57,10 @@ extension AccountOperations {
             if let owner, owner.id != found.id { return refused(.refusal(.emailExists), by: .x2) }
             email = address
         }
-        if let password = request.password, let objection = objection(toNew: password) { return .denied(objection) }
+        let address = email ?? found.email?.address
+        if let password = request.password, let objection = objection(toNew: password, for: address) {
+            return .denied(objection)
+        }
         var factors: WantedFactors?
         if let described = request.secondFactors {
             switch wanted(described) {

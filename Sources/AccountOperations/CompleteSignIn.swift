@@ -35,6 +35,8 @@ struct SignInAttempt: Sendable {
     var keepsRefusals = false
     /// The provider's ID token that opens the session; `nil` where none does, or where tokens are not counted.
     var idTokenUse: IDTokenUse?
+    /// The limits that an account counts against if the decision creates one; empty where a trusted backend asks for it.
+    var signUpLimits: [CountedLimit] = []
     /// Whose answer is kept with what is written; `nil` where the request may not be repeated.
     var once: Once<SignedIn>?
     private let eventID: AccountEvent.ID
@@ -110,6 +112,11 @@ extension AccountOperations {
             return refused(.refusal(refusal), by: verdict.rule)
         case .conflict, .secondFactorRequired: throw UnexpectedDecision(verdict.rule)
         case .createUser(let change):
+            let limits = attempt.signUpLimits
+            if let denial = try await denial(of: .signUps, within: limits, tenant: attempt.tenant, at: attempt.now) {
+                return .denied(denial)
+            }
+            if !limits.isEmpty { companions.append(.count(limits, tenant: attempt.tenant, at: attempt.now)) }
             previous = nil
             user = try attempt.newUser(verdict.rule).applying(change, attempt.context)
             user.lastLoginAt = attempt.now

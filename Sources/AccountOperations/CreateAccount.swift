@@ -44,7 +44,9 @@ extension AccountOperations {
             }
             email = address
         }
-        if let password = request.password, let objection = objection(toNew: password) { return .denied(objection) }
+        if let password = request.password, let objection = objection(toNew: password, for: email) {
+            return .denied(objection)
+        }
         let factors: WantedFactors
         switch wanted(request.secondFactors) {
         case .denied(let denial): return .denied(denial)

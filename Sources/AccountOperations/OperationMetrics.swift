@@ -1,4 +1,4 @@
-import AccountLinking
+package import AccountLinking
 package import AccountStore
 package import Metrics
 
@@ -9,6 +9,7 @@ package struct OperationMetrics: AccountStoreObserver {
     private let secondsToResolve: [MethodClass: Timer]
     private let webhookAttempts: [WebhookResult: Counter]
     private let messageAttempts: [MessageSeries: Counter]
+    private let limitedRows: [LimitedSeries: Counter]
 
     package static let decisions = "concord_decisions_total"
     package static let conflicts = "concord_conflicts_total"
@@ -16,6 +17,7 @@ package struct OperationMetrics: AccountStoreObserver {
 
     package static let webhookAttempts = "concord_webhook_attempts_total"
     package static let messageAttempts = "concord_outbox_attempts_total"
+    package static let limitedRows = "concord_limited_total"
 
     /// What came of sending a webhook once.
     package enum WebhookResult: String, Sendable, CaseIterable {
@@ -38,6 +40,11 @@ package struct OperationMetrics: AccountStoreObserver {
     private struct MessageSeries: Hashable {
         let kind: OutboxMessage.Kind
         let result: MessageResult
+    }
+
+    private struct LimitedSeries: Hashable {
+        let row: LimitedRow
+        let scope: MessageLimit.Scope
     }
 
     /// What becomes of a conflict.
@@ -95,12 +102,30 @@ package struct OperationMetrics: AccountStoreObserver {
             }
         }
         self.messageAttempts = messageAttempts
+        var limitedRows: [LimitedSeries: Counter] = [:]
+        for row in LimitedRow.allCases {
+            for scope in Self.limitScopes {
+                limitedRows[LimitedSeries(row: row, scope: scope)] = Counter(
+                    label: Self.limitedRows,
+                    dimensions: [("row", row.rawValue), ("scope", scope.rawValue)],
+                    factory: factory
+                )
+            }
+        }
+        self.limitedRows = limitedRows
         secondsToResolve = Dictionary(
             uniqueKeysWithValues: MethodClass.providers.map { provider in
                 let dimensions = [("provider", provider.rawValue)]
                 return (provider, Timer(label: Self.resolutionSeconds, dimensions: dimensions, factory: factory))
             }
         )
+    }
+
+    /// The scopes of limits on rows that strangers make.
+    package static let limitScopes: [MessageLimit.Scope] = [.address, .project]
+
+    func limited(_ row: LimitedRow, by scope: MessageLimit.Scope) {
+        limitedRows[LimitedSeries(row: row, scope: scope)]?.increment()
     }
 
     func decided(_ rule: Rule) {

@@ -24,6 +24,8 @@ package struct BeginProviderFlow: Sendable {
     package var loginHint: String?
     /// Whether the user has to sign in at the provider anew: for a reauthentication.
     package var reauthenticates: Bool
+    /// The network address of the client, as far as it is known.
+    package var clientAddress: String?
 
     package init(
         provider: ProviderID,
@@ -32,7 +34,8 @@ package struct BeginProviderFlow: Sendable {
         scopes: [String] = [],
         customParameters: [String: String] = [:],
         loginHint: String? = nil,
-        reauthenticates: Bool = false
+        reauthenticates: Bool = false,
+        clientAddress: String? = nil
     ) {
         self.provider = provider
         self.redirectURI = redirectURI
@@ -41,6 +44,7 @@ package struct BeginProviderFlow: Sendable {
         self.customParameters = customParameters
         self.loginHint = loginHint
         self.reauthenticates = reauthenticates
+        self.clientAddress = clientAddress
     }
 
     package struct Result: Sendable {
@@ -75,6 +79,13 @@ extension AccountOperations {
             return .denied(.parametersTooLong)
         }
 
+        // The provider is asked after that: Twitter is sent a request for each flow.
+        let limits = limits(on: .providerFlows, from: request.clientAddress)
+        let now = effects.now()
+        if let denial = try await denial(of: .providerFlows, within: limits, tenant: tenant, at: now) {
+            return .denied(denial)
+        }
+
         let state = newSecret()
         let sessionID: String?
         let sessionDigest: [UInt8]
@@ -85,7 +96,6 @@ extension AccountOperations {
         case .id(let id): (sessionID, sessionDigest) = (id, Self.digest(id))
         case .digest(let digest): (sessionID, sessionDigest) = (nil, digest)
         }
-        let now = effects.now()
         let reauthenticates = request.reauthenticates && policy.countsProviderAuthTime
         let prepared = try await providers.authorization(
             for: AuthorizationRequest(
@@ -118,8 +128,12 @@ extension AccountOperations {
                 ),
                 expiresAt: now.adding(seconds: Lifetimes.providerFlowSeconds)
             )
-            try await store.begin(flow)
-            return .success(BeginProviderFlow.Result(authURI: authorization.address, sessionID: sessionID))
+            let result = BeginProviderFlow.Result(authURI: authorization.address, sessionID: sessionID)
+            return try await decideAndApply {
+                if try await store.begin(flow, counting: limits, at: now) == .applied { return .success(result) }
+                return try await denial(of: .providerFlows, within: limits, tenant: tenant, at: now)
+                    .map(Outcome.denied)
+            }
         }
     }
 

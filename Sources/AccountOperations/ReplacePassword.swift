@@ -29,7 +29,7 @@ extension AccountOperations {
             case .signIn: break
             }
             guard let user = judged.user else { throw UnexpectedDecision(signIn.rule) }
-            if let objection = objection(toNew: newPassword) {
+            if let objection = objection(toNew: newPassword, for: email) {
                 return try await isLocked(email, tenant: tenant) ? nil : .denied(objection)
             }
             let hash: String

@@ -18,11 +18,14 @@ package struct SignInWithIdp: Sendable {
     package var idToken: String?
     /// `false` for a reauthentication (`autoCreate:false`).
     package var createsUsers: Bool
+    /// The network address of the client, as far as it is known.
+    package var clientAddress: String?
 
-    package init(source: Source, idToken: String?, createsUsers: Bool) {
+    package init(source: Source, idToken: String?, createsUsers: Bool, clientAddress: String? = nil) {
         self.source = source
         self.idToken = idToken
         self.createsUsers = createsUsers
+        self.clientAddress = clientAddress
     }
 
     /// How it ended. Every ending repeats the verified credential, so that the client can go on with it.
@@ -121,6 +124,8 @@ extension AccountOperations {
             // What waited in a conflict is no second use: it opened no session before.
             attempt.idTokenUse = idTokenUse(credential, isFirst: !request.createsUsers && pending == nil)
         }
+        attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
+        let conflictLimits = limits(on: .conflicts, from: request.clientAddress)
         attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
         let provenBy = caller?.token.secondFactor == nil ? nil : caller?.user.id
 
@@ -192,6 +197,7 @@ extension AccountOperations {
                 after: firstFactor,
                 found: found,
                 attempt: attempt,
+                conflictLimits: conflictLimits,
                 tenant: tenant
             )
             guard let ending = ended else { return nil }
@@ -220,16 +226,21 @@ extension AccountOperations {
         after firstFactor: FirstFactor,
         found: FoundAccounts,
         attempt: SignInAttempt,
+        conflictLimits: [CountedLimit],
         tenant: TenantID
     ) async throws -> Outcome<SignInWithIdp.Ending>? {
         switch verdict.decision {
         case .conflict(let conflict):
+            if let denial = try await denial(of: .conflicts, within: conflictLimits, tenant: tenant, at: attempt.now) {
+                return .denied(denial)
+            }
             let handle = try await keep(
                 credential,
                 because: conflict,
                 event: attempt.event(.conflictOpened, verdict.rule),
                 among: found.loaded,
                 until: end,
+                counting: conflictLimits,
                 tenant: tenant
             )
             guard let handle else { return nil }

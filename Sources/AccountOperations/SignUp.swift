@@ -13,18 +13,27 @@ extension AccountOperations {
     /// A new account with a password, an anonymous one, or a password for the account of a session.
     ///
     /// `displayName`: what the account is to be called, at most `Profile.displayNameLengthMax` characters. `locale`: the
-    /// language for the mail to a replaced address, as sent.
+    /// language for the mail to a replaced address, as sent. `clientAddress`: the network address of the client, as far as it
+    /// is known.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
     package func signUp(
         _ request: SignUp,
         displayName: String? = nil,
         tenant: TenantID,
-        locale: String? = nil
+        locale: String? = nil,
+        clientAddress: String? = nil
     ) async throws -> Outcome<SignedIn> {
         switch request {
-        case .anonymous: return try await createAnonymous(displayName: displayName, tenant: tenant)
+        case .anonymous:
+            return try await createAnonymous(displayName: displayName, tenant: tenant, clientAddress: clientAddress)
         case .password(let email, let password):
-            return try await create(email: email, password: password, displayName: displayName, tenant: tenant)
+            return try await create(
+                email: email,
+                password: password,
+                displayName: displayName,
+                tenant: tenant,
+                clientAddress: clientAddress
+            )
         case .link(let email, let password, let idToken):
             return try await link(
                 email: email,
@@ -37,14 +46,19 @@ extension AccountOperations {
         }
     }
 
-    private func createAnonymous(displayName: String?, tenant: TenantID) async throws -> Outcome<SignedIn> {
-        let attempt = SignInAttempt(
+    private func createAnonymous(
+        displayName: String?,
+        tenant: TenantID,
+        clientAddress: String?
+    ) async throws -> Outcome<SignedIn> {
+        var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
             session: NewSession(effects: effects, signInProvider: "anonymous"),
             methodProof: .signUp
         )
-        return try await decideAndApply {
+        attempt.signUpLimits = limits(on: .signUps, from: clientAddress)
+        return try await decideAndApply { [attempt] in
             var attempt = attempt
             let verdict = attempt.ask(.signUp(.anonymous, emailOwner: nil, displayName: displayName), policy)
             return try await complete(verdict, loaded: [], attempt)
@@ -55,23 +69,29 @@ extension AccountOperations {
         email: EmailAddress,
         password: String,
         displayName: String?,
-        tenant: TenantID
+        tenant: TenantID,
+        clientAddress: String?
     ) async throws -> Outcome<SignedIn> {
         let request = SignUpRequest.password(email)
         // A look first: hashing for an address that is taken would be work for nothing.
         let outlook = try await outlook(of: request, for: email, tenant: tenant)
         if case .refuse(let refusal) = outlook.decision { return refused(.refusal(refusal), by: outlook.rule) }
-        if let objection = objection(toNew: password) { return .denied(objection) }
+        if let objection = objection(toNew: password, for: email) { return .denied(objection) }
+        let limits = limits(on: .signUps, from: clientAddress)
+        if let denial = try await denial(of: .signUps, within: limits, tenant: tenant, at: effects.now()) {
+            return .denied(denial)
+        }
 
         let hash = try await passwords.hash(password)
-        let attempt = SignInAttempt(
+        var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
             session: NewSession(effects: effects, signInProvider: "password"),
             methodProof: .signUp,
             passwordHash: hash
         )
-        return try await decideAndApply {
+        attempt.signUpLimits = limits
+        return try await decideAndApply { [attempt] in
             var attempt = attempt
             let claim = try await store.claim(on: email, tenant: tenant, at: attempt.now)
             let question = SignInQuestion.signUp(request, emailOwner: claim.owner?.account, displayName: displayName)
@@ -106,7 +126,7 @@ extension AccountOperations {
         if let rule = try await refusal(of: email, to: session, tenant: tenant) {
             return refused(.refusal(.emailExists), by: rule)
         }
-        if let objection = objection(toNew: password) { return .denied(objection) }
+        if let objection = objection(toNew: password, for: email) { return .denied(objection) }
         let caller: AuthenticatedSession
         switch session {
         case .denied(let denial): return .denied(denial)

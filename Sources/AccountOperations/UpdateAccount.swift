@@ -42,7 +42,10 @@ extension AccountOperations {
             try await keepRefusal(outlook, of: caller.user)
             return refused(.refusal(refusal.decision), by: refusal.rule)
         }
-        if let password = request.password, let objection = objection(toNew: password) { return .denied(objection) }
+        let address = email ?? caller.user.email?.address
+        if let password = request.password, let objection = objection(toNew: password, for: address) {
+            return .denied(objection)
+        }
 
         var hash: String?
         if let password = request.password { hash = try await passwords.hash(password) }

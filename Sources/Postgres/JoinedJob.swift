@@ -42,7 +42,7 @@ extension Job {
     }
 
     private static func joined(_ group: [QueuedJob<Job>], _ catalog: StatementCatalog) -> QueuedJob<Job> {
-        let members = group.map(\.job)
+        let members = group.map(\.job).sorted { $0.order.lexicographicallyPrecedes($1.order) }
         let statements = members[0].statements.indices.flatMap { index in
             NamedStatement.joining(members.map { $0.statements[index] }, catalog)
         }

@@ -9,14 +9,17 @@ final class Job: LaneJob {
     let keyColumn: Int?
     /// What it has in common with those that can be one with it; `nil` for a job that stands alone.
     let joinKey: JoinKey?
+    /// `WriteBatch.order`.
+    let order: [UInt8]
     /// Those that are answered together by this one; nobody waits for this one itself then.
     let members: [Job]
     let reply = Reply<Answer>()
 
     /// `isShared`: whether it may be one with others that differ in their rows and keys only; a lookup may.
-    init(_ statements: [NamedStatement], keyColumn: Int? = nil, isShared: Bool = false) {
+    init(_ statements: [NamedStatement], keyColumn: Int? = nil, isShared: Bool = false, order: [UInt8] = []) {
         self.statements = statements
         self.keyColumn = keyColumn
+        self.order = order
         joinKey = isShared || keyColumn != nil ? JoinKey(statements) : nil
         members = []
     }
@@ -25,6 +28,7 @@ final class Job: LaneJob {
     init(_ statements: [NamedStatement], of members: [Job]) {
         self.statements = statements
         keyColumn = members[0].keyColumn
+        order = members[0].order
         joinKey = nil
         self.members = members
     }

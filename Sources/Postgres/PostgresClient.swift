@@ -126,7 +126,7 @@ package final class PostgresClient: Sendable {
         let start = currentInstant()
         defer { metrics?.timer(ofCall: batch.name.description).record(since: start) }
         guard !batch.isEmpty else { return WriteResult(results: [], rowsMax: configuration.rowsMax) }
-        let job = Job(batch.statements.map(named), isShared: batch.isShared)
+        let job = Job(batch.statements.map(named), isShared: batch.isShared, order: batch.order)
         let results: [ResultSet]
         do throws(PostgresError) {
             results = try await submit([job], to: .write)

@@ -45,6 +45,9 @@ package struct WriteBatch: Sendable {
     /// For batches that touch nothing of each other's and seldom fail: when one of them fails, all are undone, and each is
     /// applied again by itself, so that every caller has an answer of its own. Nothing is told of the rows.
     package let isShared: Bool
+    /// Batches that are applied together are applied in this order: those that update common rows name the first of them
+    /// here, so that two transactions never wait for each other in a circle.
+    package var order: [UInt8] = []
     package private(set) var statements: [SQL] = []
 
     package init(_ name: StaticString, isShared: Bool = false) {

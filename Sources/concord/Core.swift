@@ -443,7 +443,9 @@ struct Core: Service, CustomStringConvertible {
             effects: operations.effects,
             keepSeconds: composition.purge.keep.components.seconds,
             rowsMax: composition.purge.rowsMax,
-            metrics: measurements.operations
+            metrics: measurements.operations,
+            // A server that is to stop waits for one batch at most.
+            rest: { pause in try await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) } }
         )
         var outage = Outage(
             composition.logger,
@@ -457,6 +459,8 @@ struct Core: Service, CustomStringConvertible {
                 outage.succeeded()
                 guard report.total > 0 else { return }
                 composition.logger.debug("expired rows deleted", metadata: ["rows": "\(report.total)"])
+            } catch is CancellationError {
+                // The server stops. What is left is deleted after the next start, or by another server.
             } catch {
                 outage.failed(error)
             }

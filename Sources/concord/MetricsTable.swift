@@ -120,6 +120,19 @@ enum MetricsTable {
                 "How long the oldest of them has waited, in seconds; 0 where none waits"
             ),
             MetricFamily(
+                OperationMetrics.limitedRows,
+                .counter,
+                [
+                    MetricFamily.Label("row", LimitedRow.allCases.map(\.rawValue), "what was to be made"),
+                    MetricFamily.Label(
+                        "scope",
+                        OperationMetrics.limitScopes.map(\.rawValue),
+                        "whose limit was reached"
+                    ),
+                ],
+                "Requests refused because a limit of `concord.signUps`, `concord.providerFlows` or `concord.conflicts` was reached"
+            ),
+            MetricFamily(
                 OperationMetrics.messageAttempts,
                 .counter,
                 [

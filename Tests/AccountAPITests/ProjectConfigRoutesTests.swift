@@ -343,6 +343,54 @@ import Testing
         }
     }
 
+    @Test func `wherever a new password is chosen it must be neither short nor common; an old one signs in`()
+        async throws
+    {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api async throws in
+            let old = try await api.signUp("old@example.com", password: "password")
+            #expect(try await api.send(.get, "/v2/passwordPolicy").json["concordRefusesCommon"] == nil)
+            let strict: JSONValue = ["concord": ["passwords": ["lengthMin": 8, "refusesCommon": true]]]
+            #expect(try await api.change(strict, mask: "concord.passwords").status == 200)
+            let shown = try await api.send(.get, "/v2/passwordPolicy").json
+            #expect(shown["customStrengthOptions"]?["minPasswordLength"] == 8)
+            #expect(shown["concordRefusesCommon"] == true && shown["enforcementState"] == "OFF")
+            let lax: JSONValue = [
+                "passwordPolicyConfig": ["passwordPolicyVersions": [["customStrengthOptions": ["minPasswordLength": 6]]]]
+            ]
+            #expect(try await api.change(lax, mask: "passwordPolicyConfig").status == 200)
+            let unenforced = try await api.send(.get, "/v2/passwordPolicy").json
+            #expect(unenforced["customStrengthOptions"]?["minPasswordLength"] == 8, "what is asked for")
+
+            let code = try await api.code("PASSWORD_RESET", for: "old@example.com")
+            let accounts = "/v1/projects/\(TestService.projectID)/accounts"
+            let short = "WEAK_PASSWORD : Password should be at least 8 characters"
+            let common =
+                "WEAK_PASSWORD : Password is too easy to guess. Choose one that is not common, nor your address."
+            for (password, message) in [("zx9q1w7", short), ("Password1", common), ("old@example.com", common)] {
+                func refuses(_ path: String, _ body: [String: JSONValue], bearer: String? = nil) async throws {
+                    let answer = try await api.post(path, .object(body), bearer: bearer)
+                    #expect(answer.status == 400 && answer.errorMessage == message, "\(path): \(answer.text)")
+                }
+                let new = JSONValue.string(password)
+                if password != "old@example.com" {
+                    try await refuses("/v1/accounts:signUp", ["email": "new@example.com", "password": new])
+                    try await refuses(accounts, ["email": "new@example.com", "password": new], bearer: "owner")
+                }
+                try await refuses("/v1/accounts:update", ["idToken": old["idToken"] ?? .null, "password": new])
+                let id = old["localId"] ?? .null
+                try await refuses(accounts + ":update", ["localId": id, "password": new], bearer: "owner")
+                try await refuses("/v1/accounts:resetPassword", ["oobCode": .string(code), "newPassword": new])
+                try await refuses(
+                    "/v1/accounts:resetPassword",
+                    ["email": "old@example.com", "oldPassword": "password", "newPassword": new]
+                )
+            }
+            #expect(try await api.signIn("old@example.com", password: "password").status == 200)
+            #expect(try await api.reset(code, to: "correct horse").status == 200)
+            #expect(try await api.signIn("old@example.com", password: "correct horse").status == 200)
+        }
+    }
+
     @Test func `a policy that contradicts itself is refused`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api async throws in
             for options: JSONValue in [

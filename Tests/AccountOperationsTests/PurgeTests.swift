@@ -4,6 +4,7 @@ import AccountStore
 import AccountTestSupport
 import JSON
 import Postgres
+import Synchronization
 import Testing
 
 /// What must go goes, what must stay stays, a bounded number at a time; seen in the tables.
@@ -300,6 +301,73 @@ struct PurgeTests {
             }
             #expect(deleted.reduce(0, +) == 500)
             #expect(try await left(first, "account_events", "rule") == ["P11"])
+        }
+    }
+
+    // MARK: Backlogs
+
+    /// Adds `count` flows that are over.
+    private func addFlows(_ service: TestService, _ count: Int) async throws {
+        try await service.database.execute(
+            """
+            INSERT INTO provider_flows (state_digest, session_digest, provider_id, sealed_flow, expires_at)
+            SELECT sha256(convert_to(n::text, 'UTF8')), decode(repeat('00', 32), 'hex'), 'google.com', 'x',
+                \(time(service, -1))
+            FROM generate_series(1, \(count)) AS n
+            """
+        )
+    }
+
+    @Test func `a backlog of any number of batches is gone after one run, which rests after each full one`()
+        async throws
+    {
+        try await TestService.with { service in
+            try await addFlows(service, 250)
+            try await service.database.execute(
+                """
+                INSERT INTO message_counts (count_digest, messages, ends_at)
+                SELECT sha256(convert_to(n::text, 'UTF8')), 1, \(time(service, -1)) FROM generate_series(1, 15) AS n
+                """
+            )
+            let rests = Mutex(0)
+            var purge = Purge(
+                store: service.operations.store,
+                project: service.operations.project,
+                effects: service.operations.effects,
+                keepSeconds: Self.week,
+                rowsMax: 10,
+                databaseClock: { service.clock.now },
+                rest: { _ in rests.withLock { $0 += 1 } }
+            )
+            let report = try await purge.run()
+            #expect(report.rows[.providerFlows] == 250 && report.rows[.messageCounts] == 15)
+            #expect(try await service.database.count("SELECT count(*) FROM provider_flows") == 0)
+            #expect(rests.withLock { $0 } == 25 + 1, "25 full batches of flows and one of counts")
+        }
+    }
+
+    @Test func `a run that is stopped leaves the rest for the next`() async throws {
+        try await TestService.with { service in
+            try await addFlows(service, 50)
+            let rests = Mutex(0)
+            var purge = Purge(
+                store: service.operations.store,
+                project: service.operations.project,
+                effects: service.operations.effects,
+                keepSeconds: Self.week,
+                rowsMax: 10,
+                databaseClock: { service.clock.now },
+                rest: { _ in
+                    let count = rests.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    if count == 2 { throw CancellationError() }
+                }
+            )
+            await #expect(throws: CancellationError.self) { try await purge.run() }
+            #expect(try await service.database.count("SELECT count(*) FROM provider_flows") == 30)
+            #expect(try await purge.run().rows[.providerFlows] == 30)
         }
     }
 

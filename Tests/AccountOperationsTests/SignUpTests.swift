@@ -51,7 +51,7 @@ struct SignUpTests {
     @Test func `a taken address is said before a weak password`() async throws {
         let service = try TestService.shared
         let email = service.newAddress()
-        #expect(try await service.signUp(email, password: "12345").denial == .weakPassword)
+        #expect(try await service.signUp(email, password: "12345").denial == .weakPassword(lengthMin: 6))
         #expect(
             try await service.signUp(email, password: String(repeating: "x", count: 4097)).denial == .passwordTooLong
         )
@@ -61,7 +61,7 @@ struct SignUpTests {
 
     @Test func `a password is counted in characters`() async throws {
         let service = try TestService.shared
-        #expect(try await service.signUp(service.newAddress(), password: "🙂🙂🙂🙂🙂").denial == .weakPassword)
+        #expect(try await service.signUp(service.newAddress(), password: "🙂🙂🙂🙂🙂").denial == .weakPassword(lengthMin: 6))
         let email = service.newAddress()
         _ = try await service.signUp(email, password: "🙂🙂🙂🙂🙂🙂").value
         _ = try await service.signIn(email, password: "🙂🙂🙂🙂🙂🙂").value

@@ -182,6 +182,32 @@ import Testing
         try await set([:], "OFF")
     }
 
+    @Test func `a password that is common is refused on the page, which says so before and after`() async throws {
+        let account = try await Account("common@example.com")
+        func set(_ passwords: JSONValue) async throws {
+            let path = "/v2/projects/demo-concord/config?updateMask=concord.passwords"
+            let answer = try await account.server
+                .send(.PATCH, path, ["concord": ["passwords": passwords]], bearer: "owner")
+            #expect(answer.status == 200, "\(answer.json.text)")
+        }
+        try await set(["lengthMin": 8, "refusesCommon": true])
+        let link = try await account.link("PASSWORD_RESET")
+        try await Browser.run { browser in
+            try await browser.open(link)
+            try await browser.wait(for: "Choose a new password")
+            let hint = "At least 8 characters and not a common password"
+            #expect(try await browser.text("#password-hint") == hint)
+            try await browser.run("document.getElementById('password-field').value = 'password1'")
+            try await browser.press("Save the password")
+            try await browser.wait(until: "document.getElementById('problem').textContent.includes('not good enough')")
+            #expect(try await browser.text("#password-hint") == hint)
+            try await browser.run("document.getElementById('password-field').value = 'battery staple'")
+            try await browser.press("Save the password")
+            try await browser.wait(for: "Your password has changed")
+        }
+        try await set(["lengthMin": 6, "refusesCommon": false])
+    }
+
     @Test func `a mail scanner that opens the link ten times, scripts and all, uses nothing up`() async throws {
         let account = try await Account("scanner@example.com")
         let link = try await account.link("VERIFY_EMAIL")

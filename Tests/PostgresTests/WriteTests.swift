@@ -174,6 +174,30 @@ import Testing
         }
     }
 
+    @Test func `shared batches that are one transaction follow each other in their order`() async throws {
+        try await withClient(.adjusted { $0.writeConnections = 1 }) { client, configuration in
+            try await execute(schema + "CREATE TABLE steps (n bigserial, place int8)", on: configuration)
+            let batches = (0..<300).map { number in
+                let place = Int64(number * 7919 % 256)
+                var batch = WriteBatch("shared", isShared: true)
+                batch.order = [UInt8(place)]
+                batch.append("INSERT INTO users VALUES \(row: "(\(Int64(number)), 1, \(String?.none))")")
+                batch.append("INSERT INTO steps (place) VALUES (\(place))")
+                return batch
+            }
+            #expect(await outcomes(batches, client).compactMap { $0 }.isEmpty)
+            try await client.expect("SELECT count(*) FROM steps", returns: [Int64(300)])
+            try await client.expect(
+                """
+                SELECT count(*) FROM steps AS earlier JOIN steps AS later
+                    ON later.xmin = earlier.xmin AND later.n > earlier.n AND later.place < earlier.place
+                """,
+                returns: [Int64(0)]
+            )
+            #expect(client.state.write.statistics.batches < 300, "some were applied together")
+        }
+    }
+
     @Test func `of shared batches one that fails fails alone`() async throws {
         try await withClient(.adjusted { $0.writeConnections = 1 }) { client, configuration in
             // 40 has a child that stands in its way; each tenth has the name of another.

@@ -132,7 +132,7 @@ async function read() {
   }
   if (!link.apiKey || !link.oobCode || !types[link.mode]) throw new Problem("damaged", true);
   await askWhereTo();
-  if (link.mode === "resetPassword") policy = (await call("GET", "v2/passwordPolicy")).customStrengthOptions;
+  if (link.mode === "resetPassword") policy = await call("GET", "v2/passwordPolicy");
   const found = await call("POST", "v1/accounts:resetPassword", { oobCode: link.oobCode });
   if (found.requestType !== types[link.mode]) throw new Problem("damaged", true);
   if (found.concord?.suspended) named ??= await calledNames();
@@ -315,13 +315,15 @@ function text(name) {
 
 // What a new password needs, as the project has it.
 function rules() {
+  const options = policy.customStrengthOptions;
   const needed = Object.entries({
-    lower: policy.containsLowercaseCharacter,
-    upper: policy.containsUppercaseCharacter,
-    digit: policy.containsNumericCharacter,
-    symbol: policy.containsNonAlphanumericCharacter,
+    lower: options.containsLowercaseCharacter,
+    upper: options.containsUppercaseCharacter,
+    digit: options.containsNumericCharacter,
+    symbol: options.containsNonAlphanumericCharacter,
+    common: policy.concordRefusesCommon,
   }).filter(([, isNeeded]) => isNeeded).map(([name]) => strings[language][`rules.${name}`]);
-  const length = strings[language]["rules.length"].replace("{count}", policy.minPasswordLength);
+  const length = strings[language]["rules.length"].replace("{count}", options.minPasswordLength);
   return new Intl.ListFormat(language, { type: "conjunction" }).format([length, ...needed]);
 }
 

@@ -74,6 +74,8 @@ extension Route {
     }
 
     /// What a new password needs (`spec/01` §3.10), so that an app can say so while it is typed.
+    ///
+    /// `concordRefusesCommon` is Concord's own, for its page.
     static let passwordPolicy = Route(.get, "/v2/passwordPolicy", access: .client) { request in
         try request.refuseTenantInQuery(.tenantNotFound)
         let policy = request.operations.project.settings.passwordPolicy
@@ -81,7 +83,7 @@ extension Route {
             writer.field(
                 "customStrengthOptions",
                 object: { writer in
-                    writer.field("minPasswordLength", Int64(policy.lengthMin))
+                    writer.field("minPasswordLength", Int64(policy.shownLengthMin))
                     writer.field("maxPasswordLength", Int64(policy.lengthMax))
                     if policy.needsLowercase { writer.field("containsLowercaseCharacter", true) }
                     if policy.needsUppercase { writer.field("containsUppercaseCharacter", true) }
@@ -92,6 +94,7 @@ extension Route {
             writer.field("allowedNonAlphanumericCharacters", PasswordPolicy.symbols.map(String.init))
             writer.field("enforcementState", policy.isEnforced ? "ENFORCE" : "OFF")
             writer.field("forceUpgradeOnSignin", policy.appliesAtSignIn)
+            if policy.refusesCommon { writer.field("concordRefusesCommon", true) }
             writer.field("schemaVersion", 1 as Int64)
         }
     }

@@ -58,7 +58,8 @@ extension Route {
                     customParameters: parameters,
                     loginHint: try body.nonEmptyString("identifier"),
                     // Concord's own, sent by its page (docs/providers.md).
-                    reauthenticates: try body.bool("reauthenticate") ?? false
+                    reauthenticates: try body.bool("reauthenticate") ?? false,
+                    clientAddress: request.subscriber
                 ),
                 tenant: request.tenant
             )

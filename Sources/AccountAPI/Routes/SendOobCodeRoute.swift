@@ -44,7 +44,7 @@ extension Route {
                     locale: request.locale,
                     isAdministrator: request.caller == .administrator,
                     returnsLink: returnsLink,
-                    clientAddress: request.clientAddress.flatMap { IPAddress($0)?.subscriber },
+                    clientAddress: request.subscriber,
                     tenant: request.tenant
                 )
             )

@@ -27,7 +27,7 @@ extension PhoneCodeRequest {
             apiKey: request.apiKey,
             locale: request.locale,
             clientAddress: request.clientAddress,
-            subscriber: request.clientAddress.flatMap { IPAddress($0)?.subscriber }
+            subscriber: request.subscriber
         )
     }
 }

@@ -30,7 +30,7 @@ extension Route {
                 mailedTo: email,
                 tenant: request.tenant,
                 locale: request.locale,
-                clientAddress: request.clientAddress.flatMap { IPAddress($0)?.subscriber }
+                clientAddress: request.subscriber
             )
             .valueOrProblem()
         return .object { writer in

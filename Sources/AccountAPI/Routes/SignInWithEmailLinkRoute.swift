@@ -16,7 +16,8 @@ extension Route {
             email: try body.nonEmptyString("email"),
             code: try body.nonEmptyString("oobCode"),
             idToken: try body.nonEmptyString("idToken"),
-            pendingToken: try body.nonEmptyString("pendingToken")
+            pendingToken: try body.nonEmptyString("pendingToken"),
+            clientAddress: request.subscriber
         )
         let result = try await request.operations
             .signInWithEmailLink(signIn, tenant: request.tenant, locale: request.locale)

@@ -13,7 +13,7 @@ extension Route {
         access: .client
     ) { request in
         let result = try await request.operations
-            .signInWithIdp(signInWithIdpRequest(request.body), tenant: request.tenant)
+            .signInWithIdp(signInWithIdpRequest(request), tenant: request.tenant)
             .value()
         let returnsCredential = try request.body.bool("returnIdpCredential") ?? false
         let returnsRefreshToken = try request.body.bool("returnRefreshToken") ?? false
@@ -46,7 +46,8 @@ extension Route {
         }
     }
 
-    private static func signInWithIdpRequest(_ body: RequestBody) throws(APIError) -> SignInWithIdp {
+    private static func signInWithIdpRequest(_ request: APIRequest) throws(APIError) -> SignInWithIdp {
+        let body = request.body
         let idToken = try body.nonEmptyString("idToken")
         let createsUsers = try body.bool("autoCreate") ?? true
         guard let requestURI = try body.nonEmptyString("requestUri") else { throw .code(.missingRequestURI) }
@@ -72,7 +73,12 @@ extension Route {
                 )
             }
         }
-        return SignInWithIdp(source: source, idToken: idToken, createsUsers: createsUsers)
+        return SignInWithIdp(
+            source: source,
+            idToken: idToken,
+            createsUsers: createsUsers,
+            clientAddress: request.subscriber
+        )
     }
 
     /// Whether `text` begins with a scheme and an authority (RFC 3986 §3); what stands there is never fetched.

@@ -53,7 +53,8 @@ extension Route {
             shown: shown,
             idToken: idToken,
             operation: operation,
-            pendingToken: try body.nonEmptyString("pendingToken")
+            pendingToken: try body.nonEmptyString("pendingToken"),
+            clientAddress: request.subscriber
         )
     }
 }

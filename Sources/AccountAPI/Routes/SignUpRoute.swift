@@ -21,7 +21,8 @@ extension Route {
                 signUpRequest(request),
                 displayName: name == "" ? nil : name,
                 tenant: request.tenant,
-                locale: request.locale
+                locale: request.locale,
+                clientAddress: request.subscriber
             )
             .value()
         return .object(after: result.decision) { writer in

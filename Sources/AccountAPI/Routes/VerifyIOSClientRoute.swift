@@ -20,7 +20,7 @@ extension Route {
             usesSandbox: try request.body.bool("isSandbox") ?? false,
             iOSBundleID: request.iOSBundleID,
             apiKey: request.apiKey,
-            clientAddress: request.clientAddress.flatMap { IPAddress($0)?.subscriber }
+            clientAddress: request.subscriber
         )
         let requested = try await request.operations.requestAppPush(push, tenant: request.tenant).value()
         return .object { writer in

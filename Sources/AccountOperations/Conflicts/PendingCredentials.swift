@@ -72,13 +72,14 @@ extension AccountOperations {
     ///
     /// `accounts`: those the decision was taken on. `end`: when it is to be forgotten at the latest, where it had been kept
     /// before: no provider was asked since.
-    /// - Returns: `nil` when the account it concerns is gone.
+    /// - Returns: `nil` when the account it concerns is gone, or one of `limits` was reached.
     func keep(
         _ credential: VerifiedCredential,
         because conflict: Conflict,
         event: AccountEvent,
         among accounts: [UserRecord?],
         until end: Timestamp?,
+        counting limits: [CountedLimit],
         tenant: TenantID
     ) async throws -> String? {
         let identity = credential.incoming.identity
@@ -109,7 +110,8 @@ extension AccountOperations {
                 openedAt: now,
                 expiresAt: end.map { min($0, anew) } ?? anew
             ),
-            event: event
+            event: event,
+            counting: limits
         )
         guard let id else { return nil }
         // Otherwise it joined one that was open.

@@ -21,7 +21,7 @@ extension AccountOperations {
         }
         let outlook = try await judge(code).verdict
         if case .refuse(let refusal) = outlook.decision { return refused(.refusal(refusal), by: outlook.rule) }
-        if let objection = objection(toNew: newPassword) { return .denied(objection) }
+        if let objection = objection(toNew: newPassword, for: code.email) { return .denied(objection) }
         let hash = try await passwords.hash(newPassword)
 
         return try await decideAndApply {

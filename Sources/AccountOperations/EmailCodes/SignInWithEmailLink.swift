@@ -10,12 +10,21 @@ package struct EmailLinkSignIn: Sendable {
     package var idToken: String?
     /// A conflict of the account, whose credential is linked by the same sign-in.
     package var pendingToken: String?
+    /// The network address of the client, as far as it is known.
+    package var clientAddress: String?
 
-    package init(email: String?, code: String?, idToken: String?, pendingToken: String? = nil) {
+    package init(
+        email: String?,
+        code: String?,
+        idToken: String?,
+        pendingToken: String? = nil,
+        clientAddress: String? = nil
+    ) {
         self.email = email
         self.code = code
         self.idToken = idToken
         self.pendingToken = pendingToken
+        self.clientAddress = clientAddress
     }
 }
 
@@ -57,6 +66,7 @@ extension AccountOperations {
         )
         attempt.recovery = EmailRecovery(effects: effects, locale: locale)
         attempt.keepsRefusals = true
+        attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
 
         return try await decideAndApply { [attempt] in
             var attempt = attempt

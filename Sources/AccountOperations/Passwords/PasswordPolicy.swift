@@ -1,3 +1,4 @@
+import AccountLinking
 import JSON
 
 /// What the project asks of passwords beyond `WeakPassword` (`spec/01` §6, §3.10).
@@ -6,8 +7,14 @@ package struct PasswordPolicy: Sendable, Hashable {
     package var isEnforced = false
     /// Whether a password that does not meet it cannot sign in either (`forceUpgradeOnSignin`).
     package var appliesAtSignIn = false
-    /// Characters.
+    /// Characters, where the policy is enforced.
     package var lengthMin = WeakPassword.lengthMin
+    /// Characters of every new password, where no enforced policy says another number.
+    package var unenforcedLengthMin = WeakPassword.lengthMin
+    /// Characters as clients are told: no fewer than what is asked for.
+    package var shownLengthMin: Int { isEnforced ? lengthMin : max(lengthMin, unenforcedLengthMin) }
+    /// True if a new password must not be one of the first that a guesser tries.
+    package var refusesCommon = false
     /// Characters.
     package var lengthMax = WeakPassword.lengthMax
     package var needsLowercase = false
@@ -41,12 +48,15 @@ package struct PasswordPolicy: Sendable, Hashable {
 
     package init() {}
 
-    /// Reads `passwordPolicyConfig`.
-    init(stored: JSONValue?) {
+    /// Reads `passwordPolicyConfig`; `lengthMin` is the project's where that says nothing.
+    init(stored: JSONValue?, lengthMin: Int64? = nil, refusesCommon: Bool = false) {
+        self.refusesCommon = refusesCommon
+        if let lengthMin { unenforcedLengthMin = Int(lengthMin) }
+        self.lengthMin = unenforcedLengthMin
         isEnforced = stored?["passwordPolicyEnforcementState"]?.string == "ENFORCE"
         appliesAtSignIn = isEnforced && stored?["forceUpgradeOnSignin"]?.bool == true
         let options = stored?["passwordPolicyVersions"]?.array?.first?["customStrengthOptions"]
-        if let length = options?["minPasswordLength"]?.integer { lengthMin = Int(length) }
+        if let length = options?["minPasswordLength"]?.integer { self.lengthMin = Int(length) }
         if let length = options?["maxPasswordLength"]?.integer { lengthMax = Int(length) }
         needsLowercase = options?["containsLowercaseCharacter"]?.bool ?? false
         needsUppercase = options?["containsUppercaseCharacter"]?.bool ?? false
@@ -68,12 +78,28 @@ package struct PasswordPolicy: Sendable, Hashable {
 }
 
 extension AccountOperations {
-    /// Why `password` may not become anybody's password; `nil` when it may.
-    func objection(toNew password: String) -> Denial? {
+    /// The reason why `password` must not become the password of an account with the address `email`; `nil` when it may.
+    ///
+    /// Administrators are asked as well, as in production. Passwords that are there already, and hashes that are imported, are
+    /// judged by nothing here.
+    func objection(toNew password: String, for email: EmailAddress?) -> Denial? {
+        let policy = project.settings.passwordPolicy
         // A policy that is enforced says in its own words what is missing (`spec/01` §2.1).
-        if project.settings.passwordPolicy.isEnforced, let denial = policyObjection(to: password) { return denial }
+        if policy.isEnforced, let denial = policyObjection(to: password) { return denial }
         if WeakPassword.isTooLong(password) { return .passwordTooLong }
-        return WeakPassword.applies(to: password) ? .weakPassword : nil
+        let lengthMin = policy.isEnforced ? WeakPassword.lengthMin : policy.unenforcedLengthMin
+        if password.count < lengthMin { return .weakPassword(lengthMin: lengthMin) }
+        return policy.refusesCommon && isGuessedFirst(password, for: email) ? .commonPassword : nil
+    }
+
+    /// Returns true if `password` is one of the commonest, or is the account's address, its local part, or the app's name
+    /// or id, in upper or lower case.
+    private func isGuessedFirst(_ password: String, for email: EmailAddress?) -> Bool {
+        let password = password.lowercased()
+        let settings = project.settings
+        let localPart = email.map { $0.lowercased.dropLast($0.domain.count + 1) }
+        let words = [email?.lowercased, localPart.map(String.init), settings.displayName, settings.projectID]
+        return CommonPasswords.contains(password) || words.contains { $0?.lowercased() == password }
     }
 
     /// Why `password`, though it is right, does not sign in; `nil` when it does.

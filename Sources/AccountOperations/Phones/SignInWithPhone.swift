@@ -15,17 +15,21 @@ package struct PhoneSignIn: Sendable {
     package var operation: PhoneOperation
     /// A conflict of the account, whose credential is linked by the same sign-in.
     package var pendingToken: String?
+    /// The network address of the client, as far as it is known.
+    package var clientAddress: String?
 
     package init(
         shown: Shown,
         idToken: String? = nil,
         operation: PhoneOperation = .unspecified,
-        pendingToken: String? = nil
+        pendingToken: String? = nil,
+        clientAddress: String? = nil
     ) {
         self.shown = shown
         self.idToken = idToken
         self.operation = operation
         self.pendingToken = pendingToken
+        self.clientAddress = clientAddress
     }
 
     package enum Ending: Sendable {
@@ -77,6 +81,7 @@ extension AccountOperations {
             methodProof: .message
         )
         attempt.keepsRefusals = true
+        attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
 
         return try await decideAndApply { [attempt] in
             var attempt = attempt

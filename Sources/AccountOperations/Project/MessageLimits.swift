@@ -33,6 +33,70 @@ enum MessageLimits {
         ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 300)),
         ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 10_000)),
     ]
+
+    /// Limits on accounts that clients make: production's 100 an hour by network address. Those of the project are off: every
+    /// sign-up would wait for the row that counts them.
+    static let ofSignUps: [(name: String, limit: MessageLimit)] = [
+        ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 100)),
+        ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 0)),
+        ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
+    ]
+
+    /// Limits on sign-ins that begin on a provider's page.
+    static let ofProviderFlows: [(name: String, limit: MessageLimit)] = [
+        ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 100)),
+        ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 1000)),
+        ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 10_000)),
+    ]
+
+    /// Limits on conflicts that are opened or come up again.
+    static let ofConflicts: [(name: String, limit: MessageLimit)] = [
+        ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 20)),
+        ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 100)),
+        ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 1000)),
+    ]
+}
+
+/// A kind of row that a stranger can make, as often as limits allow.
+package enum LimitedRow: String, Sendable, CaseIterable {
+    /// An account that a client makes, in whatever way.
+    case signUps
+    /// A sign-in that begins on a provider's page.
+    case providerFlows
+    /// A conflict that is opened or comes up again: each has an event.
+    case conflicts
+
+    /// The limits, by their names below `concord.<raw value>` in the project's configuration.
+    var limits: [(name: String, limit: MessageLimit)] {
+        switch self {
+        case .signUps: MessageLimits.ofSignUps
+        case .providerFlows: MessageLimits.ofProviderFlows
+        case .conflicts: MessageLimits.ofConflicts
+        }
+    }
+}
+
+extension AccountOperations {
+    /// The limits on what is made for a client at `clientAddress`, to be counted where it is written.
+    func limits(on row: LimitedRow, from clientAddress: String?) -> [CountedLimit] {
+        (project.settings.rowLimits[row] ?? []).limiting(.row(row), to: "", from: clientAddress)
+    }
+
+    /// The "no" to what would go over `limits`; `nil` where none is reached. At most one round trip.
+    ///
+    /// Asked before anything is written, so that a flood costs one read each. Exact is the count in the write.
+    func denial(
+        of row: LimitedRow,
+        within limits: [CountedLimit],
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws -> Denial? {
+        guard !limits.isEmpty, let reached = try await store.reached(limits, tenant: tenant, at: now).first else {
+            return nil
+        }
+        metrics.limited(row, by: reached.scope)
+        return .limitReached(row)
+    }
 }
 
 /// What is counted within a window.
@@ -43,12 +107,15 @@ enum Counted: Hashable {
     case guess
     /// Assessments of whoever uses an app, each of which the operator pays for.
     case assessment
+    /// Rows that a stranger makes.
+    case row(LimitedRow)
 
     fileprivate var name: String {
         switch self {
         case .message(let kind): kind.rawValue
         case .guess: "guess"
         case .assessment: "assessment"
+        case .row(let row): row.rawValue
         }
     }
 }

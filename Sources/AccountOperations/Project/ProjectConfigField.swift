@@ -367,6 +367,20 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "A password reset unlinks every provider. Off: only where it is the first proof of the address."
             ),
             .init(
+                "concord.passwords.lengthMin",
+                .integer(6...30),
+                .integer(8),
+                firebase: .integer(6),
+                "Characters that a new password has at least; `minPasswordLength` of an enforced policy takes its place."
+            ),
+            .init(
+                "concord.passwords.refusesCommon",
+                .bool,
+                .bool(true),
+                firebase: .bool(false),
+                "A new password is none of the 10,000 commonest, nor the account's address or the app's name."
+            ),
+            .init(
                 "concord.quarantineSeconds",
                 .integer(Lifetimes.quarantineSecondsBounds),
                 .integer(Lifetimes.quarantineSeconds),
@@ -454,12 +468,15 @@ package struct ProjectConfigField: Sendable, Hashable {
             "Wrong guesses at short codes",
             recipient: "mailbox and purpose"
         )
+        + limits(MessageLimits.ofSignUps, "concord.signUps", "New accounts that clients make")
+        + limits(MessageLimits.ofProviderFlows, "concord.providerFlows", "Sign-ins begun on providers' pages")
+        + limits(MessageLimits.ofConflicts, "concord.conflicts", "Conflicts opened or met again")
 
     private static func limits(
         _ all: [(name: String, limit: MessageLimit)],
         _ path: String,
         _ what: String,
-        recipient: String
+        recipient: String = ""
     ) -> [ProjectConfigField] {
         all.map { name, limit in
             let whom =

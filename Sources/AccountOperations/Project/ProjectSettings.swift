@@ -35,6 +35,8 @@ package struct ProjectSettings: Sendable, Hashable {
     let mailLimits: [MessageLimit]
     /// On guesses at the short codes in mails.
     let guessLimits: [MessageLimit]
+    /// Limits on what strangers make.
+    let rowLimits: [LimitedRow: [MessageLimit]]
     /// How many time steps before and after the current one an app's code may be of (`spec/09` 25).
     let totpAdjacentSteps: Int64
     /// What messages say instead of the text in the language asked for.
@@ -141,6 +143,9 @@ package struct ProjectSettings: Sendable, Hashable {
         self.messageLimits = limits(MessageLimits.all, "sms")
         self.mailLimits = limits(MessageLimits.ofMails, "mail")
         self.guessLimits = limits(MessageLimits.ofGuesses, "shortCodes")
+        self.rowLimits = Dictionary(
+            uniqueKeysWithValues: LimitedRow.allCases.map { ($0, limits($0.limits, $0.rawValue)) }
+        )
         self.messageTemplate = stored["notification"]?["sendSms"]?["smsTemplate"]?["content"]?.string
         self.codeSeconds = Dictionary(
             uniqueKeysWithValues: EmailCodeRecord.Kind.allCases.map { kind in
@@ -149,7 +154,11 @@ package struct ProjectSettings: Sendable, Hashable {
         )
         self.displayName = value(["concord", "displayName"])?.string.flatMap { $0.isEmpty ? nil : $0 }
         self.defaultLocale = value(["notification", "defaultLocale"])?.string ?? "en"
-        self.passwordPolicy = PasswordPolicy(stored: stored["passwordPolicyConfig"])
+        self.passwordPolicy = PasswordPolicy(
+            stored: stored["passwordPolicyConfig"],
+            lengthMin: value(["concord", "passwords", "lengthMin"])?.integer,
+            refusesCommon: isOn("concord", "passwords", "refusesCommon")
+        )
     }
 
     /// How long a mailed code lives.
@@ -187,6 +196,11 @@ package struct ProjectSettings: Sendable, Hashable {
             "sms": .object(unlimited(MessageLimits.all).merging(["windowSeconds": .integer(0)]) { first, _ in first }),
             "mail": .object(unlimited(MessageLimits.ofMails)),
             "shortCodes": .object(unlimited(MessageLimits.ofGuesses)),
+            "signUps": .object(unlimited(MessageLimits.ofSignUps)),
+            "providerFlows": .object(unlimited(MessageLimits.ofProviderFlows)),
+            "conflicts": .object(unlimited(MessageLimits.ofConflicts)),
+            // The passwords of examples and test suites, as the emulator takes them.
+            "passwords": .object(["lengthMin": .integer(6), "refusesCommon": .bool(false)]),
         ]),
     ])
 

@@ -2,7 +2,10 @@ package import AccountLinking
 package import AccountStore
 
 /// Counts the conflicts that have ended, and deletes what nothing will ask for any more, a bounded number of rows at a
-/// time.
+/// time, until nothing is left.
+///
+/// After each full batch a run rests for as long as the batch took, so it takes at most half of one connection's time. A run
+/// ends: it deletes what was over when it began.
 ///
 /// Any number of servers may do so at once: what one of them is deleting the others skip. What stays for good: accounts
 /// and all that belongs to them, and sessions that live.
@@ -21,7 +24,7 @@ package struct Purge: Sendable {
         package var total: Int { sessions + rows.values.reduce(0, +) }
     }
 
-    /// Batches of one kind in one run: what is more is left for the next.
+    /// Batches of one kind before it is the turn of the next kind: a backlog of one kind holds up no other.
     package static let batchesMax = 10
 
     private let store: AccountStore
@@ -31,6 +34,7 @@ package struct Purge: Sendable {
     private let rowsMax: Int
     private let metrics: OperationMetrics
     private let databaseClock: @Sendable () async throws -> Timestamp
+    private let rest: @Sendable (Duration) async throws -> Void
     /// Where the walk through all sessions stands; it begins anew at the end.
     private var place = AccountStore.SessionPlace.beginning
 
@@ -38,6 +42,7 @@ package struct Purge: Sendable {
     /// - `keepSeconds`: how long things stay after they expired, so that their holders are told so.
     /// - `rowsMax`: rows in one batch.
     /// - `databaseClock`: PostgreSQL's, unless a test moves it.
+    /// - `rest`: waits between two batches, for as long as the first took; what it throws ends the run.
     package init(
         store: AccountStore,
         project: ProjectCache,
@@ -45,7 +50,8 @@ package struct Purge: Sendable {
         keepSeconds: Int64,
         rowsMax: Int,
         metrics: OperationMetrics = OperationMetrics(),
-        databaseClock: (@Sendable () async throws -> Timestamp)? = nil
+        databaseClock: (@Sendable () async throws -> Timestamp)? = nil,
+        rest: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.store = store
         self.project = project
@@ -54,27 +60,33 @@ package struct Purge: Sendable {
         self.rowsMax = rowsMax
         self.metrics = metrics
         self.databaseClock = databaseClock ?? { try await store.clock() }
+        self.rest = rest
     }
 
-    /// Deletes what is due, at most `batchesMax` batches of each kind; nothing while the clocks disagree.
+    /// Deletes all that is due; nothing while the clocks disagree.
     /// - Throws: what the database could not do; what was deleted before stays deleted.
     package mutating func run() async throws -> Report {
         var report = Report(clocks: try await ClockComparison(effects, databaseClock))
         guard report.clocks.disagreement == nil else { return report }
         let now = report.clocks.earlier
         // Before any of them is deleted.
-        for _ in 0..<Self.batchesMax {
-            let ended = try await store.countEndedConflicts(at: now, rowsMax: rowsMax)
-            for conflict in ended { metrics.conflictEnded(conflict) }
-            if ended.count < rowsMax { break }
-        }
-        for kind in AccountStore.Purgeable.allCases {
-            guard let cutoff = cutoff(of: kind, at: now) else { continue }
-            for _ in 0..<Self.batchesMax {
-                let deleted = try await store.purge(kind, endedBefore: cutoff, rowsMax: rowsMax)
-                report.rows[kind, default: 0] += deleted
-                if deleted < rowsMax { break }
+        while try await resting({ try await countEndedConflicts(at: now) == rowsMax }) {}
+        var kinds = AccountStore.Purgeable.allCases
+        while !kinds.isEmpty {
+            var unfinished: [AccountStore.Purgeable] = []
+            for kind in kinds {
+                guard let cutoff = cutoff(of: kind, at: now) else { continue }
+                var isFull = true
+                for _ in 0..<Self.batchesMax where isFull {
+                    isFull = try await resting {
+                        let deleted = try await store.purge(kind, endedBefore: cutoff, rowsMax: rowsMax)
+                        report.rows[kind, default: 0] += deleted
+                        return deleted == rowsMax
+                    }
+                }
+                if isFull { unfinished.append(kind) }
             }
+            kinds = unfinished
         }
         for _ in 0..<Self.batchesMax {
             let (deleted, next) = try await store.purgeEndedSessions(from: place, rowsMax: rowsMax)
@@ -83,6 +95,21 @@ package struct Purge: Sendable {
             if next == .beginning { break }
         }
         return report
+    }
+
+    /// Runs a batch, and rests where it was full.
+    /// - Returns: what the batch returned: true if it was full, so that there may be more.
+    private func resting(_ batch: () async throws -> Bool) async throws -> Bool {
+        let start = ContinuousClock.now
+        guard try await batch() else { return false }
+        try await rest(start.duration(to: .now))
+        return true
+    }
+
+    private func countEndedConflicts(at now: Timestamp) async throws -> Int {
+        let ended = try await store.countEndedConflicts(at: now, rowsMax: rowsMax)
+        for conflict in ended { metrics.conflictEnded(conflict) }
+        return ended.count
     }
 
     /// What ended before then goes; `nil`: nothing does.

@@ -17,6 +17,7 @@ extension AccountStore {
     /// - Throws: `PostgresError` when the database could not do it; nothing is half-done then.
     package func apply(_ write: AccountWrite) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("account-write", isShared: write.standsAlone)
+        batch.order = write.order
         append(write, to: &batch)
         return try await run(batch, event: write.event, of: write.user.id, tenant: write.user.tenant)
     }

@@ -32,8 +32,11 @@ package struct AccountWrite: Sendable {
         let statements: [SQL]
         /// What the statements make true.
         let announcements: [Announcement]
-        /// Whether the statements touch no row that is there: such a write can be one with others (ADR 0070).
+        /// True if the statements touch no row that is there, or update only such in `order`: such a write can be one with
+        /// others (ADR 0070).
         let standsAlone: Bool
+        /// The place among writes that are applied together, where the statements update a row that others update.
+        let order: [UInt8]
         /// What is freed first, where the write claims the address.
         let cleared: ReservedAddress?
 
@@ -41,11 +44,13 @@ package struct AccountWrite: Sendable {
             _ statements: [SQL],
             announcing announcements: [Announcement] = [],
             standsAlone: Bool = false,
+            order: [UInt8] = [],
             clearing cleared: ReservedAddress? = nil
         ) {
             self.statements = statements
             self.announcements = announcements
             self.standsAlone = standsAlone
+            self.order = order
             self.cleared = cleared
         }
     }
@@ -74,6 +79,9 @@ package struct AccountWrite: Sendable {
         (previous == nil || previous == user) && !raisesVersion && companions.allSatisfy(\.standsAlone)
             && journal == nil
     }
+
+    /// The place among writes that are applied together.
+    var order: [UInt8] { companions.lazy.map(\.order).first { !$0.isEmpty } ?? [] }
 
     /// The methods that the write takes off the account and that are suspended then.
     package var quarantinedMethods: [SignInMethod] {

@@ -490,13 +490,15 @@ extension AccountStore {
         return try await client.write(batch).rows(0)
     }
 
-    /// Keeps a conflict, with the event that says so, in one transaction.
+    /// Keeps a conflict, with the event that says so, and counts it, in one transaction.
     ///
-    /// Of many that open the same at once one makes the row and the others join it: all get its id.
-    /// - Returns: the id of the open conflict; `nil` when the account is gone, so that facts moved.
+    /// If many open the same at once, one makes the row and the others join it: all get its id. Each counts, because each has
+    /// an event.
+    /// - Returns: the id of the open conflict; `nil` when the account is gone or a limit was reached, so that facts moved.
     package func open(
         _ conflict: ConflictRecord,
-        event: AccountEvent
+        event: AccountEvent,
+        counting limits: [CountedLimit] = []
     ) async throws(PostgresError) -> [UInt8]? {
         var batch = WriteBatch("conflict-open")
         batch.append(ConflictRow.openOrJoin(conflict))
@@ -508,6 +510,9 @@ extension AccountStore {
             tenant: conflict.tenant,
             in: &batch
         )
+        for limit in limits {
+            batch.append(MessageCountRow.count(limit, tenant: conflict.tenant, at: event.occurredAt))
+        }
         do {
             let id = try await client.write(batch).rows(0, as: ConflictIDRow.self).first?.id
             observer?.applied(event)

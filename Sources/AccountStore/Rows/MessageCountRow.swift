@@ -13,7 +13,7 @@ package struct CountedLimit: Sendable, Hashable {
     }
 }
 
-/// How many messages left within a window.
+/// The number of messages that left, or of rows that strangers made, within a window.
 enum MessageCountRow {
     /// The digests of those of `limits` that are reached at `now`.
     static func reached(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
@@ -64,6 +64,20 @@ extension [CountedLimit] {
     /// Those with one of `digests`.
     func limits(named digests: [[UInt8]]) -> [MessageLimit] {
         filter { digests.contains($0.digest) }.map(\.limit)
+    }
+}
+
+extension AccountWrite.Companion {
+    /// Counts the account that the write makes against all of `limits`; one that is reached stops the write.
+    ///
+    /// The write stays one that can be applied together with others: they follow each other in the order of the counts, which
+    /// are the only rows that two of them may both update.
+    package static func count(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> Self {
+        Self(
+            limits.map { MessageCountRow.count($0, tenant: tenant, at: now) },
+            standsAlone: true,
+            order: limits.first?.digest ?? []
+        )
     }
 }
 

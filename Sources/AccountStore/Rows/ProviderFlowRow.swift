@@ -68,11 +68,23 @@ enum ProviderFlowRow {
 }
 
 extension AccountStore {
-    /// Keeps a flow until its answer comes in or its time is over.
-    package func begin(_ flow: ProviderFlowRecord) async throws(PostgresError) {
+    /// Keeps a flow until its answer comes in or its time is over, and counts it, in one transaction.
+    /// - Returns: `.factsMoved` when a limit was reached by now.
+    package func begin(
+        _ flow: ProviderFlowRecord,
+        counting limits: [CountedLimit] = [],
+        at now: Timestamp
+    ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("provider-flow")
         batch.append(ProviderFlowRow.insert(flow))
-        _ = try await client.write(batch)
+        for limit in limits { batch.append(MessageCountRow.count(limit, tenant: flow.tenant, at: now)) }
+        do {
+            _ = try await client.write(batch)
+            return .applied
+        } catch {
+            if error.saysFactsMoved { return .factsMoved }
+            throw error
+        }
     }
 
     /// Takes the flow that a state names, once: of many that present the same, one gets it.

@@ -34,7 +34,7 @@ extension PurgeConfiguration {
         "purge.rows_max",
         .wholeNumber(1...10_000),
         default: 1000,
-        "Rows deleted in one transaction; a run has at most ten of them for each kind"
+        "Rows deleted in one transaction; a run goes on until nothing is left, and rests after each as long as it took"
     )
 
     /// Reads the `purge` keys; leaves what is wrong with the reader.
