@@ -117,6 +117,7 @@ package struct API: Sendable {
             .resolveConflict,
             .declineConflict,
             .exchangeShortCode,
+            .disownAccount,
             .decision,
             .decisions,
             .policy,

@@ -111,7 +111,7 @@ extension Refusal {
             )
         case .firstFactorNotEligible:
             .code(.unsupportedFirstFactor, "MFA is not available for the given first factor.")
-        case .unverifiedEmail: .code(.unverifiedEmail, "Need to verify email first before enrolling second factors.")
+        case .unverifiedEmail: .code(.unverifiedEmail, "An account with second factors needs a verified email.")
         case .secondFactorExists:
             .code(.secondFactorExists, "Phone number already enrolled as second factor for this account.")
         case .secondFactorLimitExceeded: .code(.secondFactorLimitExceeded)

@@ -166,7 +166,7 @@ extension ShownAccount {
 
 extension PhoneNumber {
     /// All digits but the last four as asterisks.
-    fileprivate var masked: String {
+    var masked: String {
         let shown = rawValue.suffix(4)
         return String(rawValue.dropLast(4).map { $0.isNumber ? "*" : $0 }) + shown
     }

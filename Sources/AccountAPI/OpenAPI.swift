@@ -126,6 +126,54 @@ enum OpenAPI {
                 }
               }
             },
+            "/concord/v1/emailCode:disown": {
+              "post": {
+                "operationId": "disownAccount",
+                "summary": "Takes an account from whoever made it: the reader of the mailbox says that it is not theirs.",
+                "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": {
+                        "type": "object",
+                        "required": ["oobCode"],
+                        "properties": {
+                          "oobCode": {"type": "string", "description": "Of a VERIFY_EMAIL mail; used up by it."}
+                        }
+                      }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {
+                    "description": "Every session has ended, and nobody gets in but by the mailbox.",
+                    "content": {
+                      "application/json": {
+                        "schema": {
+                          "type": "object",
+                          "required": ["email", "suspended", "gaveAddressUp"],
+                          "additionalProperties": false,
+                          "properties": {
+                            "email": {"type": "string", "description": "Where the mail went."},
+                            "suspended": {
+                              "type": "array",
+                              "description": "The methods that this suspended.",
+                              "items": {"$ref": "#/components/schemas/Suspension"}
+                            },
+                            "gaveAddressUp": {
+                              "type": "boolean",
+                              "description": "true: the account asks for a second factor, so that it lost the address instead of going to its owner."
+                            }
+                          }
+                        }
+                      }
+                    }
+                  },
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
             "/concord/v1/shortCode:exchange": {
               "post": {
                 "operationId": "exchangeShortCode",

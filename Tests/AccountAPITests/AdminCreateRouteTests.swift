@@ -76,7 +76,7 @@ struct AdminCreateRouteTests {
                 ),
                 (
                     ["mfaInfo": [["phoneInfo": "+15550001111"]]],
-                    "UNVERIFIED_EMAIL : Need to verify email first before enrolling second factors."
+                    "UNVERIFIED_EMAIL : An account with second factors needs a verified email."
                 ),
             ]
             for (body, error) in cases {

@@ -106,7 +106,7 @@ struct AdminUpdateRouteTests {
                 ),
                 (
                     ["mfa": ["enrollments": [["phoneInfo": "+15550003333"]]], "emailVerified": false],
-                    "UNVERIFIED_EMAIL : Need to verify email first before enrolling second factors."
+                    "UNVERIFIED_EMAIL : An account with second factors needs a verified email."
                 ),
             ]
             for (fields, error) in cases {

@@ -2,6 +2,7 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import AccountTestSupport
+import IdentityProviders
 import JSON
 import Postgres
 import Testing
@@ -308,6 +309,81 @@ struct EmailCodeRaceTests {
                 let name = try await api.service.user(owning: "ada@example.com")?.profile.displayName
                 #expect(name == (isFresh ? "changed" : nil))
                 #expect(try await store.useUp(record, by: first, at: now) == .factsMoved || record.hash == used.hash)
+            }
+        }
+    }
+    // MARK: Confirming and disowning
+
+    @Test func `an account is confirmed or disowned, whatever is asked at once`() async throws {
+        for _ in 1...4 {
+            try await TestAPI.with { api in
+                let begun = try await api.signUp("ada@example.com")
+                let idToken = begun["idToken"]?.string
+                let codes = [
+                    try await api.code("VERIFY_EMAIL", session: idToken),
+                    try await api.code("VERIFY_EMAIL", session: idToken),
+                ]
+                let done = try await race(api) { operations, caller -> String? in
+                    let code = codes[caller % 4 / 2]
+                    if caller % 8 < 4 {
+                        guard case .success = try await operations.applyEmailCode(code, tenant: .project) else {
+                            return nil
+                        }
+                        return "confirmed"
+                    }
+                    guard case .success = try await operations.disownAccount(code, tenant: .project) else { return nil }
+                    return "disowned"
+                }.compactMap(\.self)
+                // Either code confirms what the other has confirmed, but nothing follows a takeover.
+                #expect(done.count(where: { $0 == "disowned" }) <= 1)
+                #expect(done == ["disowned"] || Set(done) == ["confirmed"], "\(done)")
+                let database = api.service.database
+                let rules: Query<String?> = "SELECT rule FROM account_events WHERE rule ~ '^V[4-9]$'"
+                #expect(try await database.rows(rules) == [done.first == "disowned" ? "V9" : "V6"])
+                let user = try #require(try await api.service.user(owning: "ada@example.com"))
+                #expect(user.account.isEmailVerified && user.account.hasPassword == (done.first == "confirmed"))
+                #expect(try await database.count("SELECT count(*) FROM sessions") == 0)
+                #expect(try await database.inconsistencies() == [])
+            }
+        }
+    }
+
+    @Test func `an intruder who links a provider or moves the address at once keeps nothing of a disowned account`()
+        async throws
+    {
+        for _ in 1...4 {
+            try await TestAPI.with { api in
+                let begun = try await api.signUp("ada@example.com")
+                let idToken = try #require(begun["idToken"]?.string)
+                let code = try await api.code("VERIFY_EMAIL", session: idToken)
+                var update = UpdateAccount()
+                update.email = "elsewhere@example.com"
+                let wins = try await race(api) { [update] operations, caller -> Bool in
+                    switch caller % 3 {
+                    case 0:
+                        if case .success = try await operations.disownAccount(code, tenant: .project) { return true }
+                    case 1:
+                        let claims: JSONValue = ["sub": .string("eve \(caller)")]
+                        let credential = ProviderCredential(provider: .gitHub, idToken: claims.text)
+                        let link = SignInWithIdp(source: .credential(credential), idToken: idToken, createsUsers: true)
+                        _ = try await operations.signInWithIdp(link, tenant: .project)
+                    default:
+                        _ = try await operations.updateAccount(update, idToken: idToken, tenant: .project)
+                    }
+                    return false
+                }
+                let database = api.service.database
+                #expect(try await database.inconsistencies() == [])
+                let id = try #require(begun["localId"]?.string.flatMap(UserID.init))
+                let user = try #require(try await api.service.user(id))
+                if wins.contains(true) {
+                    #expect(user.email?.address == EmailAddress("ada@example.com") && user.account.isEmailVerified)
+                    #expect(user.account.signInMethods == [])
+                    #expect(try await database.count("SELECT count(*) FROM sessions") == 0)
+                } else {
+                    // The address had moved on: it is free, and the code worth nothing.
+                    #expect(user.email?.address == EmailAddress("elsewhere@example.com"))
+                }
             }
         }
     }

@@ -132,7 +132,7 @@ struct SecondFactorTests {
             let byPhone = try await api.signInByPhone("+16505551111").json
             let first = "UNSUPPORTED_FIRST_FACTOR : MFA is not available for the given first factor."
             for (answer, expected) in [
-                (unverified, "UNVERIFIED_EMAIL : Need to verify email first before enrolling second factors."),
+                (unverified, "UNVERIFIED_EMAIL : An account with second factors needs a verified email."),
                 (anonymous, first), (byPhone, first),
             ] {
                 let body: JSONValue = ["idToken": answer["idToken"] ?? .null, "totpEnrollmentInfo": [:]]

@@ -386,6 +386,7 @@ struct Attacks {
             isProver: true,
             target: prepared,
             identityOwner: nil,
+            emailOwner: nil,
             credential: incoming(.facebook, "facebook-ann", ann),
             isProviderEnabled: true,
             now: now

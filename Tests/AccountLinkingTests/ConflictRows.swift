@@ -217,6 +217,7 @@ struct ResolveConflictRows {
         isProver: Bool = true,
         target: Account? = owner(),
         identityOwner: UserID? = nil,
+        emailOwner: UserID? = nil,
         policy: LinkPolicy = LinkPolicy(),
         enabled: Bool = true
     ) -> Verdict<ResolutionDecision> {
@@ -227,6 +228,7 @@ struct ResolveConflictRows {
             isProver: isProver,
             target: target,
             identityOwner: identityOwner,
+            emailOwner: emailOwner,
             credential: credential,
             isProviderEnabled: enabled,
             now: noon
@@ -290,6 +292,18 @@ struct ResolveConflictRows {
         )
         let other = owner { $0.linkedProviders = [.gitHub: "another"] }
         #expect(decide(proven, target: other) == Verdict(.j10, .refuse(.providerAlreadyLinked)))
+    }
+
+    @Test func `U26: a credential whose address a third account has by now is not linked`() {
+        let refused = Verdict<ResolutionDecision>(.credentialAddressTaken, .refuse(.refused(.emailExists)))
+        for target in [owner(), owner { $0.email = nil }, owner { $0.linkedProviders = [.gitHub: "another"] }] {
+            let proven = conflict(.proven, proof: proof(.session, of: target))
+            #expect(decide(proven, target: target, emailOwner: user("b")) == refused)
+            #expect(decide(proven, target: target, identityOwner: user("a"), emailOwner: user("b")).rule == .j8)
+            #expect(decide(proven, target: target, emailOwner: target.id).rule != .credentialAddressTaken)
+            let duplicates = LinkPolicy.duplicates
+            #expect(decide(proven, target: target, emailOwner: user("b"), policy: duplicates).rule != refused.rule)
+        }
     }
 
     @Test func `J11: the owner of a mailbox nobody had proven takes the account over`() {
@@ -411,7 +425,9 @@ enum ConflictCase {
         var all: [(ConflictFacts?, Bool, Verdict<ResolutionDecision>)] = []
         for facts in conflicts {
             for target in targets {
-                for identityOwner in [nil, user("a"), user("b")] {
+                for (identityOwner, emailOwner) in [
+                    (nil, nil), (user("a"), nil), (user("b"), nil), (nil, user("a")), (nil, user("b")),
+                ] {
                     for (isProver, isEnabled, policy) in [
                         (true, true, LinkPolicy.secondFactors), (true, false, .secondFactors),
                         (false, true, .secondFactors), (true, true, .onlySessions),
@@ -423,6 +439,7 @@ enum ConflictCase {
                             isProver: isProver,
                             target: target,
                             identityOwner: identityOwner,
+                            emailOwner: emailOwner,
                             credential: credential,
                             isProviderEnabled: isEnabled,
                             now: noon

@@ -109,6 +109,7 @@ extension LinkPolicy {
         $0.subjectChange = .replace
         $0.linkingNeedsRecentSignIn = false
         $0.secondFactorsNeedProvenAddress = false
+        $0.firstProofEndsSessions = false
     }
 }
 

@@ -566,8 +566,9 @@ struct UpdateLaws {
             guard case .apply(_, let change, let issuesTokens) = point.verdict.decision else { return nil }
             switch point.kind {
             case .changeEmail, .changePassword: return issuesTokens && change.endsSessions
-            case .resetPassword, .applyEmailCode, .verifyEmail, .unlink, .removeMethod, .restorePassword,
-                .updateByAdmin:
+            // A code that comes from a session which did not ask for it.
+            case .verifyEmail: return !issuesTokens || point.verdict.rule == .firstProofElsewhere && change.endsSessions
+            case .resetPassword, .applyEmailCode, .unlink, .removeMethod, .restorePassword, .updateByAdmin:
                 return !issuesTokens
             }
         }
@@ -609,7 +610,19 @@ struct UpdateLaws {
             }
             let lost = Set(account.signInMethods).subtracting(account.applying(change).signInMethods)
             let isEviction = point.kind == .resetPassword && !lost.subtracting([.emailLink]).isEmpty
-            return change.quarantinesRemovals == isEviction
+            let isDisowned = point.kind == .verifyEmail && change.voidsOutstandingProofs
+            return change.quarantinesRemovals == (isEviction || isDisowned)
+        }
+    }
+
+    @Test func `a disowned account can be entered by the mailbox alone, or has lost the address`() {
+        checkLaw(UpdateCase.all.filter { $0.kind == .verifyEmail }) { point in
+            guard case .apply(_, let change, _) = point.verdict.decision, change.voidsOutstandingProofs,
+                let account = point.account
+            else { return nil }
+            let after = account.applying(change)
+            guard after.hasEmail else { return account.hasSecondFactor && !after.hasPassword && !after.hasEmailLink }
+            return after.isEmailVerified && after.signInMethods.isEmpty && change.endsSessions
         }
     }
 

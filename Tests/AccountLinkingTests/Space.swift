@@ -452,7 +452,15 @@ struct UpdateCase {
             }
             verdict = decideApplyEmailCode(account: account, code: code, owner: owner).respecting(reservation)
         case .verifyEmail:
-            verdict = decideVerifyEmail(account: account, address: ann)
+            policy.firstProofEndsSessions = choices.chooseBool()
+            policy.requiresEnrolledSecondFactors = choices.chooseBool()
+            account.hasSecondFactor = choices.chooseBool()
+            verdict = decideVerifyEmail(
+                policy: policy,
+                account: account,
+                address: ann,
+                answer: choices.choose(from: ProvingSession.allCases.map(VerifyEmailAnswer.confirm) + [.disown])
+            )
         case .changePassword:
             policy.allowsPasswordSignIn = choices.chooseBool()
             verdict = decideChangePassword(policy: policy, account: account, isSessionRecent: choices.chooseBool())

@@ -108,6 +108,7 @@ struct StolenAndRecycled {
                 isProver: true,
                 target: owner,
                 identityOwner: nil,
+                emailOwner: nil,
                 credential: next,
                 isProviderEnabled: true,
                 now: noon
@@ -202,5 +203,25 @@ struct StolenAndRecycled {
             return
         }
         #expect(withoutAddress.applying(added).email == nil)
+    }
+    @Test func `who confirms the address of an account that an intruder began leaves the intruder no session`() {
+        let begun = Account.fixture("i", email: ann, password: true, providers: [.facebook: "intruder"])
+        func answer(_ answer: VerifyEmailAnswer, _ policy: LinkPolicy) -> (rule: Rule, after: Account?) {
+            let verdict = decideVerifyEmail(policy: policy, account: begun, address: ann, answer: answer)
+            guard case .apply(_, let change, issuesTokens: false) = verdict.decision else { return (verdict.rule, nil) }
+            return (verdict.rule, begun.applying(change))
+        }
+        // The victim clicks in a browser of their own, where no session is.
+        let strict = answer(.confirm(from: .absent), LinkPolicy())
+        #expect(strict.rule == .firstProofElsewhere && strict.after?.sessionEpoch == begun.sessionEpoch + 1)
+        let firebase = answer(.confirm(from: .absent), .firebase)
+        #expect(firebase.rule == .v4 && firebase.after?.sessionEpoch == begun.sessionEpoch)
+        // Or says that the account is not theirs: nothing of the intruder's is left in it.
+        for policy in [LinkPolicy(), .firebase] {
+            let disowned = answer(.disown, policy)
+            #expect(disowned.rule == .disowned && disowned.after?.signInMethods == [])
+            #expect(disowned.after?.sessionEpoch == begun.sessionEpoch + 1)
+            #expect(disowned.after?.isEmailVerified == true)
+        }
     }
 }

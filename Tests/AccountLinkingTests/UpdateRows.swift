@@ -378,32 +378,126 @@ struct ChangeEmailRows {
 }
 
 struct VerifyEmailRows {
-    @Test func `V1: a code for an account or an address that is no more is invalid`() {
+    private static let answers = ProvingSession.allCases.map(VerifyEmailAnswer.confirm) + [.disown]
+    private let unproven = Account.fixture(
+        "a",
+        email: ann,
+        password: true,
+        emailLink: true,
+        phone: true,
+        providers: [.facebook: "f"]
+    )
+
+    private func verify(
+        _ account: Account?,
+        _ answer: VerifyEmailAnswer = .confirm(from: .absent),
+        _ policy: LinkPolicy = LinkPolicy()
+    ) -> Verdict<UpdateDecision> {
+        decideVerifyEmail(policy: policy, account: account, address: ann, answer: answer)
+    }
+
+    @Test(arguments: answers) func `V1: a code for an account or an address that is no more is invalid`(
+        answer: VerifyEmailAnswer
+    ) {
         let invalid = Verdict<UpdateDecision>(.v1, .refuse(.invalidEmailCode))
-        #expect(decideVerifyEmail(account: nil, address: ann) == invalid)
-        #expect(decideVerifyEmail(account: .fixture("a"), address: ann) == invalid)
-        #expect(decideVerifyEmail(account: .fixture("a", email: bob, disabled: true), address: ann) == invalid)
+        #expect(verify(nil, answer) == invalid)
+        #expect(verify(.fixture("a"), answer) == invalid)
+        #expect(verify(.fixture("a", email: bob, disabled: true), answer) == invalid)
     }
 
-    @Test func `V2: a disabled account's address is not verified`() {
+    @Test(arguments: answers) func `V2: a disabled account's address is not verified`(answer: VerifyEmailAnswer) {
+        let refused = Verdict<UpdateDecision>(.v2, .refuse(.userDisabled))
+        #expect(verify(.fixture("a", email: ann, disabled: true), answer) == refused)
+        #expect(verify(.fixture("a", email: ann, proof: .emailCode, disabled: true), answer) == refused)
+    }
+
+    @Test(arguments: ProvingSession.allCases) func `V3: an address that is proven already keeps its proof`(
+        session: ProvingSession
+    ) {
+        for policy in [LinkPolicy(), .firebase] {
+            let proven = Account.fixture("a", email: ann, proof: .administrator)
+            #expect(verify(proven, .confirm(from: session), policy) == Verdict(.v3, .unchanged(user("a"))))
+        }
+    }
+
+    @Test(arguments: ProvingSession.allCases) func `V4: by policy a code proves the address and ends no session`(
+        session: ProvingSession
+    ) {
+        let proven = AccountChange.only { $0.email = .prove(.emailCode) }
         #expect(
-            decideVerifyEmail(account: .fixture("a", email: ann, proof: .emailCode, disabled: true), address: ann)
-                == Verdict(.v2, .refuse(.userDisabled))
+            verify(unproven, .confirm(from: session), .firebase)
+                == Verdict(.v4, .apply(user("a"), proven, issuesTokens: false))
         )
     }
 
-    @Test func `V3: an address that is proven already keeps its proof`() {
+    @Test func `V5: a first proof from the session that asked for the code leaves sessions alone`() {
+        let proven = AccountChange.only { $0.email = .prove(.emailCode) }
         #expect(
-            decideVerifyEmail(account: .fixture("a", email: ann, proof: .administrator), address: ann)
-                == Verdict(.v3, .unchanged(user("a")))
+            verify(unproven, .confirm(from: .asking))
+                == Verdict(.firstProofBySession, .apply(user("a"), proven, issuesTokens: false))
         )
     }
 
-    @Test func `V4: a code that came back proves the address; sessions stay`() {
+    @Test func `V6: a first proof from elsewhere ends every session, and gives the one that it came from new tokens`() {
+        let change = AccountChange.only {
+            $0.email = .prove(.emailCode)
+            $0.endsSessions = true
+        }
+        for (session, issuesTokens) in [(ProvingSession.absent, false), (.other, true)] {
+            #expect(
+                verify(unproven, .confirm(from: session))
+                    == Verdict(.firstProofElsewhere, .apply(user("a"), change, issuesTokens: issuesTokens))
+            )
+        }
+    }
+
+    @Test func `V7: an account that has its owner is not disowned`() {
         #expect(
-            decideVerifyEmail(account: .fixture("a", email: ann, password: true), address: ann)
-                == Verdict(.v4, .apply(user("a"), .only { $0.email = .prove(.emailCode) }, issuesTokens: false))
+            verify(.fixture("a", email: ann, proof: .emailCode, password: true), .disown)
+                == Verdict(.disownedTooLate, .refuse(.invalidEmailCode))
         )
+    }
+
+    @Test func `V8: an account behind a second factor gives the address up, and nothing that the factor guards`() {
+        var account = unproven
+        account.hasSecondFactor = true
+        let givenUp = AccountChange.only {
+            $0.email = .remove
+            $0.password = .remove
+            $0.emailLink = false
+            $0.quarantinesRemovals = true
+            $0.endsSessions = true
+            $0.voidsOutstandingProofs = true
+        }
+        #expect(
+            verify(account, .disown, .secondFactors)
+                == Verdict(.disownedBehindFactor, .apply(user("a"), givenUp, issuesTokens: false))
+        )
+        let after = account.applying(givenUp)
+        #expect(after.email == nil && after.signInMethods == [.phone, .provider(.facebook)] && after.hasSecondFactor)
+        #expect(verify(account, .disown).rule == .disowned, "where the project asks for no factor, it guards nothing")
+    }
+
+    @Test func `V9: a disowned account goes to the owner of the address, by either preset`() {
+        for policy in [LinkPolicy(), .firebase] {
+            let takeover = AccountChange.only {
+                $0.email = .prove(.emailCode)
+                $0.password = .remove
+                $0.emailLink = false
+                $0.phone = .remove
+                $0.unlinkedProviders = [.facebook]
+                $0.quarantinesRemovals = true
+                $0.endsSessions = true
+                $0.voidsOutstandingProofs = true
+            }
+            #expect(
+                verify(unproven, .disown, policy)
+                    == Verdict(.disowned, .apply(user("a"), takeover, issuesTokens: false))
+            )
+            #expect(
+                Set(methodsSuspended(by: takeover, of: unproven)) == [.password, .phone, .provider(.facebook)]
+            )
+        }
     }
 }
 

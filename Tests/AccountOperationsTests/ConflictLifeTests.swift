@@ -257,6 +257,56 @@ import Testing
         }
     }
 
+    @Test func `a credential whose address a third account has by now is not linked, and says why`() async throws {
+        try await TestService.with { service in
+            let ada = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            // The address goes, and somebody else signs up with it.
+            try await service.edit(ada.user.id) { $0.email = nil }
+            let proven = try await service.prove(handle, by: ada).success()
+            let taker = try await service.signUp("ada@example.com", "of the taker")
+            #expect(try await service.view(handle, proven.proofToken).success().suspended == nil)
+            let denied = try await service.resolve(handle, proven.proofToken).denial
+            #expect(denied == .conflict(.refused(.emailExists)))
+            let user = try #require(try await service.user(ada.user.id))
+            #expect(user.account.linkedProviders.isEmpty && user.email == nil)
+            let refusals: Query<String?> = "SELECT rule FROM account_events WHERE kind = 'refused'"
+            #expect(try await service.database.rows(refusals) == ["U26"])
+
+            // Free again, it is linked as before.
+            let gone = try #require(EmailAddress("taker@example.com"))
+            try await service.edit(taker.user.id) { $0.email = AccountEmail(address: gone, proof: nil) }
+            #expect(try await service.resolve(handle, proven.proofToken).success().user.id == ada.user.id)
+            try await service.database.expectConsistency()
+        }
+    }
+
+    @Test func `one of settling a conflict and signing up gets the address that nobody has`() async throws {
+        for _ in 1...4 {
+            try await TestService.withTwo { service, other in
+                let ada = try await service.signUp("ada@example.com")
+                let handle = try await service.openConflict(with: "ada@example.com")
+                try await service.edit(ada.user.id) { $0.email = nil }
+                let proven = try await service.prove(handle, by: ada).success()
+                let address = try #require(EmailAddress("ada@example.com"))
+                let done = try await service.race(with: other) { service, caller -> String? in
+                    if caller % 4 < 2 {
+                        return try await service.resolve(handle, proven.proofToken).denial == nil ? "settled" : nil
+                    }
+                    let signUp = try await service.operations.signUp(
+                        .password(address, "correct horse"),
+                        tenant: .project
+                    )
+                    return signUp.denial == nil ? "signed up" : nil
+                }.compactMap(\.self)
+                #expect(done.count == 1, "\(done)")
+                let owned: Query<String?> = "SELECT value FROM identifiers WHERE kind = 'email'"
+                #expect(try await service.database.rows(owned) == ["ada@example.com"])
+                try await service.database.expectConsistency()
+            }
+        }
+    }
+
     @Test func `the owner's next sign-in does not let in the next owner of the domain, who proved the mailbox`()
         async throws
     {

@@ -246,6 +246,7 @@ private struct Chance {
         policy.allowsClientSignUp = !isLucky(oneIn: 4)
         policy.requiresEnrolledSecondFactors = isLucky(oneIn: 3)
         policy.passwordResetUnlinksProviders = isLucky()
+        policy.firstProofEndsSessions = isLucky()
         policy.keepsLastSignInMethod = isLucky()
         policy.emailTrust = pick([
             .declared, .asserted, .declared.adding([.init(.init(.only(.gitHub)), .authoritative)]),
@@ -349,7 +350,15 @@ private struct Chance {
             }
             return isLucky()
                 ? .signIn(.customToken(existing: perhaps { $0.account("T") }, isMergedAway: isLucky()))
-                : .update(.resetPassword(account: perhaps { $0.account("T") }, address: email()))
+                : .update(
+                    isLucky()
+                        ? .resetPassword(account: perhaps { $0.account("T") }, address: email())
+                        : .verifyEmail(
+                            account: perhaps { $0.account("T") },
+                            address: email(),
+                            answer: pick(ProvingSession.allCases.map(VerifyEmailAnswer.confirm) + [.disown])
+                        )
+                )
         case 7:
             let removal = Removal(
                 providers: Set([ProviderID.google, .password, .phone].filter { _ in isLucky() }),
@@ -422,6 +431,7 @@ private struct Chance {
             isProver: !isLucky(oneIn: 4),
             target: isLucky(oneIn: 8) ? nil : target,
             identityOwner: pick([nil, nil, target.id, userID("F")]),
+            emailOwner: pick([nil, target.id, userID("F")]),
             credential: credential(),
             isProviderEnabled: !isLucky(oneIn: 8),
             now: origin

@@ -479,6 +479,7 @@ SHAPES = {
     )),
     f"POST {CONCORD}conflict:resolve": of_conflict(lambda world: {"proofToken": world.one("proofToken")}),
     f"POST {CONCORD}conflict:decline": of_conflict(lambda world: {}),
+    f"POST {CONCORD}emailCode:disown": lambda world: Shape({"oobCode": world.one("oobCode")}),
     f"POST {CONCORD}shortCode:exchange": lambda world: Shape({
         "requestType": world.pick("PASSWORD_RESET", "EMAIL_SIGNIN"), "email": world.email(), "code": world.one("shortCode", "12345678"),
     }),

@@ -220,9 +220,85 @@ import Testing
                 try await browser.wait(for: "Confirm your address")
             }
             #expect(try await account.isVerified() == false)
-            try await browser.press("Yes, confirm it")
+            try await browser.press("Yes, this is me: confirm")
             try await browser.wait(for: "Your address is confirmed")
             #expect(try await account.isVerified())
+        }
+    }
+
+    @Test func `the page says when and how the account was made, and a confirmation signs everyone out`() async throws {
+        let account = try await Account("claimed@example.com")
+        let link = try await account.link("VERIFY_EMAIL")
+        try await Browser.run { browser in
+            try await browser.open(link)
+            try await browser.wait(for: "Confirm your address")
+            let text = try await browser.text("main")
+            #expect(text.contains("an account was made with claimed@example.com"), "\(text)")
+            let year = "new Intl.DateTimeFormat('en', { dateStyle: 'long' }).format(new Date())"
+            #expect(text.contains(try await browser.value(year).string ?? "?"), "\(text)")
+            #expect(text.contains("All devices will be signed out"), "\(text)")
+            let methods = "[...document.querySelectorAll('[data-methods] li')].map((item) => item.textContent)"
+            #expect(try await browser.value(methods) == ["Password"])
+            let lookup = "/v1/accounts:lookup?key=any"
+            #expect(try await account.server.send(.POST, lookup, ["idToken": account.idToken]).status == 200)
+            try await browser.press("Yes, this is me: confirm")
+            try await browser.wait(for: "Your address is confirmed")
+            #expect(try await browser.text("main").contains("All devices have been signed out"))
+            #expect(try await account.server.send(.POST, lookup, ["idToken": account.idToken]).status == 400)
+            #expect(try await account.signIn() == 200)
+            #expect(try await browser.complaints() == [])
+        }
+    }
+
+    @Test func `a person who did not make the account stops whoever did`() async throws {
+        let account = try await Account("squatted@example.com")
+        let credential: JSONValue = ["sub": "squatter"]
+        let linked = try await account.server.send(
+            .POST,
+            "/v1/accounts:signInWithIdp?key=any",
+            [
+                "requestUri": "http://localhost", "idToken": account.idToken,
+                "postBody": .string("providerId=github.com&access_token=\(credential.text)"),
+            ]
+        )
+        #expect(linked.status == 200, "\(linked.json.text)")
+        let link = try await account.link("VERIFY_EMAIL")
+        try await Browser.run { browser in
+            let struck = "[...document.querySelectorAll('s')].map((name) => name.textContent)"
+            try await browser.open(link)
+            try await browser.wait(for: "Confirm your address")
+            try await browser.screenshot("action-6-claim")
+            try await browser.press("This was not me")
+            try await browser.wait(for: "You did not make this account")
+            #expect(try await browser.focused == "You did not make this account")
+            #expect(try await browser.value(struck) == ["GitHub", "Password"])
+            #expect(try await account.signIn() == 200, "nothing has changed")
+            try await browser.press("Back")
+            try await browser.wait(for: "Confirm your address")
+            try await browser.press("This was not me")
+            try await browser.wait(for: "You did not make this account")
+            try await browser.screenshot("action-7-disown")
+            try await browser.press("Stop them")
+            try await browser.wait(for: "Only you can get in now")
+            #expect(try await browser.value(struck) == ["GitHub", "Password"])
+            #expect(try await browser.text("main").contains("bring it back in the app before"))
+            #expect(try await browser.value("document.querySelector('main a')") == .null, "nobody is sent on from here")
+            try await browser.screenshot("action-8-disowned")
+            #expect(try await account.signIn() == 400)
+            let lookup = "/v1/accounts:lookup?key=any"
+            #expect(try await account.server.send(.POST, lookup, ["idToken": account.idToken]).status == 400)
+
+            try await browser.press("Send me a mail for it")
+            try await browser.wait(until: "document.getElementById('status').textContent.includes('on its way')")
+            try await browser.open(try await account.mailed("PASSWORD_RESET"))
+            try await browser.wait(for: "Choose a new password")
+            try await browser.run("document.getElementById('password-field').value = 'battery staple'")
+            try await browser.press("Save the password")
+            try await browser.wait(for: "Your password has changed")
+            #expect(try await account.signIn(nil, "battery staple") == 200)
+            try await browser.open(link)
+            try await browser.wait(for: "This link does not work")
+            #expect(try await browser.complaints().allSatisfy { $0.hasPrefix("network: ") })
         }
     }
 
@@ -371,7 +447,7 @@ import Testing
             #expect(try await browser.text("#problem").hasPrefix("Too many wrong codes"))
             try await browser.open(link)
             try await browser.wait(for: "Confirm your address")
-            try await browser.press("Yes, confirm it")
+            try await browser.press("Yes, this is me: confirm")
             try await browser.wait(for: "Your address is confirmed")
         }
     }
@@ -431,7 +507,7 @@ import Testing
             try await account.server.database.execute(
                 "UPDATE one_time_codes SET expires_at = created_at WHERE email = 'wrong@example.com'"
             )
-            try await browser.press("Yes, confirm it")
+            try await browser.press("Yes, this is me: confirm")
             try await browser.wait(for: "This link does not work")
             #expect(try await browser.text("main").contains("too old"))
             #expect(try await account.isVerified() == false)
@@ -445,10 +521,10 @@ import Testing
             try await browser.open(link)
             try await browser.wait(for: "Confirm your address")
             try await browser.connect(false)
-            try await browser.press("Yes, confirm it")
+            try await browser.press("Yes, this is me: confirm")
             try await browser.wait(until: "document.getElementById('problem').textContent.includes('no connection')")
             try await browser.connect(true)
-            try await browser.press("Yes, confirm it")
+            try await browser.press("Yes, this is me: confirm")
             try await browser.wait(for: "Your address is confirmed")
         }
     }
@@ -491,11 +567,20 @@ import Testing
             try await browser.open(confirm)
             try await browser.wait(for: "Confirm your address")
             try await expectReadable("confirm")
-            try await browser.press("Yes, confirm it")
+            try await browser.press("Yes, this is me: confirm")
             try await browser.wait(for: "Your address is confirmed")
+            try await expectReadable("confirmed")
             try await browser.reload()
             try await browser.wait(for: "This link does not work")
             try await expectReadable("stopped")
+            try await browser.open(try await Account("disown@example.com").link("VERIFY_EMAIL"))
+            try await browser.wait(for: "Confirm your address")
+            try await browser.press("This was not me")
+            try await browser.wait(for: "You did not make this account")
+            try await expectReadable("disown")
+            try await browser.press("Stop them")
+            try await browser.wait(for: "Only you can get in now")
+            try await expectReadable("disowned")
             let change = try await Account("change@example.com")
                 .link("VERIFY_AND_CHANGE_EMAIL", ["newEmail": "a-very-long-address.of.somebody@subdomain.example.com"])
             try await browser.open(change)

@@ -499,6 +499,33 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `after an account is disowned, no session of the intruder lives, whenever it was opened`(
+        isRepeated: Bool
+    ) async throws {
+        try await TwoServers.with { servers in
+            let before = try await servers.signUp(Self.email)
+            let asked: JSONValue = ["requestType": "VERIFY_EMAIL", "idToken": .string(try before.text("idToken"))]
+            _ = try await servers.first.post("/v1/accounts:sendOobCode", asked).success()
+            let code: JSONValue = ["oobCode": .string(try await servers.emailCode())]
+            let owner = Self.callers / 2
+            @Sendable func disowns(_ number: Int) -> Bool { isRepeated ? number.isMultiple(of: 4) : number == owner }
+            let answers = try await servers.race { server, number in
+                disowns(number)
+                    ? try await server.post("/concord/v1/emailCode:disown", code) : try await server.signIn(Self.email)
+            }
+            try await servers.expectSound(answers)
+            let disowned = answers.enumerated().filter { disowns($0.offset) }.map(\.element.status)
+            #expect(disowned.count { $0 == 200 } == 1 && disowned.allSatisfy { [200, 400].contains($0) })
+            for session in answers.map(\.json) + [before] where session["refreshToken"] != nil {
+                #expect(try await servers.first.refresh(session.text("refreshToken")).code == "TOKEN_EXPIRED")
+                #expect(try await servers.second.lookUp(session.text("idToken")).code == "TOKEN_EXPIRED")
+            }
+            #expect(try await servers.second.signIn(Self.email).status == 400)
+            #expect(try await servers.liveSessions() == 0)
+        }
+    }
+
     @Test func `after a takeover no session of the intruder lives, whenever it was opened`() async throws {
         try await TwoServers.with { servers in
             let before = try await servers.signUp(Self.email)

@@ -71,6 +71,13 @@ let policy = null;
 let isAuthorized = false;
 // What ways to sign in are called; read where some are named.
 let named = null;
+// The person has begun to disown the account; the answer to that.
+let isDoubting = false;
+let disowned = null;
+// The answer of the API to the code.
+let applied = null;
+// Names one request, however often it is sent.
+const disownKey = crypto.getRandomValues(new Uint32Array(4)).join("-");
 // The step on the screen, why it cannot go on, and what went wrong or on.
 let shown = null;
 let reason = null;
@@ -89,7 +96,7 @@ function keep(changes) {
 
 // The API
 
-async function call(method, path, body, parameters = {}) {
+async function call(method, path, body, parameters = {}, headers = {}) {
   const url = new URL(`../../${path}`, import.meta.url);
   for (const [name, value] of Object.entries({ key: link.apiKey, ...parameters })) {
     if (value) url.searchParams.set(name, value);
@@ -98,7 +105,7 @@ async function call(method, path, body, parameters = {}) {
   try {
     const response = await fetch(url, {
       method,
-      headers: { "X-Firebase-Locale": language, ...(body && { "Content-Type": "application/json" }) },
+      headers: { "X-Firebase-Locale": language, ...(body && { "Content-Type": "application/json" }), ...headers },
       body: body && JSON.stringify({ ...body, tenantId: link.tenantId }),
       cache: "no-store",
       credentials: "omit",
@@ -111,6 +118,7 @@ async function call(method, path, body, parameters = {}) {
   const problem = String(answer.type ?? "").split(":").at(-1);
   if (codeProblems[problem]) throw new Problem(codeProblems[problem]);
   if (problem === "refused") throw new Problem("used", true);
+  if (problem === "user-disabled") throw new Problem(problem, true);
   if (problem) throw new Problem("unavailable");
   if (!answer.error) return answer;
   const [name] = String(answer.error.message).split(" : ");
@@ -135,7 +143,7 @@ async function read() {
   if (link.mode === "resetPassword") policy = await call("GET", "v2/passwordPolicy");
   const found = await call("POST", "v1/accounts:resetPassword", { oobCode: link.oobCode });
   if (found.requestType !== types[link.mode]) throw new Problem("damaged", true);
-  if (found.concord?.suspended) named ??= await calledNames();
+  if (found.concord) named ??= await calledNames();
   code = found;
 }
 
@@ -162,9 +170,23 @@ const actions = {
       if (!newPassword) throw new Problem("weak");
       await call("POST", "v1/accounts:resetPassword", { oobCode: link.oobCode, newPassword });
     } else {
-      await call("POST", "v1/accounts:update", { oobCode: link.oobCode });
+      applied = await call("POST", "v1/accounts:update", { oobCode: link.oobCode });
     }
     // A reload says that the link was used, which is so.
+    isDone = true;
+  },
+
+  async doubt() {
+    isDoubting = true;
+  },
+
+  async back() {
+    isDoubting = false;
+  },
+
+  async disown() {
+    const body = { oobCode: link.oobCode };
+    disowned = await call("POST", "concord/v1/emailCode:disown", body, {}, { "Idempotency-Key": disownKey });
     isDone = true;
   },
 
@@ -226,32 +248,50 @@ function setBusy(busy) {
 // What is seen
 
 function step() {
-  if (isDone) return "done";
+  if (isDone) return disowned ? "disowned" : "done";
   if (reason) return ["offline", "unavailable"].includes(reason) ? "away" : "stopped";
   if (needsCode()) return "code";
   if (link.mode === "signIn") return "onward";
+  if (code.concord?.account) return isDoubting ? "disown" : "claim";
   return link.mode === "resetPassword" ? "password" : "confirm";
 }
 
 // Everything in the language that was chosen.
 function say() {
   byId("step").querySelector("[data-suspended]")?.replaceChildren(...suspendedItems());
+  byId("step").querySelector("[data-methods]")?.replaceChildren(...methodItems());
   fill(language, text, problem, status);
 }
 
-// The ways to sign in that a new password takes off the account.
-const suspended = () => code?.concord?.suspended ?? [];
+// The ways to sign in that a new password, or disowning the account, takes off the account.
+const suspended = () => disowned?.suspended ?? code?.concord?.suspended ?? code?.concord?.disown?.suspended ?? [];
+// The ways to sign in to the account.
+const methods = () => code?.concord?.account?.signInMethods ?? [];
 
 function suspendedItems() {
-  return suspended().map(({ method }) => {
-    const item = document.createElement("li");
-    const name = document.createElement("s");
-    name.textContent = named.strings[language][`method.${method}`] ?? named.names[method]
-      ?? method.replace(/^(oidc|saml)\./, "");
-    item.append(name);
-    return item;
-  });
+  return suspended().map(({ method }) => itemOf(method, document.createElement("s")));
 }
+
+function methodItems() {
+  return methods().map((method) => itemOf(method, document.createElement("strong")));
+}
+
+function itemOf(method, name) {
+  const item = document.createElement("li");
+  const ending = code.concord?.account?.phoneInfo?.slice(-4);
+  name.textContent = method === "phone" && ending
+    ? strings[language]["verifyEmail.phone"].replace("{ending}", ending)
+    : named.strings[language][`method.${method}`] ?? named.names[method] ?? method.replace(/^(oidc|saml)\./, "");
+  item.append(name);
+  return item;
+}
+
+function shownDate(text, more = {}) {
+  return new Intl.DateTimeFormat(language, { dateStyle: "long", ...more }).format(new Date(text));
+}
+
+// The end of the time in which what is suspended can come back.
+const keptUntil = () => suspended().map(({ expireTime }) => expireTime).filter(Boolean).sort()[0];
 
 // What a step may hold besides, by the name of `data-if`.
 const conditions = {
@@ -260,8 +300,21 @@ const conditions = {
   onward: () => onward() !== null && link.mode !== "recoverEmail",
   purpose: () => !link.mode,
   suspending: () => link.mode === "resetPassword" && suspended().length > 0,
+  // An account whose address the code would be the first to prove.
+  enterable: () => methods().length > 0,
+  bare: () => methods().length === 0,
+  ending: () => code.concord.endsSessions,
+  ended: () => applied?.concord?.endedSessions === true,
+  stopping: () => suspended().length > 0,
+  "stopping-none": () => suspended().length === 0,
+  restorable: () => keptUntil() !== undefined && !givesUp(),
+  taken: () => !givesUp(),
+  "given-up": () => givesUp(),
   final: () => onward() === null && link.mode !== "recoverEmail",
 };
+
+// The account loses the address, instead of going to its owner.
+const givesUp = () => disowned?.gaveAddressUp ?? code.concord.disown.givesAddressUp;
 
 function onward() {
   return isAuthorized ? link.continueUrl : null;
@@ -302,8 +355,10 @@ function built(name) {
 function text(name) {
   const places = {
     // As the browser reads it: what looks like another name is not shown as that name.
+    created: () => shownDate(code.concord.account.createTime, { timeStyle: "short" }),
     destination: () => new URL(link.continueUrl).host,
     email: () => code.email,
+    kept: () => shownDate(keptUntil()),
     mode: () => link.mode,
     newEmail: () => code.newEmail,
     reason: () => reason,

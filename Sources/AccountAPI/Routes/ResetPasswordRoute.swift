@@ -24,6 +24,7 @@ extension Route {
         let code: EmailCodeRecord
         var factor: SecondFactor?
         var suspended: [MethodSuspension] = []
+        var unproven: UnprovenAccount?
         if let newPassword {
             code = try await operations.resetPassword(oobCode, newPassword: newPassword, tenant: request.tenant).value()
         } else {
@@ -31,6 +32,7 @@ extension Route {
             code = inspected.code
             factor = inspected.secondFactor
             suspended = inspected.suspended
+            unproven = inspected.unproven
         }
         return .object { writer in
             writer.field("kind", "identitytoolkit#ResetPasswordResponse")
@@ -42,9 +44,11 @@ extension Route {
                 writer.name("mfaInfo")
                 writer.secondFactor(factor, number: .masked)
             }
-            // Concord's own, for its page: what a reset by this code takes off the account.
+            // Concord's own, for its page: what a reset by this code takes off the account, and whose address it would prove.
             if !suspended.isEmpty {
                 writer.field("concord", object: { writer in writer.suspensions(suspended) })
+            } else if let unproven {
+                writer.field("concord", object: { writer in writer.fields(of: unproven) })
             }
         }
     }
@@ -61,5 +65,27 @@ extension Route {
             writer.field("kind", "identitytoolkit#ResetPasswordResponse")
             writer.field("email", user.email?.address.lowercased)
         }
+    }
+}
+
+extension JSONWriter {
+    /// The account whose address a code would prove, for the person who reads the mailbox.
+    fileprivate mutating func fields(of unproven: UnprovenAccount) {
+        field(
+            "account",
+            object: { writer in
+                writer.field("createTime", RFC3339.text(unproven.createdAt))
+                writer.field("signInMethods", unproven.methods.map(\.name))
+                writer.field("phoneInfo", unproven.phoneNumber?.masked)
+            }
+        )
+        field("endsSessions", unproven.endsSessions)
+        field(
+            "disown",
+            object: { writer in
+                writer.suspensions(unproven.suspended)
+                writer.field("givesAddressUp", unproven.givesAddressUp)
+            }
+        )
     }
 }

@@ -26,9 +26,14 @@ extension Route {
         }
         if let oobCode {
             let applied = try await request.operations
-                .applyEmailCode(oobCode, tenant: request.tenant, locale: request.locale)
+                .applyEmailCode(oobCode, tenant: request.tenant, idToken: idToken, locale: request.locale)
                 .value()
-            return answer(applied.user, newEmail: applied.newEmail)
+            return answer(
+                applied.user,
+                newEmail: applied.newEmail,
+                tokens: applied.tokens,
+                endedSessions: applied.endedSessions
+            )
         }
         let attributes = try body.deletedAttributes()
         var update = UpdateAccount()
@@ -75,7 +80,8 @@ extension Route {
     private static func answer(
         _ user: UserRecord,
         newEmail: String? = nil,
-        tokens: IssuedTokens? = nil
+        tokens: IssuedTokens? = nil,
+        endedSessions: Bool = false
     ) -> APIResponse {
         .object { writer in
             writer.field("kind", "identitytoolkit#SetAccountInfoResponse")
@@ -92,6 +98,8 @@ extension Route {
             if user.passwordUpdatedAt != nil { writer.field("passwordHash", redactedPasswordHash) }
             writer.field("newEmail", newEmail)
             if let tokens { writer.tokens(tokens) }
+            // Concord's own, for its page.
+            if endedSessions { writer.field("concord", object: { writer in writer.field("endedSessions", true) }) }
         }
     }
 }

@@ -242,6 +242,12 @@ extension UpdateQuestion {
                 return .resetPassword(account: account?.with(fact, nil), address: address)
             default: return nil
             }
+        case .verifyEmail(let account, let address, let answer):
+            switch fact {
+            case .accountDisabled, .emailProven:
+                return .verifyEmail(account: account?.with(fact, nil), address: address, answer: answer)
+            default: return nil
+            }
         case .updateByAdmin(let account, let update, let emailOwner, let phoneOwner, let identityOwner):
             switch fact {
             case .emailTaken where emailOwner != nil:
@@ -272,6 +278,7 @@ extension ResolutionQuestion {
         switch fact {
         case .providerEnabled: question.isProviderEnabled.toggle()
         case .emailTaken where reservation != nil: question.reservation = nil
+        case .emailTaken where emailOwner != nil && emailOwner != target?.id: question.emailOwner = nil
         case .proofGiven: question.isProver.toggle()
         case .identityLinked: question.identityOwner = identityOwner == nil ? target?.id : nil
         case .accountDisabled, .emailProven, .providerLinked:

@@ -112,6 +112,7 @@ package enum UpdateQuestion: Sendable, Hashable {
         passwordMatches: Bool
     )
     case resetPassword(account: Account?, address: EmailAddress)
+    case verifyEmail(account: Account?, address: EmailAddress, answer: VerifyEmailAnswer)
     case updateByAdmin(
         account: Account?,
         update: AdminUpdate,
@@ -149,6 +150,8 @@ package enum UpdateQuestion: Sendable, Hashable {
             )
         case .resetPassword(let account, let address):
             decideResetPassword(policy: policy, account: account, address: address)
+        case .verifyEmail(let account, let address, let answer):
+            decideVerifyEmail(policy: policy, account: account, address: address, answer: answer)
         case .updateByAdmin(let account, let update, let emailOwner, let phoneOwner, let identityOwner):
             decideUpdateByAdmin(
                 account: account,
@@ -168,6 +171,8 @@ package struct ResolutionQuestion: Sendable, Hashable {
     package var isProver: Bool
     package var target: Account?
     package var identityOwner: UserID?
+    /// The account that has the address of the credential.
+    package var emailOwner: UserID?
     package var credential: IncomingCredential
     package var isProviderEnabled: Bool
     /// What stands on the address of the credential.
@@ -180,6 +185,7 @@ package struct ResolutionQuestion: Sendable, Hashable {
         isProver: Bool,
         target: Account?,
         identityOwner: UserID?,
+        emailOwner: UserID? = nil,
         credential: IncomingCredential,
         isProviderEnabled: Bool,
         reservation: AddressReservation? = nil,
@@ -190,6 +196,7 @@ package struct ResolutionQuestion: Sendable, Hashable {
         self.isProver = isProver
         self.target = target
         self.identityOwner = identityOwner
+        self.emailOwner = emailOwner
         self.credential = credential
         self.isProviderEnabled = isProviderEnabled
         self.reservation = reservation
@@ -204,6 +211,7 @@ package struct ResolutionQuestion: Sendable, Hashable {
             isProver: isProver,
             target: target,
             identityOwner: identityOwner,
+            emailOwner: emailOwner,
             credential: credential,
             isProviderEnabled: isProviderEnabled,
             now: now

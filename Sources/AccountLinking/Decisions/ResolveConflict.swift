@@ -71,6 +71,7 @@ extension ConflictFacts {
 /// - `isProver`: whether whoever asks holds the token that was given out for the proof.
 /// - `target`: the account the conflict concerns; `nil` when it is gone.
 /// - `identityOwner`: who owns the credential's identity.
+/// - `emailOwner`: the account that has the credential's address; `nil` for none.
 package func decideResolveConflict(
     policy: LinkPolicy,
     conflict: ConflictFacts?,
@@ -78,6 +79,7 @@ package func decideResolveConflict(
     isProver: Bool,
     target: Account?,
     identityOwner: UserID?,
+    emailOwner: UserID?,
     credential: IncomingCredential,
     isProviderEnabled: Bool,
     now: Timestamp
@@ -101,7 +103,12 @@ package func decideResolveConflict(
     }
     if identityOwner == target.id { return Verdict(.j8, .resolve(target.id, AccountChange())) }
     if identityOwner != nil { return Verdict(.j9, .refuse(.refused(.federatedIdentityAlreadyLinked))) }
-    let claim = policy.emailClaim(of: credential, isAddressTaken: target.email?.address == credential.email.address)
+    let isAddressTaken = emailOwner != nil || target.email?.address == credential.email.address
+    let claim = policy.emailClaim(of: credential, isAddressTaken: isAddressTaken)
+    // As a link by the session of the account would be answered (L3): the address has moved on since the conflict opened.
+    if policy.isOneAccountPerEmail, claim != .absent, let emailOwner, emailOwner != target.id {
+        return Verdict(.credentialAddressTaken, .refuse(.refused(.emailExists)))
+    }
     if target.linkedProviders[provider] != nil {
         // The mailbox proves nothing here: the next owner of a domain reads its mail. A session is the account's owner.
         guard policy.subjectChange == .conflict, proof.binding.kind == .session else {

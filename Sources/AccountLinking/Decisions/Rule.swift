@@ -118,12 +118,19 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     // Of every decision that gives an account an address (`decideTakeAddress`).
     case addressReserved = "U16"
     case secondFactorNeedsProvenAddress = "U17"
+    // Of settling a conflict (`decideResolveConflict`).
+    case credentialAddressTaken = "U26"
 
     // Verifying the address (`decideVerifyEmail`).
     case v1 = "V1"
     case v2 = "V2"
     case v3 = "V3"
     case v4 = "V4"
+    case firstProofBySession = "V5"
+    case firstProofElsewhere = "V6"
+    case disownedTooLate = "V7"
+    case disownedBehindFactor = "V8"
+    case disowned = "V9"
 
     // Sign-in with a password (`decideSignInWithPassword`).
     case s1 = "S1"

@@ -332,14 +332,33 @@ extension Rule {
                 "any decision that would give an account an address that is reserved for another",
                 "refused: address exists"
             )
+        case .credentialAddressTaken:
+            RuleText(
+                "a third account has the credential's address, one account per address",
+                "refused: address exists"
+            )
         case .v1:
             RuleText(
                 "the account is gone or has another address than the code was sent to",
                 "refused: invalid code"
             )
         case .v2: RuleText("the account is disabled", "refused: user disabled")
-        case .v3: RuleText("proven already", "nothing changes")
-        case .v4: RuleText("otherwise", "proven; sessions stay")
+        case .v3: RuleText("confirmed, and proven already", "nothing changes")
+        case .v4: RuleText("confirmed, and a first proof ends no sessions by policy", "proven; sessions stay")
+        case .firstProofBySession:
+            RuleText("confirmed from the session that asked for the code", "proven; sessions stay")
+        case .firstProofElsewhere:
+            RuleText(
+                "confirmed otherwise",
+                "proven; sessions end; new tokens for another session that the code came with"
+            )
+        case .disownedTooLate: RuleText("disowned, and proven already", "refused: invalid code")
+        case .disownedBehindFactor:
+            RuleText(
+                "disowned, and the account must show its second factor",
+                "the account gives the address up; the password into quarantine, sessions end, codes and open conflicts void"
+            )
+        case .disowned: RuleText("disowned", "takeover: as M3, proven by the code; no tokens")
         case .w1: RuleText("passwords are not enabled", "refused: operation not allowed")
         case .w2: RuleText("the account is disabled", "refused: user disabled")
         case .w3: RuleText("the session is old", "refused: sign in again")

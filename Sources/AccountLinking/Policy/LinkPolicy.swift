@@ -34,6 +34,9 @@ package struct LinkPolicy: Sendable, Hashable {
     package var linkingNeedsRecentSignIn = true
     /// Refuses an unproven address for an account that has second factors.
     package var secondFactorsNeedProvenAddress = true
+    /// Ends the sessions of an account when its address is proven for the first time by a mailed code that does not come from
+    /// the session that asked for it.
+    package var firstProofEndsSessions = true
     /// Pages that codes and sessions go to are `https` on the default port, or on the one that the project names with
     /// the host. `false`: `http` and any port as well, as production has it.
     package var requiresHTTPSContinueURLs = true

@@ -54,7 +54,7 @@ extension Question {
             guard case .signIn(let asked) = Question.signIn(question).under(terms) else { return self }
             return .signIn(asked.respecting(reservation))
         case .signIn(.emailLink), .signIn(.phone), .signIn(.password), .signIn(.signUp), .signIn(.customToken),
-            .update(.restorePassword), .update(.resetPassword), .update(.updateByAdmin):
+            .update(.restorePassword), .update(.resetPassword), .update(.verifyEmail), .update(.updateByAdmin):
             return self
         }
     }

@@ -303,7 +303,7 @@ extension AccountOperations {
             loaded,
             pending,
             isProver: true,
-            reservation: claim.reservation,
+            claim: claim,
             tenant: conflict.tenant,
             now: now
         )

@@ -70,7 +70,7 @@ extension AccountOperations {
             loaded,
             credential,
             isProver: true,
-            reservation: claim.reservation,
+            claim: claim,
             tenant: tenant,
             now: now
         )

@@ -32,7 +32,7 @@ extension AccountOperations {
                 loaded,
                 pending,
                 isProver: loaded.conflict.isProven(by: proofToken),
-                reservation: claim.reservation,
+                claim: claim,
                 tenant: tenant,
                 now: now
             )
@@ -82,7 +82,7 @@ extension AccountOperations {
         _ loaded: LoadedConflict,
         _ pending: PendingCredential,
         isProver: Bool,
-        reservation: AddressReservation?,
+        claim: AddressClaim,
         tenant: TenantID,
         now: Timestamp
     ) -> ResolutionQuestion {
@@ -93,9 +93,10 @@ extension AccountOperations {
             isProver: isProver,
             target: loaded.user?.account,
             identityOwner: loaded.identityOwner,
+            emailOwner: claim.owner?.id,
             credential: credential,
             isProviderEnabled: isAccepted(credential),
-            reservation: reservation,
+            reservation: claim.reservation,
             now: now
         )
     }

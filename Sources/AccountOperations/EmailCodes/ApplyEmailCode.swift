@@ -8,6 +8,10 @@ package struct AppliedEmailCode: Sendable {
     package let user: UserRecord
     /// The address that took the place of another, as clients see it; only for `verifyAndChangeEmail`.
     package let newEmail: String?
+    /// True if the first proof of the address ended every session.
+    package var endedSessions = false
+    /// Tokens of a new session, where the code came with one that it ended.
+    package var tokens: IssuedTokens?
 }
 
 /// A code, judged with the account it is about.
@@ -27,17 +31,29 @@ extension AccountOperations {
     ///
     /// Every answer of the rules uses the code up, also a refusal; of many callers at once exactly one is answered by
     /// them. But a refusal leaves a code usable that brings an address back, or takes a second factor off
-    /// (`EmailCodeRecord.Kind.takesBack`). No tokens are issued.
+    /// (`EmailCodeRecord.Kind.takesBack`). No tokens are issued, but to a session that a first proof ends and comes from.
     ///
-    /// `locale`: the language for the mail to a replaced address, as sent.
+    /// - `idToken`: of the session that presents the code; looked at only where it decides which sessions end.
+    /// - `locale`: the language for the mail to a replaced address, as sent.
     package func applyEmailCode(
         _ text: String,
         tenant: TenantID,
+        idToken: String? = nil,
         locale: String? = nil
     ) async throws -> Outcome<AppliedEmailCode> {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         let recovery = EmailRecovery(effects: effects, locale: locale)
-        return try await decideAndApply {
+        var caller: AuthenticatedSession?
+        if let idToken, policy.firstProofEndsSessions,
+            try await store.emailCode(use.hash, tenant: tenant)?.kind == .verifyEmail
+        {
+            switch try await authenticate(idToken: idToken, tenant: tenant) {
+            case .denied(let denial): return .denied(denial)
+            case .success(let session): caller = session
+            }
+        }
+        let session = caller.map { NewSession(effects: effects, signInProvider: $0.token.signInProvider, after: $0) }
+        return try await decideAndApply { [caller] in
             let code: EmailCodeRecord
             let kinds: [EmailCodeRecord.Kind] = [
                 .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
@@ -46,7 +62,7 @@ extension AccountOperations {
             case .denied(let denial): return .denied(denial)
             case .success(let found): code = found
             }
-            let judged = try await judge(code)
+            let judged = try await judge(code, from: caller)
             let (user, verdict) = (judged.user, judged.verdict)
             switch verdict.decision {
             case .refuse(let refusal) where code.kind.takesBack:
@@ -58,20 +74,30 @@ extension AccountOperations {
                 guard let user else { throw UnexpectedDecision(verdict.rule) }
                 guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
                 return .success(AppliedEmailCode(kind: code.kind, user: user, newEmail: nil))
-            case .apply(_, let change, issuesTokens: _):
+            case .apply(_, let change, let issuesTokens):
                 guard let user else { throw UnexpectedDecision(verdict.rule) }
+                let session = issuesTokens ? session : nil
                 let changed = try await apply(
                     change,
                     to: user,
                     verdict.rule,
                     using: code,
                     use,
+                    session: session,
                     recovery: recovery,
+                    decisions: judged.decisions,
                     companions: judged.claim.clearing
                 )
-                return changed.map {
-                    .success(AppliedEmailCode(kind: code.kind, user: $0, newEmail: code.newEmail?.lowercased))
-                }
+                guard let changed else { return nil }
+                return .success(
+                    AppliedEmailCode(
+                        kind: code.kind,
+                        user: changed,
+                        newEmail: code.newEmail?.lowercased,
+                        endedSessions: code.kind == .verifyEmail && change.endsSessions,
+                        tokens: try session.map { try issueTokens(for: changed, session: $0, at: use.now) }
+                    )
+                )
             case .takeAddress(_, let change, from: _, let loss):
                 guard let user, let owner = judged.claim.owner else { throw UnexpectedDecision(verdict.rule) }
                 let changed = try await apply(
@@ -88,7 +114,14 @@ extension AccountOperations {
     }
 
     /// What the rules say to a code about an account.
-    func judge(_ code: EmailCodeRecord) async throws -> JudgedEmailCode {
+    ///
+    /// - `caller`: the session that the code came with, for a code that verifies an address.
+    /// - `isDisowned`: the holder of such a code says that the account is not theirs.
+    func judge(
+        _ code: EmailCodeRecord,
+        from caller: AuthenticatedSession? = nil,
+        isDisowned: Bool = false
+    ) async throws -> JudgedEmailCode {
         var user: UserRecord?
         if let id = code.user { user = try await store.user(id, tenant: code.tenant) }
         switch code.kind {
@@ -98,7 +131,14 @@ extension AccountOperations {
             let decision = DecisionRecord(.update(question), under: policy)
             return JudgedEmailCode(user: user, verdict: question.verdict(policy), decisions: [decision])
         case .verifyEmail:
-            return JudgedEmailCode(user: user, verdict: decideVerifyEmail(account: user?.account, address: code.email))
+            let policy = policy
+            let question = UpdateQuestion.verifyEmail(
+                account: user?.account,
+                address: code.email,
+                answer: isDisowned ? .disown : .confirm(from: provingSession(caller, of: user, code))
+            )
+            let decision = DecisionRecord(.update(question), under: policy)
+            return JudgedEmailCode(user: user, verdict: question.verdict(policy), decisions: [decision])
         case .verifyAndChangeEmail:
             guard let newEmail = code.newEmail, let epoch = code.sessionEpoch else { break }
             let claim = try await store.claim(on: newEmail, tenant: code.tenant, at: effects.now())
@@ -126,5 +166,16 @@ extension AccountOperations {
         case .emailSignIn: break
         }
         return JudgedEmailCode(user: user, verdict: Verdict(.u12, .refuse(.invalidEmailCode)))
+    }
+    /// The session that a code came with, as it stands to the account and to the request for the code.
+    private func provingSession(
+        _ caller: AuthenticatedSession?,
+        of user: UserRecord?,
+        _ code: EmailCodeRecord
+    ) -> ProvingSession {
+        guard let caller, let user, caller.user.id == user.id, case .success = account(of: caller, asItIs: user) else {
+            return .absent
+        }
+        return caller.token.authTime == code.askedAuthTime ? .asking : .other
     }
 }

@@ -40,6 +40,7 @@ extension AccountOperations {
 
     /// Applies a change to an account and uses the code up, in one transaction.
     ///
+    /// - `session`: the one that opens in place of those that end.
     /// - `loss`: what becomes of the account that the address is taken from.
     /// - Returns: the account after it; `nil` when the facts moved.
     func apply(
@@ -49,6 +50,7 @@ extension AccountOperations {
         using code: EmailCodeRecord,
         _ use: EmailCodeUse,
         passwordHash: String? = nil,
+        session: NewSession? = nil,
         recovery: EmailRecovery? = nil,
         decisions: [DecisionRecord] = [],
         companions: [AccountWrite.Companion] = [],
@@ -59,6 +61,7 @@ extension AccountOperations {
             previous: user,
             user: changed,
             passwordHash: passwordHash,
+            session: session?.record(for: changed, at: use.now),
             event: AccountEvent(
                 id: use.id,
                 occurredAt: use.now,

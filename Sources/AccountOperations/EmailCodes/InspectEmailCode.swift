@@ -8,6 +8,23 @@ package struct InspectedEmailCode: Sendable {
     package let secondFactor: SecondFactor?
     /// The sign-in methods that using it would suspend, by name.
     package let suspended: [MethodSuspension]
+    /// The account, where the code would be the first proof of its address.
+    package var unproven: UnprovenAccount?
+}
+
+/// An account whose address nobody has shown to own, as the person who reads the mailbox may know it: enough to tell an account
+/// of their own from an intruder's.
+package struct UnprovenAccount: Sendable {
+    package let createdAt: Timestamp
+    /// The methods by which it can be entered, in the order `createAuthUri` lists them.
+    package let methods: [SignInMethod]
+    package let phoneNumber: PhoneNumber?
+    /// True if confirming the address without the session that asked for the code ends every session.
+    package let endsSessions: Bool
+    /// The methods that disowning the account would suspend, by name.
+    package let suspended: [MethodSuspension]
+    /// True if disowning the account takes the address off it, rather than giving the account to the owner of the address.
+    package let givesAddressUp: Bool
 }
 
 extension AccountOperations {
@@ -35,6 +52,30 @@ extension AccountOperations {
         if case .apply(_, let change, issuesTokens: _) = verdict.decision, let user = judged.user {
             suspended = suspensions(by: change, of: user.account, verdict.rule, at: use.now)
         }
-        return .success(InspectedEmailCode(code: code, secondFactor: factor, suspended: suspended))
+        var inspected = InspectedEmailCode(code: code, secondFactor: factor, suspended: suspended)
+        if code.kind == .verifyEmail, let user = judged.user { inspected.unproven = unproven(user, code, verdict, use) }
+        return .success(inspected)
+    }
+
+    /// - `verdict`: on confirming the address without a session.
+    private func unproven(
+        _ user: UserRecord,
+        _ code: EmailCodeRecord,
+        _ verdict: Verdict<UpdateDecision>,
+        _ use: EmailCodeUse
+    ) -> UnprovenAccount? {
+        let account = user.account
+        let disowning = decideVerifyEmail(policy: policy, account: account, address: code.email, answer: .disown)
+        guard case .apply(_, let confirmed, issuesTokens: _) = verdict.decision,
+            case .apply(_, let disowned, issuesTokens: _) = disowning.decision
+        else { return nil }
+        return UnprovenAccount(
+            createdAt: user.createdAt,
+            methods: account.signInMethods,
+            phoneNumber: user.phoneNumber,
+            endsSessions: confirmed.endsSessions,
+            suspended: suspensions(by: disowned, of: account, disowning.rule, at: use.now),
+            givesAddressUp: disowned.email == .remove
+        )
     }
 }

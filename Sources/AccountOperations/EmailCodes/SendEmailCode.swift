@@ -85,6 +85,8 @@ extension AccountOperations {
         var displayName: String?
         var user: UserID?
         var sessionEpoch: Int64?
+        /// Sign-in of the session that asks, where that session matters to the proof.
+        var askedAuthTime: Timestamp?
         /// The code is void from the start and no mail carries it.
         var isWithheld = false
         /// The mail goes to the owner of the new address instead, and says that another account wants it.
@@ -119,20 +121,23 @@ extension AccountOperations {
                 )
             )
         case .verifyEmail(let subject):
-            return try await about(subject, tenant: tenant) { user, email, _ in
+            return try await about(subject, tenant: tenant) { user, email, session in
                 .success(
                     Plan(
                         kind: .verifyEmail,
                         answered: email,
                         email: email,
                         displayName: user.profile.displayName,
-                        user: user.id
+                        user: user.id,
+                        askedAuthTime: session?.token.authTime
                     )
                 )
             }
         case .verifyAndChangeEmail(let subject, let newAddress):
-            return try await about(subject, tenant: tenant) { user, email, isRecent in
-                guard isRecent else { return .denied(.refusal(.credentialTooOld)) }
+            return try await about(subject, tenant: tenant) { user, email, session in
+                guard session?.isRecent(for: .requestEmailChange, policy: policy, now: effects.now()) ?? true else {
+                    return .denied(.refusal(.credentialTooOld))
+                }
                 let claim = try await store.addressee(of: newAddress, tenant: tenant, at: effects.now())
                 let isOwned = claim.owner.map { $0.id != user.id } ?? false
                 var change = AccountChange()
@@ -156,21 +161,19 @@ extension AccountOperations {
         }
     }
 
-    /// Finds the account and its address, and whether whoever asks has signed in recently enough to change it.
+    /// Finds the account and its address, and the session that asks; `nil` for an administrator, who names the address.
     private func about(
         _ subject: EmailCodeRequest.Subject,
         tenant: TenantID,
-        _ plan: (_ user: UserRecord, _ email: EmailAddress, _ isRecent: Bool) async throws -> Outcome<Plan>
+        _ plan: (UserRecord, _ email: EmailAddress, _ session: AuthenticatedSession?) async throws -> Outcome<Plan>
     ) async throws -> Outcome<Plan> {
         let user: UserRecord
-        var isRecent = true
+        var caller: AuthenticatedSession?
         switch subject {
         case .session(let idToken):
             switch try await authenticate(idToken: idToken, tenant: tenant) {
             case .denied(let denial): return .denied(denial)
-            case .success(let session):
-                user = session.user
-                isRecent = session.isRecent(for: .requestEmailChange, policy: policy, now: effects.now())
+            case .success(let session): (user, caller) = (session.user, session)
             }
         case .owner(let address):
             guard let owner = try await store.user(owning: .email(address), tenant: tenant) else {
@@ -179,7 +182,7 @@ extension AccountOperations {
             user = owner
         }
         guard let email = user.email else { return .denied(.emailCode(.missingEmail)) }
-        return try await plan(user, email.address, isRecent)
+        return try await plan(user, email.address, caller)
     }
 
     /// Writes the code and its mail, within the limits: what is withheld counts as what is sent.
@@ -194,6 +197,7 @@ extension AccountOperations {
             sessionEpoch: plan.sessionEpoch,
             email: plan.email,
             newEmail: plan.newEmail,
+            askedAuthTime: plan.askedAuthTime,
             createdAt: now,
             expiresAt: now.adding(seconds: project.settings.codeSeconds(plan.kind)),
             consumedAt: plan.isWithheld ? now : nil

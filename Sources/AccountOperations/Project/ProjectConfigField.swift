@@ -91,6 +91,13 @@ package struct ProjectConfigField: Sendable, Hashable {
             "An account with second factors takes proven addresses only."
         ),
         .init(
+            "linkPolicy.firstProofEndsSessions",
+            .bool,
+            .bool(true),
+            firebase: .bool(false),
+            "The first proof of an address by a mailed code ends sessions, unless it comes from the session that asked."
+        ),
+        .init(
             "linkPolicy.countsProviderAuthTime",
             .bool,
             .bool(true),

@@ -82,6 +82,7 @@ package struct ProjectSettings: Sendable, Hashable {
         policy.subjectChange = choice("linkPolicy", "subjectChange", otherwise: policy.subjectChange)
         policy.linkingNeedsRecentSignIn = isOn("linkPolicy", "linkingNeedsRecentSignIn")
         policy.secondFactorsNeedProvenAddress = isOn("linkPolicy", "secondFactorsNeedProvenAddress")
+        policy.firstProofEndsSessions = isOn("linkPolicy", "firstProofEndsSessions")
         policy.countsProviderAuthTime = isOn("linkPolicy", "countsProviderAuthTime")
         policy.requiresHTTPSContinueURLs = !isOn("linkPolicy", "httpContinueURLs")
         policy.authorizesSubdomains = isOn("linkPolicy", "authorizesSubdomains")

@@ -76,11 +76,12 @@ extension LinkPolicy {
         ("keepsLastMethod", \.keepsLastSignInMethod),
         ("linkingNeedsRecentSignIn", \.linkingNeedsRecentSignIn),
         ("secondFactorsNeedProvenAddress", \.secondFactorsNeedProvenAddress),
+        ("firstProofEndsSessions", \.firstProofEndsSessions),
     ]
 
     /// Switches that older versions did not have, and whose rules they did not follow.
     private static let switchesOffBefore: Set<String> = [
-        "phoneSignIn", "linkingNeedsRecentSignIn", "secondFactorsNeedProvenAddress",
+        "phoneSignIn", "linkingNeedsRecentSignIn", "secondFactorsNeedProvenAddress", "firstProofEndsSessions",
     ]
 
     /// This policy with the tables brought down to what they say about `question`.

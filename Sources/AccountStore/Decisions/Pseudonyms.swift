@@ -186,6 +186,8 @@ extension UpdateQuestion {
             )
         case .resetPassword(let account, let address):
             .resetPassword(account: account.map(names.account), address: names.address(address))
+        case .verifyEmail(let account, let address, let answer):
+            .verifyEmail(account: account.map(names.account), address: names.address(address), answer: answer)
         case .updateByAdmin(let account, let update, let emailOwner, let phoneOwner, let identityOwner):
             .updateByAdmin(
                 account: account.map(names.account),

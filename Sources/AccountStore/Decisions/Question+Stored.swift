@@ -97,6 +97,14 @@ extension Question {
             writer.field("question", "resetPassword")
             writer.field("account", account)
             writer.field("email", address.canonical)
+        case .update(.verifyEmail(let account, let address, let answer)):
+            writer.field("question", "verifyEmail")
+            writer.field("account", account)
+            writer.field("email", address.canonical)
+            switch answer {
+            case .confirm(let session): writer.field("session", session.rawValue)
+            case .disown: writer.field("disowned", true)
+            }
         case .update(.updateByAdmin(let account, let update, let emailOwner, let phoneOwner, let identityOwner)):
             writer.field("question", "updateByAdmin")
             writer.field("account", account)
@@ -118,6 +126,7 @@ extension Question {
             writer.field("prover", question.isProver)
             writer.field("target", question.target)
             writer.field("identityOwner", question.identityOwner?.rawValue)
+            writer.field("emailOwner", question.emailOwner?.rawValue)
             writer.field("credential", question.credential)
             writer.field("providerEnabled", question.isProviderEnabled)
             writer.field("now", question.now.microsecondsSinceEpoch)
@@ -278,6 +287,12 @@ extension Question {
         case "resetPassword":
             guard let email else { return nil }
             self = .update(.resetPassword(account: account("account"), address: email))
+        case "verifyEmail":
+            let session = value["session"]?.string.flatMap(ProvingSession.init(rawValue:))
+            guard let email,
+                let answer = isTrue("disowned") ? .disown : session.map(VerifyEmailAnswer.confirm)
+            else { return nil }
+            self = .update(.verifyEmail(account: account("account"), address: email, answer: answer))
         case "updateByAdmin":
             let update = AdminUpdate(
                 email: email,
@@ -308,6 +323,7 @@ extension Question {
                     isProver: isTrue("prover"),
                     target: account("target"),
                     identityOwner: value["identityOwner"]?.string.flatMap(UserID.init),
+                    emailOwner: value["emailOwner"]?.string.flatMap(UserID.init),
                     credential: credential,
                     isProviderEnabled: isTrue("providerEnabled"),
                     now: Timestamp(microsecondsSinceEpoch: now)

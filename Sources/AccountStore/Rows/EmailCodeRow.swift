@@ -28,6 +28,7 @@ struct EmailCodeRow: RowDecodable {
         record.attempts = try row.next(Int32.self)
         record.secondFactor = try row.optionallyParsed("one_time_codes.second_factor_id", SecondFactorID.init)
         record.addressWasProven = try row.next(Bool.self)
+        record.askedAuthTime = try row.optionalTimestamp()
         self.record = record
     }
 
@@ -35,7 +36,7 @@ struct EmailCodeRow: RowDecodable {
         Query(
             """
             SELECT tenant_id, code_hash, kind, user_id, session_epoch, email, new_email, created_at, expires_at,
-                consumed_at, attempts, second_factor_id, address_was_proven
+                consumed_at, attempts, second_factor_id, address_was_proven, asked_auth_time
             FROM one_time_codes
             WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash)
             """
@@ -104,11 +105,11 @@ struct EmailCodeRow: RowDecodable {
     static func insert(_ code: EmailCodeRecord) -> SQL {
         """
         INSERT INTO one_time_codes (tenant_id, code_hash, kind, user_id, session_epoch, email, email_key, new_email,
-            created_at, expires_at, consumed_at, second_factor_id, address_was_proven)
+            created_at, expires_at, consumed_at, second_factor_id, address_was_proven, asked_auth_time)
         VALUES (\(code.tenant.rawValue), \(code.hash), \(code.kind.rawValue), \(code.user?.rawValue),
             \(code.sessionEpoch), \(code.email.raw), \(code.email.canonical), \(code.newEmail?.raw),
             \(code.createdAt.stored), \(code.expiresAt.stored), \(code.consumedAt?.stored),
-            \(code.secondFactor?.rawValue), \(code.addressWasProven))
+            \(code.secondFactor?.rawValue), \(code.addressWasProven), \(code.askedAuthTime?.stored))
         """
     }
 

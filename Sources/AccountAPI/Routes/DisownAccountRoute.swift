@@ -1,0 +1,34 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// `POST /concord/v1/emailCode:disown`: the reader of a mailbox, by a code that would verify the address, says that the
+    /// account is not theirs.
+    ///
+    /// Asks for no API key: the code is the secret.
+    static let disownAccount = Route(
+        .post,
+        "/concord/v1/emailCode:disown",
+        service: .concord,
+        access: .anyone
+    ) { request in
+        guard let code = try request.body.nonEmptyString("oobCode") else {
+            throw Problem(.malformedRequest, "oobCode is missing.")
+        }
+        return try await request.answer(boundTo: code, as: APIResponse.disowned) { once in
+            try await request.operations.disownAccount(code, tenant: request.tenant, once: once)
+        }
+    }
+}
+
+extension APIResponse {
+    @Sendable fileprivate static func disowned(_ disowned: DisownedAccount) -> APIResponse {
+        .object(after: disowned.decision) { writer in
+            writer.field("email", disowned.email.lowercased)
+            writer.suspensions(disowned.suspended)
+            writer.field("gaveAddressUp", disowned.isAddressReleased)
+        }
+    }
+}

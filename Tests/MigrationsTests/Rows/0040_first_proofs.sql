@@ -1,0 +1,1 @@
+UPDATE one_time_codes SET asked_auth_time = created_at;
