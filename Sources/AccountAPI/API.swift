@@ -132,6 +132,7 @@ package struct API: Sendable {
             .openAPI,
             // The next one goes here.
         ] + Route.providerConfigs + Route.projectConfig + Route.webhooks + Route.merges + Route.conflictAdministration
+        + Route.accountSessions
 
     /// What the server answers with: edge, then the route's endpoint.
     package func responder() -> Edge {

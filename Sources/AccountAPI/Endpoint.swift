@@ -15,7 +15,8 @@ struct Endpoint: Sendable {
     private var isOwn: Bool { route.service == .concord }
 
     @Sendable func respond(to request: RoutedRequest) async throws -> ServerResponse {
-        guard case .ready(let operations, _) = api.service.state else { throw APIError.unavailable }
+        guard case .ready(var operations, _) = api.service.state else { throw APIError.unavailable }
+        operations.userAgent = request.http.headers.first(name: "User-Agent")
         let query = PercentEncoding.pairs(Array(request.query.utf8), plusIsSpace: false)
         let administrator = try await administrator(calling: request, query: query, operations: operations)
         let caller = administrator == nil ? Caller.client : .administrator

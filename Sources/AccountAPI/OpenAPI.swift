@@ -277,6 +277,78 @@ enum OpenAPI {
                 }
               }
             },
+            "/concord/v1/account/sessions": {
+              "get": {
+                "operationId": "listAccountSessions",
+                "summary": "Where the user of the session's account is signed in; with the first page, the sign-ins that were refused.",
+                "security": [{"session": []}],
+                "parameters": [
+                  {"$ref": "#/components/parameters/SessionPageSize"},
+                  {"$ref": "#/components/parameters/SessionPageToken"}
+                ],
+                "responses": {
+                  "200": {"$ref": "#/components/responses/Sessions"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              },
+              "delete": {
+                "operationId": "endAccountSessions",
+                "summary": "Ends every session of the account and revokes every ID token.",
+                "security": [{"session": []}],
+                "parameters": [
+                  {
+                    "name": "keepCurrent",
+                    "in": "query",
+                    "description": "With true, the session that asks goes on. ID tokens of the others are refused by Concord, and expire elsewhere.",
+                    "schema": {"type": "boolean", "default": false}
+                  },
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
+                "responses": {
+                  "200": {"$ref": "#/components/responses/EndedSessions"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/account/sessions/{session}": {
+              "delete": {
+                "operationId": "endAccountSession",
+                "summary": "Ends one session. Its ID tokens are refused by Concord, and expire elsewhere within an hour.",
+                "security": [{"session": []}],
+                "parameters": [
+                  {
+                    "name": "session",
+                    "in": "path",
+                    "required": true,
+                    "description": "The sessionId of the list.",
+                    "schema": {"type": "string"}
+                  },
+                  {"$ref": "#/components/parameters/IfMatch"},
+                  {"$ref": "#/components/parameters/IdempotencyKey"}
+                ],
+                "responses": {
+                  "200": {"$ref": "#/components/responses/EndedSessions"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
+            "/concord/v1/sessions": {
+              "get": {
+                "operationId": "listSessions",
+                "summary": "Where the user of an account is signed in; with the first page, the sign-ins that were refused.",
+                "security": [{"operator": []}],
+                "parameters": [
+                  {"name": "localId", "in": "query", "required": true, "schema": {"type": "string"}},
+                  {"$ref": "#/components/parameters/SessionPageSize"},
+                  {"$ref": "#/components/parameters/SessionPageToken"}
+                ],
+                "responses": {
+                  "200": {"$ref": "#/components/responses/Sessions"},
+                  "default": {"$ref": "#/components/responses/Problem"}
+                }
+              }
+            },
             "/concord/v1/account/quarantine": {
               "get": {
                 "operationId": "readQuarantine",
@@ -841,6 +913,17 @@ enum OpenAPI {
                 "description": "Chosen by the client: 1 to 255 visible ASCII characters. A request that was applied and is sent again with it within a day is answered as it was, and not applied again. What is refused is not kept.",
                 "schema": {"type": "string", "minLength": 1, "maxLength": 255}
               },
+              "SessionPageSize": {
+                "name": "pageSize",
+                "in": "query",
+                "schema": {"type": "integer", "minimum": 1, "maximum": 100, "default": 50}
+              },
+              "SessionPageToken": {
+                "name": "pageToken",
+                "in": "query",
+                "description": "nextPageToken of the page before.",
+                "schema": {"type": "string"}
+              },
               "IfMatch": {
                 "name": "If-Match",
                 "in": "header",
@@ -858,6 +941,26 @@ enum OpenAPI {
                 "description": "The sign-in methods of the account.",
                 "headers": {"ETag": {"description": "The account's version.", "schema": {"type": "string"}}},
                 "content": {"application/json": {"schema": {"$ref": "#/components/schemas/AccountMethods"}}}
+              },
+              "Sessions": {
+                "description": "The sessions, in no order that means anything.",
+                "headers": {"ETag": {"description": "The account's version.", "schema": {"type": "string"}}},
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Sessions"}}}
+              },
+              "EndedSessions": {
+                "description": "The sessions are over.",
+                "content": {
+                  "application/json": {
+                    "schema": {
+                      "type": "object",
+                      "required": ["ended"],
+                      "additionalProperties": false,
+                      "properties": {
+                        "ended": {"type": "boolean", "description": "Whether there was one to end."}
+                      }
+                    }
+                  }
+                }
               },
               "Quarantine": {
                 "description": "What is suspended.",
@@ -1298,6 +1401,53 @@ enum OpenAPI {
                     "type": "array",
                     "description": "The methods that this suspended, because they were set up before anybody had proven the address.",
                     "items": {"$ref": "#/components/schemas/Suspension"}
+                  }
+                }
+              },
+              "Sessions": {
+                "type": "object",
+                "required": ["sessions", "refusedSignIns"],
+                "additionalProperties": false,
+                "properties": {
+                  "sessions": {
+                    "type": "array",
+                    "items": {
+                      "type": "object",
+                      "required": ["sessionId", "startTime", "lastUseTime", "signInProvider", "current"],
+                      "additionalProperties": false,
+                      "properties": {
+                        "sessionId": {"type": "string", "description": "As concord.session in its ID tokens."},
+                        "startTime": {"type": "string", "format": "date-time"},
+                        "lastUseTime": {
+                          "type": "string",
+                          "format": "date-time",
+                          "description": "Of the last refresh, up to a day too early; where the project limits inactivity, up to a tenth of that."
+                        },
+                        "signInProvider": {"type": "string", "description": "As firebase.sign_in_provider in its ID tokens."},
+                        "secondFactor": {"type": "string", "enum": ["phone", "totp"]},
+                        "device": {"type": "string", "description": "User-Agent of the sign-in, at most 200 characters of it."},
+                        "current": {"type": "boolean", "description": "Whether it is the session that asks."}
+                      }
+                    }
+                  },
+                  "nextPageToken": {"type": "string"},
+                  "refusedSignIns": {
+                    "type": "array",
+                    "description": "One for each day and reason, the newest first, for 90 days; at most 100.",
+                    "items": {
+                      "type": "object",
+                      "required": ["reason", "count", "firstTime", "lastTime"],
+                      "additionalProperties": false,
+                      "properties": {
+                        "reason": {
+                          "type": "string",
+                          "description": "A rule of docs/decisions.md, such as S4; wrong-second-factor or locked-second-factor."
+                        },
+                        "count": {"type": "integer", "minimum": 1},
+                        "firstTime": {"type": "string", "format": "date-time"},
+                        "lastTime": {"type": "string", "format": "date-time"}
+                      }
+                    }
                   }
                 }
               },

@@ -31,7 +31,6 @@ struct UnimplementedPath: Sendable {
         UnimplementedPath(path: "/v1/accounts:signInWithGameCenter", what: "Sign-in with Game Center"),
         legacy("signInWithGameCenter", what: "Sign-in with Game Center"),
         legacy("setProjectConfig", what: "Changing the configuration by this name"),
-        legacy("signOutUser", what: "Signing out"),
         UnimplementedPath(path: "/v1/accounts:issueSamlResponse", what: "SAML"),
         UnimplementedPath(path: "/v2/accounts/passkeyEnrollment:start", what: "A passkey"),
         UnimplementedPath(path: "/v2/accounts/passkeyEnrollment:finalize", what: "A passkey"),

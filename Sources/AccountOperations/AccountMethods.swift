@@ -92,7 +92,25 @@ extension AccountOperations {
         }
         let attempt = UpdateAttempt(effects: effects, methodProof: .session)
         let challenge = challenge(session, for: operation, now: attempt.now)
-        return try await decideAndApply {
+        return try await decideAndApply(
+            onAccountOf: session,
+            attempt,
+            tenant: tenant,
+            expectedVersion: expectedVersion,
+            once: once
+        ) { user, attempt in try await decide(user, challenge, attempt) }
+    }
+
+    /// The same for an operation that every session may ask for.
+    func decideAndApply<Value: Sendable>(
+        onAccountOf session: AuthenticatedSession,
+        _ attempt: UpdateAttempt,
+        tenant: TenantID,
+        expectedVersion: Int64?,
+        once: Once<Value>?,
+        _ decide: (UserRecord, UpdateAttempt) async throws -> Outcome<Value>?
+    ) async throws -> Outcome<Value> {
+        try await decideAndApply {
             let user: UserRecord
             switch account(of: session, asItIs: try await store.user(session.user.id, tenant: tenant)) {
             case .denied(let denial): return .denied(denial)
@@ -107,7 +125,7 @@ extension AccountOperations {
             // After the account: who sees it as a repeated request left it sees the answer too.
             if let denial = try await earlierAnswer() { return .denied(denial) }
             if let expectedVersion, expectedVersion != user.version { return .denied(.versionMismatch) }
-            let outcome = try await decide(user, challenge, attempt)
+            let outcome = try await decide(user, attempt)
             // What is refused may be so because the same request has been applied since.
             if case .denied = outcome, let denial = try await earlierAnswer() { return .denied(denial) }
             return outcome

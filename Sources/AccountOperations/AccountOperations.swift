@@ -22,6 +22,8 @@ package struct AccountOperations: Sendable {
     package var apps: AppVerifiers
     /// `nil` in production.
     package var developmentNumbers: DevelopmentNumbers?
+    /// `User-Agent` of the client that calls, as sent; kept with the session that it opens.
+    package var userAgent: String?
     let metrics: OperationMetrics
     /// `nil` in production, where nobody may list codes.
     let answeredLinks: AnsweredLinks?

@@ -12,6 +12,8 @@ package struct AccountReport: Sendable {
     package let snapshot: AccountSnapshot
     /// What the rules about one account find.
     package let findings: [Finding]
+    /// The sign-ins that were refused within 90 days, by day and reason, the newest first.
+    package let refusals: [AccountSessions.Refusals]
     /// What was decided about it, the newest first.
     package let history: [Entry]
 
@@ -121,6 +123,12 @@ package struct AccountReports: Sendable {
             ),
             snapshot: snapshot,
             findings: AuditRule.all.flatMap { $0.findings(in: snapshot, terms) },
+            refusals: try await store.signInRefusals(
+                of: id,
+                tenant: tenant,
+                countMax: AccountSessions.refusalsMax
+            )
+            .map(AccountSessions.Refusals.init),
             history: events.map { event in
                 AccountReport.Entry(
                     occurredAt: event.occurredAt,

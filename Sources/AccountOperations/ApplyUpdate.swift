@@ -102,6 +102,11 @@ struct UpdateAttempt: Sendable {
         self.eventID = effects.newEventID()
     }
 
+    /// The event of an attempt that is no update of the account's own data.
+    func event(kind: AccountEvent.Kind, rule: Rule) -> AccountEvent {
+        AccountEvent(id: eventID, occurredAt: now, kind: kind, rule: rule)
+    }
+
     /// The event of an update as planned; its rule is the first that changed something.
     func event(_ plan: UpdatePlan, otherwise rule: Rule) -> AccountEvent {
         AccountEvent(
@@ -149,7 +154,7 @@ extension AccountOperations {
             user: user,
             passwordHash: plan.change.password == .set ? attempt.passwordHash : nil,
             totpSecret: attempt.totpSecret,
-            session: session?.record(for: user, at: attempt.now),
+            session: session?.record(for: user, at: attempt.now, userAgent: userAgent),
             event: attempt.event(plan, otherwise: rule),
             companions: try self.companions(
                 of: plan.change,

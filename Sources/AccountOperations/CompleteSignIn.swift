@@ -109,6 +109,9 @@ extension AccountOperations {
             if attempt.keepsRefusals, let user = loaded.lazy.compactMap(\.self).first {
                 try await store.keep(attempt.event(.refused, verdict.rule), of: user.id, tenant: user.tenant)
             }
+            if attempt.session.isSignIn, let user = loaded.lazy.compactMap(\.self).first {
+                store.activity.noteRefusal(of: user, .rule(verdict.rule), at: attempt.now)
+            }
             return refused(.refusal(refusal), by: verdict.rule)
         case .conflict, .secondFactorRequired: throw UnexpectedDecision(verdict.rule)
         case .createUser(let change):
@@ -161,7 +164,7 @@ extension AccountOperations {
             previous: previous,
             user: user,
             passwordHash: attempt.passwordHash,
-            session: session.record(for: user, at: attempt.now),
+            session: session.record(for: user, at: attempt.now, userAgent: userAgent),
             event: attempt.event(kind, verdict.rule),
             companions: companions
         )

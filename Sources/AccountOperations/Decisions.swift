@@ -116,7 +116,8 @@ extension DecisionSummary {
             outcome = .conflict
         case .refused: outcome = .refused
         case .userImported, .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded,
-            .sessionsRevoked, .userDeleted, .mergePrepared, .mergeAborted, .accountsMerged, .mergedAway, .mergeUndone,
+            .sessionEnded, .sessionsRevoked, .userDeleted, .mergePrepared, .mergeAborted, .accountsMerged, .mergedAway,
+            .mergeUndone,
             .accountRepaired, .repairUndone, nil:
             outcome = .changed
         }

@@ -23,6 +23,7 @@ extension AccountOperations {
             tenant: presented.tenant
         )
         let now = effects.now()
+        let lifetimes = project.settings.sessionLifetimes
         if let session, !SHA256.hash(data: presented.secret).equals(session.secretHash) {
             return .denied(.invalidRefreshToken)
         }
@@ -30,13 +31,17 @@ extension AccountOperations {
             account: user?.account,
             sessionEpoch: session?.epoch,
             sessionStartedAt: session?.start,
-            validSince: user?.validSince
+            validSince: user?.validSince,
+            times: session?.times,
+            lifetimes: lifetimes,
+            now: now
         )
         switch verdict.decision {
         case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
         case .allow:
             guard let user, let session else { throw UnexpectedDecision(verdict.rule) }
             store.activity.note(user, at: now, isSignIn: false)
+            store.activity.noteUse(of: session, at: now, precisionSeconds: lifetimes.usePrecisionSeconds)
             return .success(
                 RefreshSession.Result(
                     user: user.id,

@@ -22,6 +22,10 @@ struct NewSession: Sendable {
     var authTime: Timestamp?
     /// When the user signed in at the provider; `nil` where no provider says so, or where it does not count.
     private let signedInAt: Timestamp?
+    /// Returns false if a session that was there before opens it, by a link or a change of the account.
+    let isSignIn: Bool
+    /// `SessionRecord.lifetimeStart`.
+    private let lifetimeStart: Timestamp?
     private let claims: JSONValue?
     private let signInAttributes: JSONValue?
 
@@ -30,6 +34,7 @@ struct NewSession: Sendable {
         signInProvider: String,
         secondFactor: SessionRecord.SecondFactor? = nil,
         signedInAt: Timestamp? = nil,
+        continuing caller: AuthenticatedSession? = nil,
         claims: JSONValue? = nil,
         signInAttributes: JSONValue? = nil
     ) {
@@ -38,6 +43,8 @@ struct NewSession: Sendable {
         self.signInProvider = signInProvider
         self.secondFactor = secondFactor
         self.signedInAt = signedInAt
+        self.isSignIn = caller == nil
+        self.lifetimeStart = caller?.times?.startedAt
         self.claims = claims
         self.signInAttributes = signInAttributes
     }
@@ -53,15 +60,18 @@ struct NewSession: Sendable {
             effects: effects,
             signInProvider: signInProvider,
             secondFactor: caller?.token.secondFactor,
+            continuing: caller,
             signInAttributes: signInAttributes
         )
         authTime = caller?.token.authTime
     }
 
     /// The session's row for `user`, under the epoch the record has.
-    func record(for user: UserRecord, at now: Timestamp) -> SessionRecord {
+    ///
+    /// - `userAgent`: of the client that opens it, as sent.
+    func record(for user: UserRecord, at now: Timestamp, userAgent: String? = nil) -> SessionRecord {
         let authTime = authTime ?? min(signedInAt ?? now, now)
-        return SessionRecord(
+        var record = SessionRecord(
             tenant: user.tenant,
             user: user.id,
             id: id,
@@ -74,6 +84,19 @@ struct NewSession: Sendable {
             claims: claims,
             signInAttributes: signInAttributes
         )
+        record.lifetimeStart = lifetimeStart
+        record.device = userAgent.flatMap(Self.device)
+        return record
+    }
+
+    /// The longest name of a device; browsers' are some 140 characters long.
+    private static let deviceLengthMax = 200
+
+    /// The printable ASCII characters of a `User-Agent`, which is all that RFC 9110 §10.1.5 allows; `nil` for none.
+    private static func device(userAgent: String) -> String? {
+        let printable = userAgent.utf8.lazy.filter { (0x20...0x7E).contains($0) }.prefix(deviceLengthMax)
+        let device = String(decoding: Array(printable), as: UTF8.self)
+        return device.isEmpty ? nil : device
     }
 
     func refreshToken(for user: UserRecord) -> String {
@@ -101,6 +124,8 @@ extension AccountOperations {
 package struct AuthenticatedSession: Sendable {
     package let token: VerifiedIDToken
     package let user: UserRecord
+    /// The session's, where it was read.
+    var times: SessionTimes?
 
     /// Whether the sign-in behind the session is recent enough for `operation`.
     func isRecent(for operation: SensitiveOperation, policy: LinkPolicy, now: Timestamp) -> Bool {
@@ -132,9 +157,9 @@ package struct AuthenticatedSession: Sendable {
 
 extension AccountOperations {
     /// The account as it is now, if `session` still lives: whatever ended it since is seen here, so that nothing a
-    /// session began outlives a takeover.
+    /// session began outlives a takeover. If the session alone was ended since, the request counts as one that was before.
     func account(of session: AuthenticatedSession, asItIs current: UserRecord?) -> Outcome<UserRecord> {
-        account(of: session.token, asItIs: current, isExpired: false)
+        account(of: session.token, asItIs: current, .notRead, isExpired: false, at: effects.now())
     }
 
     /// `isExpired`: whether the token's hour is over. It says so before anything about the account but its absence
@@ -142,7 +167,9 @@ extension AccountOperations {
     private func account(
         of token: VerifiedIDToken,
         asItIs current: UserRecord?,
-        isExpired: Bool
+        _ session: PresentedSession,
+        isExpired: Bool,
+        at now: Timestamp
     ) -> Outcome<UserRecord> {
         guard let current else { return refused(.refusal(.userNotFound), by: .a1) }
         if isExpired { return .denied(.refusal(.tokenExpired)) }
@@ -150,7 +177,10 @@ extension AccountOperations {
             account: current.account,
             tokenEpoch: token.sessionEpoch,
             tokenIssuedAt: token.issuedAt,
-            validSince: current.validSince
+            validSince: current.validSince,
+            session: session,
+            lifetimes: project.settings.sessionLifetimes,
+            now: now
         )
         switch access.decision {
         case .refuse(let refusal): return refused(.refusal(refusal), by: access.rule)
@@ -162,8 +192,9 @@ extension AccountOperations {
 extension AccountOperations {
     /// Verifies an ID token and that its session still lives (`spec/01` §1.6, in that order).
     ///
-    /// One round trip after the signature. The signature may come from the cache of verified tokens; expiry, epoch and
-    /// the state of the account are judged anew each time.
+    /// One round trip after the signature, two while a session of the account was ended alone within the last hour. The
+    /// signature may come from the cache of verified tokens; expiry, epoch, session and the state of the account are judged
+    /// anew each time.
     func authenticate(
         idToken: String,
         tenant: TenantID
@@ -182,10 +213,35 @@ extension AccountOperations {
             }
         }
         guard token.tenant == tenant else { return .denied(.tenantMismatch) }
-        let current = try await store.user(token.user, tenant: tenant)
-        switch account(of: token, asItIs: current, isExpired: isExpired) {
+        let (current, session) = try await userAndSession(of: token)
+        switch account(of: token, asItIs: current, session, isExpired: isExpired, at: now) {
         case .denied(let denial): return .denied(denial)
-        case .success(let user): return .success(AuthenticatedSession(token: token, user: user))
+        case .success(let user):
+            var authenticated = AuthenticatedSession(token: token, user: user)
+            if case .found(let times) = session { authenticated.times = times }
+            return .success(authenticated)
         }
+    }
+
+    /// The longest time by which an ID token may be younger than the end of its session: another server's clock issued it, or a
+    /// refresh that had read the session before.
+    private static let endingLeewaySeconds: Int64 = 300
+
+    /// The user of a token, and its session where that may have ended alone: the project limits sessions, or a session of
+    /// the user was ended since the token was issued.
+    private func userAndSession(of token: VerifiedIDToken) async throws -> (UserRecord?, PresentedSession) {
+        func presented(_ record: SessionRecord?) -> PresentedSession { record.map { .found($0.times) } ?? .gone }
+        if project.settings.sessionLifetimes.isLimited, let id = token.session {
+            let (session, user) = try await store.session(id, of: token.user, tenant: token.tenant)
+            return (user, presented(session))
+        }
+        let user = try await store.user(token.user, tenant: token.tenant)
+        guard let endedAt = user?.sessionEndedAt,
+            token.issuedAt <= endedAt.adding(seconds: Self.endingLeewaySeconds)
+        else { return (user, .notRead) }
+        // Older versions named no session.
+        guard let id = token.session else { return (user, .gone) }
+        let (session, current) = try await store.session(id, of: token.user, tenant: token.tenant)
+        return (current, presented(session))
     }
 }

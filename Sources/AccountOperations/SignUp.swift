@@ -139,7 +139,8 @@ extension AccountOperations {
             session: NewSession(
                 effects: effects,
                 signInProvider: "password",
-                secondFactor: caller.token.secondFactor
+                secondFactor: caller.token.secondFactor,
+                continuing: caller
             ),
             methodProof: .session,
             passwordHash: hash

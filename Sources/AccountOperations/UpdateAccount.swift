@@ -56,7 +56,8 @@ extension AccountOperations {
             session: NewSession(
                 effects: effects,
                 signInProvider: request.password == nil ? caller.token.signInProvider : "password",
-                secondFactor: caller.token.secondFactor
+                secondFactor: caller.token.secondFactor,
+                continuing: caller
             ),
             recovery: EmailRecovery(effects: effects, locale: locale)
         )

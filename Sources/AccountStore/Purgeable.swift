@@ -25,6 +25,8 @@ extension AccountStore {
         case webhookMessages
         /// Counts of wrong passwords that are forgotten.
         case passwordAttempts
+        /// Counts of refused sign-ins, of days that are long past.
+        case signInRefusals
         /// Published no more.
         case signingKeys
         /// Kept for no repeated request any more.
@@ -60,6 +62,7 @@ extension AccountStore {
             case .finishedMessages: OutboxRow.deleteFinished(before: cutoff, rowsMax: rowsMax)
             case .webhookMessages: WebhookMessageRow.deleteEnded(before: cutoff, rowsMax: rowsMax)
             case .passwordAttempts: PasswordAttemptRow.deleteForgotten(before: cutoff, rowsMax: rowsMax)
+            case .signInRefusals: SignInRefusalRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .signingKeys: SigningKeyRow.deleteRetired(before: cutoff, rowsMax: rowsMax)
             case .keptAnswers: KeptAnswerRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
             case .quarantinedMethods: QuarantinedMethodRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
@@ -98,20 +101,21 @@ extension AccountStore {
         package static let beginning = SessionPlace(tenant: "", user: "", session: [])
     }
 
-    /// Looks at the next `rowsMax` sessions after `place` and deletes those whose epoch is over.
+    /// Looks at the next `rowsMax` sessions after `place` and deletes those whose epoch is over, or that `cutoffs` ended.
     ///
     /// An epoch never comes back, so what is over when it is looked at is still over when it is deleted.
     /// - Returns: how many, and where to go on: `beginning` after the last.
     package func purgeEndedSessions(
         from place: SessionPlace,
-        rowsMax: Int
+        rowsMax: Int,
+        endedBy cutoffs: SessionCutoffs
     ) async throws(PostgresError) -> (deleted: Int, next: SessionPlace) {
-        let page = try await client.read(SessionRow.page(after: place, rowsMax: Int64(rowsMax)))
+        let page = try await client.read(SessionRow.page(after: place, rowsMax: Int64(rowsMax), endedBy: cutoffs))
         let next = page.count < rowsMax ? .beginning : page.last?.place ?? .beginning
         let ended = page.filter(\.isEnded).map(\.place)
         guard !ended.isEmpty else { return (0, next) }
         var batch = WriteBatch("purge-sessions")
-        batch.append(SessionRow.deleteAllEnded(at: ended))
+        batch.append(SessionRow.deleteAllEnded(at: ended, endedBy: cutoffs))
         return (try await client.write(batch).affectedRows(0), next)
     }
 }

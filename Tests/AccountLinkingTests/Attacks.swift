@@ -62,14 +62,20 @@ struct Attacks {
                 account: account,
                 tokenEpoch: prepared.sessionEpoch,
                 tokenIssuedAt: now,
-                validSince: now
+                validSince: now,
+                session: .notRead,
+                lifetimes: .unlimited,
+                now: now
             )
             #expect(access == Verdict(.a2, .refuse(.tokenExpired)), "after \(way)")
             let refresh = decideRefresh(
                 account: account,
                 sessionEpoch: prepared.sessionEpoch,
                 sessionStartedAt: now,
-                validSince: now
+                validSince: now,
+                times: SessionTimes(startedAt: now, lastUsedAt: now),
+                lifetimes: .unlimited,
+                now: now
             )
             #expect(refresh == Verdict(.t2, .refuse(.tokenExpired)), "after \(way)")
         }

@@ -39,17 +39,39 @@ struct OutcomeCoverage {
                     account: existing,
                     tokenEpoch: epoch,
                     tokenIssuedAt: now,
-                    validSince: validSince
+                    validSince: validSince,
+                    session: .gone,
+                    lifetimes: .unlimited,
+                    now: now
                 )
                 let refresh = decideRefresh(
                     account: existing,
                     sessionEpoch: epoch,
                     sessionStartedAt: now,
-                    validSince: validSince
+                    validSince: validSince,
+                    times: nil,
+                    lifetimes: .unlimited,
+                    now: now
                 )
                 all += [(access.rule, access.decision.refusal), (refresh.rule, refresh.decision.refusal)]
             }
         }
+        let times = SessionTimes(startedAt: now, lastUsedAt: now)
+        for lifetimes in [
+            SessionLifetimes.unlimited, SessionLifetimes(inactivitySeconds: 0), SessionLifetimes(absoluteSeconds: 0),
+        ] {
+            let access = decideAccess(
+                account: account,
+                tokenEpoch: 7,
+                tokenIssuedAt: now,
+                validSince: nil,
+                session: .found(times),
+                lifetimes: lifetimes,
+                now: now
+            )
+            all.append((access.rule, access.decision.refusal))
+        }
+        all += [true, false].map { (decideEndSessions(.one, of: account, areThere: $0).rule, nil) }
         let open = ConflictFacts(state: .open, expiresAt: later, tenant: .project, account: account.id)
         var closed = open
         closed.state = .resolved

@@ -8,9 +8,20 @@ struct AccessRows {
         _ account: Account?,
         epoch: Int64 = 7,
         issued: Timestamp = noon,
-        validSince: Timestamp? = nil
+        validSince: Timestamp? = nil,
+        session: PresentedSession = .notRead,
+        lifetimes: SessionLifetimes = .unlimited,
+        now: Timestamp = noon
     ) -> Verdict<AccessDecision> {
-        decideAccess(account: account, tokenEpoch: epoch, tokenIssuedAt: issued, validSince: validSince)
+        decideAccess(
+            account: account,
+            tokenEpoch: epoch,
+            tokenIssuedAt: issued,
+            validSince: validSince,
+            session: session,
+            lifetimes: lifetimes,
+            now: now
+        )
     }
 
     @Test func `A1: the account is gone`() {
@@ -40,6 +51,26 @@ struct AccessRows {
     @Test func `A5: the token stands for its account`() {
         #expect(access(.fixture("a")) == Verdict(.a5, .allow(user("a"))))
     }
+
+    @Test func `T6: a token of an ended session stands for nothing`() {
+        #expect(access(.fixture("a"), session: .gone) == Verdict(.sessionEnded, .refuse(.tokenExpired)))
+        #expect(access(.fixture("a", disabled: true), session: .gone).rule == .a4)
+        #expect(access(.fixture("a"), epoch: 6, session: .gone).rule == .a2)
+    }
+
+    @Test func `T7 and T8: a token stands for nothing once its session is over by the project's lifetimes`() {
+        let session = PresentedSession.found(SessionTimes(startedAt: noon, lastUsedAt: noon))
+        let unused = SessionLifetimes(inactivitySeconds: 3600)
+        let old = SessionLifetimes(absoluteSeconds: 7200)
+        func rule(_ lifetimes: SessionLifetimes, after seconds: Int64) -> Rule {
+            access(.fixture("a"), session: session, lifetimes: lifetimes, now: noon.adding(seconds: seconds)).rule
+        }
+        #expect(rule(unused, after: 3599) == .a5)
+        #expect(rule(unused, after: 3600) == .sessionUnused)
+        #expect(rule(old, after: 7199) == .a5)
+        #expect(rule(old, after: 7200) == .sessionTooOld)
+        #expect(rule(.unlimited, after: 1_000_000_000) == .a5)
+    }
 }
 
 struct RefreshRows {
@@ -47,9 +78,20 @@ struct RefreshRows {
         _ account: Account?,
         epoch: Int64? = 7,
         started: Timestamp? = noon,
-        validSince: Timestamp? = nil
+        validSince: Timestamp? = nil,
+        times: SessionTimes? = nil,
+        lifetimes: SessionLifetimes = .unlimited,
+        now: Timestamp = noon
     ) -> Verdict<AccessDecision> {
-        decideRefresh(account: account, sessionEpoch: epoch, sessionStartedAt: started, validSince: validSince)
+        decideRefresh(
+            account: account,
+            sessionEpoch: epoch,
+            sessionStartedAt: started,
+            validSince: validSince,
+            times: times,
+            lifetimes: lifetimes,
+            now: now
+        )
     }
 
     @Test func `T1: the account is gone`() {
@@ -79,6 +121,83 @@ struct RefreshRows {
 
     @Test func `T5: the session goes on`() {
         #expect(refresh(.fixture("a")) == Verdict(.t5, .allow(user("a"))))
+    }
+
+    /// A session that began at noon, and was last used `used` seconds later.
+    private func rule(_ lifetimes: SessionLifetimes, used: Int64, after seconds: Int64) -> Rule {
+        refresh(
+            .fixture("a"),
+            times: SessionTimes(startedAt: noon, lastUsedAt: noon.adding(seconds: used)),
+            lifetimes: lifetimes,
+            now: noon.adding(seconds: seconds)
+        ).rule
+    }
+
+    @Test func `T7: a session is over that was not used for as long as the project says, to the second`() {
+        let lifetimes = SessionLifetimes(inactivitySeconds: 3600)
+        #expect(rule(lifetimes, used: 0, after: 3599) == .t5)
+        #expect(rule(lifetimes, used: 0, after: 3600) == .sessionUnused)
+        #expect(rule(lifetimes, used: 3000, after: 6599) == .t5)
+        #expect(rule(lifetimes, used: 3000, after: 6600) == .sessionUnused)
+    }
+
+    @Test func `T8: a session is over that is as old as the project says, however it is used`() {
+        let lifetimes = SessionLifetimes(inactivitySeconds: 3600, absoluteSeconds: 7200)
+        #expect(rule(lifetimes, used: 7199, after: 7199) == .t5)
+        #expect(rule(lifetimes, used: 7200, after: 7200) == .sessionTooOld)
+        #expect(rule(lifetimes, used: 0, after: 7200) == .sessionTooOld)
+    }
+
+    @Test func `a project that limits nothing ends no session by time`() {
+        #expect(rule(.unlimited, used: 0, after: 100 * 366 * 86_400) == .t5)
+    }
+
+    @Test func `what a session has left is the shorter of both lifetimes`() {
+        let session = SessionTimes(startedAt: noon, lastUsedAt: noon)
+        let now = noon.adding(seconds: 5000)
+        func left(_ inactivity: Int64?, _ absolute: Int64?) -> Int64? {
+            SessionLifetimes(inactivitySeconds: inactivity, absoluteSeconds: absolute)
+                .secondsLeft(of: session, usedAt: now)
+        }
+        #expect(left(nil, nil) == nil)
+        #expect(left(3600, nil) == 3600)
+        #expect(left(nil, 7200) == 2200)
+        #expect(left(3600, 7200) == 2200)
+        #expect(left(3600, 86_400) == 3600)
+    }
+
+    @Test func `a use is noted by the day, and by a tenth of a shorter inactivity`() {
+        #expect(SessionLifetimes.unlimited.usePrecisionSeconds == 86_400)
+        #expect(SessionLifetimes(inactivitySeconds: 3600).usePrecisionSeconds == 360)
+        #expect(SessionLifetimes(inactivitySeconds: 30 * 86_400).usePrecisionSeconds == 86_400)
+    }
+}
+
+struct EndSessionsRows {
+    private let account = Account.fixture("a")
+
+    @Test(arguments: [SessionsToEnd.one, .others])
+    func `T9: what has ended already changes nothing`(sessions: SessionsToEnd) {
+        #expect(
+            decideEndSessions(sessions, of: account, areThere: false) == Verdict(.sessionsEndedAlready, .unchanged)
+        )
+    }
+
+    @Test(arguments: [SessionsToEnd.one, .others])
+    func `T10: one session, or all others, end alone`(sessions: SessionsToEnd) {
+        #expect(decideEndSessions(sessions, of: account, areThere: true) == Verdict(.sessionsEndedByRequest, .delete))
+    }
+
+    @Test func `T10: all sessions end with every ID token, also where no session is left`() {
+        var change = AccountChange()
+        change.endsSessions = true
+        for areThere in [true, false] {
+            #expect(
+                decideEndSessions(.all, of: account, areThere: areThere)
+                    == Verdict(.sessionsEndedByRequest, .endAll(change))
+            )
+        }
+        #expect(account.applying(change).sessionEpoch != account.sessionEpoch)
     }
 }
 

@@ -16,6 +16,30 @@ import Testing
 struct WebhookTests {
     private static let url = "https://receiver.example.com/hooks"
 
+    @Test func `the end of sessions is told once, alone and together, and names no session`() async throws {
+        let receiver = Receiver()
+        try await TestService.with(webhooks: receiver) { service in
+            let secret = try await service.addWebhook(Self.url)
+            let ada = try await service.signUp("ada@example.com")
+            _ = try await service.signIn("ada@example.com").success()
+            for sessions in [SessionsToEndByUser.others, .others, .all] {
+                _ = try await service.operations.endSessions(
+                    sessions,
+                    idToken: ada.tokens.idToken,
+                    tenant: .project,
+                    expectedVersion: nil
+                ).success()
+            }
+            _ = try await service.operations.endAllSessions(of: ada.user.id, tenant: .project).success()
+            try await service.sendAllWebhooks()
+            let told = try receiver.bodies(signedBy: secret)
+            #expect(told.map { $0["type"]?.string } == ["session.ended", "session.revoked", "session.revoked"])
+            for body in told {
+                #expect(body["data"]?.object == ["userId": .string(ada.user.id.rawValue), "rule": "T10"])
+            }
+        }
+    }
+
     @Test func `every step of a conflict and every method is told, and nothing else about anybody`() async throws {
         let receiver = Receiver()
         try await TestService.with(webhooks: receiver) { service in

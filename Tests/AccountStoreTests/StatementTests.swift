@@ -19,6 +19,7 @@ private struct Statement {
 
 private let tenant = TenantID.project
 private let fixed = userID("user-7")
+private let cutoffs = SessionCutoffs(startedBefore: Timestamp(secondsSinceEpoch: 1), usedBefore: nil)
 private let tableScope = TableScope.blocks(128, before: 256, holdsOthers: true)
 
 private let statements = [statementsOfDecisions, statementsOfJournal].flatMap(\.self)
@@ -810,18 +811,29 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "ServiceAccountRow.withKeyID", sql: ServiceAccountRow.withKeyID("key").sql, isHot: false),
         Statement(
             name: "SessionRow.deleteAllEnded",
-            sql: SessionRow.deleteAllEnded(at: [.beginning]),
+            sql: SessionRow.deleteAllEnded(at: [.beginning], endedBy: cutoffs),
             isHot: false
         ),
+        Statement(name: "SessionRow.delete", sql: SessionRow.delete([1], of: fixed, tenant: tenant)),
         Statement(
             name: "SessionRow.deleteEnded",
             sql: SessionRow.deleteEnded(of: fixed, tenant: tenant, epoch: 1)
         ),
+        Statement(name: "SessionRow.deleteOthers", sql: SessionRow.deleteOthers(than: [1], of: fixed, tenant: tenant)),
+        Statement(
+            name: "ListedSessionRow.of",
+            sql: ListedSessionRow.of(fixed, tenant: tenant, epoch: 1, after: [1], rowsMax: 10).sql,
+            isHot: false
+        ),
         Statement(name: "SessionRow.insert", sql: SessionRow.insert(user.session())),
         Statement(
             name: "SessionRow.page",
-            sql: SessionRow.page(after: .beginning, rowsMax: 10).sql,
+            sql: SessionRow.page(after: .beginning, rowsMax: 10, endedBy: cutoffs).sql,
             isHot: false
+        ),
+        Statement(
+            name: "SessionRow.touch",
+            sql: SessionRow.touch(tenants: [""], users: ["u"], sessions: [[1]], usedAt: [origin.stored])
         ),
         Statement(
             name: "SessionRow.lookup",
@@ -846,6 +858,28 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "ShortCodeRow.exchange", sql: ShortCodeRow.exchange(shortCode, for: [3], at: origin)),
         Statement(name: "ShortCodeRow.replace", sql: ShortCodeRow.replace(shortCode)),
+        Statement(
+            name: "SignInRefusalRow.add",
+            sql: SignInRefusalRow.add(
+                tenants: [""],
+                users: ["u"],
+                days: [19_675],
+                reasons: ["S4"],
+                counts: [3],
+                firstAt: [origin.stored],
+                lastAt: [origin.stored]
+            )
+        ),
+        Statement(
+            name: "SignInRefusalRow.deleteOld",
+            sql: SignInRefusalRow.deleteOld(before: origin, rowsMax: 10),
+            isHot: false
+        ),
+        Statement(
+            name: "SignInRefusalRow.of",
+            sql: SignInRefusalRow.of(fixed, tenant: tenant, rowsMax: 100).sql,
+            isHot: false
+        ),
         Statement(
             name: "SignInMethodRow.delete",
             sql: SignInMethodRow.delete(.password, of: fixed, tenant: tenant)

@@ -416,6 +416,10 @@ SHAPES = {
     }),
     f"POST {ACCOUNTS}lookup": lookup,
     f"POST {ACCOUNTS}update": update,
+    f"POST {ACCOUNTS}signOutUser": lambda world: world.pick(
+        Shape({"idToken": world.one("idToken")}),
+        Shape({"localId": world.uid(), "instanceId": "app"}, bearer="administrator"),
+    ),
     f"POST {ACCOUNTS}delete": lambda world: world.pick(
         Shape({"idToken": world.one("idToken")}), Shape({"localId": world.uid()}), Shape({"localId": "nobody"})
     ),
@@ -492,6 +496,17 @@ SHAPES = {
     f"PUT {CONCORD}policy": policy,
     f"GET {CONCORD}account/methods": of_session(),
     f"DELETE {CONCORD}account/methods/{{method}}": of_session(),
+    f"GET {CONCORD}account/sessions": of_session(),
+    f"DELETE {CONCORD}account/sessions/{{session}}": lambda world: Shape(
+        bearer=world.one("idToken"), captures={"session": world.one("sessionId", "AAAAAAAAAAAAAAAAAAAAAA")}
+    ),
+    f"DELETE {CONCORD}account/sessions": lambda world: Shape(
+        bearer=world.one("idToken"), query=world.pick([], [("keepCurrent", "true")])
+    ),
+    f"GET {CONCORD}sessions": lambda world: Shape(
+        query=[("localId", world.uid()), ("pageSize", world.pick("1", "5"))]
+        + world.pick([], [("pageToken", world.one("nextPageToken"))])
+    ),
     f"GET {CONCORD}account/quarantine": of_session(),
     f"POST {CONCORD}account/quarantine/password:restore": of_session(lambda world: {"password": world.password()}),
     f"DELETE {CONCORD}account/quarantine/{{method}}": of_session(),

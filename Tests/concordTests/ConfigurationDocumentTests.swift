@@ -12,7 +12,7 @@ import Testing
     @Test func `the operations manual names every kind of row that is deleted by time`() throws {
         let rows: [(what: String, when: String)] =
             AccountStore.Purgeable.allCases.map(\.row)
-            + [("sessions", "once their account's sessions were ended")]
+            + [("sessions", "once they were ended; `purge.keep` after `concord.sessions` ended them")]
         let table = ["| What | When |", "|---|---|"] + rows.map { "| \($0.what) | \($0.when) |" }
         try DocumentTable.expect(table.joined(separator: "\n"), as: "deleted", in: "docs/operations.md")
     }
@@ -36,6 +36,7 @@ extension AccountStore.Purgeable {
             ("webhooks", "`purge.keep` after they were taken or given up, or after their endpoint was off")
         case .passwordAttempts:
             ("counts of wrong passwords", "a day after the last one, 30 days where there were ten or more")
+        case .signInRefusals: ("counts of refused sign-ins", "90 days after the day that they count")
         case .signingKeys: ("signing keys", "once they are published no more")
         case .keptAnswers: ("kept answers of an `Idempotency-Key`", "a day after the request")
         case .quarantinedMethods:

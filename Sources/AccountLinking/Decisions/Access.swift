@@ -1,3 +1,11 @@
+/// The session of an ID token, as far as it was read.
+package enum PresentedSession: Sendable, Hashable {
+    /// Nothing could have ended it but what the account's row tells.
+    case notRead
+    case gone
+    case found(SessionTimes)
+}
+
 /// Decides whether an ID token whose signature, audience and expiry hold still stands for its account (`spec/01` §1.6).
 ///
 /// Total and pure; the first matching rule wins. `iat` and `validSince` are compared in whole seconds, as third parties
@@ -7,11 +15,16 @@
 /// - `tokenEpoch`: the session epoch that the token carries.
 /// - `tokenIssuedAt`: the token's `iat`.
 /// - `validSince`: the account's; `nil` when never set.
+/// - `session`: the session the token was issued to.
+/// - `lifetimes`: the project's, asked at `now`.
 package func decideAccess(
     account: Account?,
     tokenEpoch: Int64,
     tokenIssuedAt: Timestamp,
-    validSince: Timestamp?
+    validSince: Timestamp?,
+    session: PresentedSession,
+    lifetimes: SessionLifetimes,
+    now: Timestamp
 ) -> Verdict<AccessDecision> {
     guard let account else { return Verdict(.a1, .refuse(.userNotFound)) }
     // Disabling ends the sessions as well: asked later, nobody would be told why.
@@ -19,6 +32,12 @@ package func decideAccess(
     if tokenEpoch != account.sessionEpoch { return Verdict(.a2, .refuse(.tokenExpired)) }
     if let validSince, tokenIssuedAt.secondsSinceEpoch < validSince.secondsSinceEpoch {
         return Verdict(.a3, .refuse(.tokenExpired))
+    }
+    switch session {
+    case .notRead: break
+    case .gone: return Verdict(.sessionEnded, .refuse(.tokenExpired))
+    case .found(let times):
+        if let rule = lifetimes.ending(of: times, at: now) { return Verdict(rule, .refuse(.tokenExpired)) }
     }
     return Verdict(.a5, .allow(account.id))
 }
@@ -31,11 +50,15 @@ package func decideAccess(
 /// - `sessionEpoch`: the epoch that the session was started under; `nil` when the session itself is gone.
 /// - `sessionStartedAt`: when the session was issued; `nil` when it is gone.
 /// - `validSince`: the account's; `nil` when never set.
+/// - `times`: those that the project's `lifetimes` are compared with, at `now`; `nil` when the session is gone.
 package func decideRefresh(
     account: Account?,
     sessionEpoch: Int64?,
     sessionStartedAt: Timestamp?,
-    validSince: Timestamp?
+    validSince: Timestamp?,
+    times: SessionTimes?,
+    lifetimes: SessionLifetimes,
+    now: Timestamp
 ) -> Verdict<AccessDecision> {
     guard let account else { return Verdict(.t1, .refuse(.userNotFound)) }
     if account.isDisabled { return Verdict(.t4, .refuse(.userDisabled)) }
@@ -45,5 +68,6 @@ package func decideRefresh(
     if let validSince, sessionStartedAt.secondsSinceEpoch < validSince.secondsSinceEpoch {
         return Verdict(.t3, .refuse(.tokenExpired))
     }
+    if let times, let rule = lifetimes.ending(of: times, at: now) { return Verdict(rule, .refuse(.tokenExpired)) }
     return Verdict(.t5, .allow(account.id))
 }

@@ -253,6 +253,14 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case t3 = "T3"
     case t4 = "T4"
     case t5 = "T5"
+    // Both kinds of tokens.
+    case sessionEnded = "T6"
+    case sessionUnused = "T7"
+    case sessionTooOld = "T8"
+
+    // Ending sessions on request (`decideEndSessions`).
+    case sessionsEndedAlready = "T9"
+    case sessionsEndedByRequest = "T10"
 
     // Coming back with a pending credential (`decidePendingCredential`).
     case y1 = "Y1"

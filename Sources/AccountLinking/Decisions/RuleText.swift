@@ -522,6 +522,20 @@ extension Rule {
         case .t3: RuleText("refresh token: started in a second before validSince", "refused: token expired")
         case .t4: RuleText("refresh token: the account is disabled", "refused: user disabled")
         case .t5: RuleText("refresh token: otherwise", "good")
+        case .sessionEnded: RuleText("ID token: its session was ended", "refused: token expired")
+        case .sessionUnused:
+            RuleText(
+                "either: the session was not used for concord.sessions.inactivitySeconds",
+                "refused: token expired"
+            )
+        case .sessionTooOld:
+            RuleText("either: the session is concord.sessions.absoluteSeconds old", "refused: token expired")
+        case .sessionsEndedAlready: RuleText("sessions to be ended: there are none", "nothing changes")
+        case .sessionsEndedByRequest:
+            RuleText(
+                "sessions to be ended: otherwise",
+                "they end; where all of them do, so does every ID token"
+            )
         case .y1: RuleText("the handle names none", "invalid")
         case .y2: RuleText("it was used, or is void", "invalid")
         case .y3: RuleText("its time is over", "invalid")

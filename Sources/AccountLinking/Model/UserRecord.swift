@@ -24,6 +24,9 @@ package struct UserRecord: Sendable, Hashable {
     package var customAttributes: String?
     /// Tokens issued earlier are revoked. Whole seconds on the wire.
     package var validSince: Timestamp
+    /// When sessions of the account were last ended that others outlived; `nil`: never. Until the ID tokens from before
+    /// have expired, each is good only while its session is there.
+    package var sessionEndedAt: Timestamp?
     package var createdAt: Timestamp
     /// Written behind; may lose the last second in a crash.
     package var lastLoginAt: Timestamp?

@@ -406,6 +406,18 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "How long a merge of two accounts can be undone; 0: not at all."
             ),
             .init(
+                "concord.sessions.inactivitySeconds",
+                .limit(Lifetimes.sessionSecondsBounds),
+                .integer(0),
+                "How long a session goes on without a refresh; 0: for good. SDKs refresh once an hour while an app is in use."
+            ),
+            .init(
+                "concord.sessions.absoluteSeconds",
+                .limit(Lifetimes.sessionSecondsBounds),
+                .integer(0),
+                "How long after the sign-in a session ends, however it is used; 0: not by its age."
+            ),
+            .init(
                 "concord.keepsLastSignInMethod",
                 .bool,
                 .bool(false),

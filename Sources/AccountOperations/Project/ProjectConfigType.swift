@@ -8,6 +8,8 @@ package indirect enum ProjectConfigType: Sendable, Hashable {
     case bool
     /// 32 bits on the wire: kept and shown as a number.
     case integer(ClosedRange<Int64>)
+    /// 0 for no limit, or a number in the range; otherwise like `integer`.
+    case limit(ClosedRange<Int64>)
     /// 64 bits on the wire: kept and shown as a decimal string.
     case longInteger(ClosedRange<Int64>)
     case decimal(ClosedRange<Double>)
@@ -81,6 +83,11 @@ extension ProjectConfigType {
         case .integer(let range):
             guard let integer = Self.integer(value), range.contains(integer) else {
                 return refuse("must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            }
+            return .integer(integer)
+        case .limit(let range):
+            guard let integer = Self.integer(value), integer == 0 || range.contains(integer) else {
+                return refuse("must be 0, or a whole number from \(range.lowerBound) to \(range.upperBound)")
             }
             return .integer(integer)
         case .longInteger(let range):
@@ -208,6 +215,7 @@ extension ProjectConfigType {
         switch self {
         case .bool: "true or false"
         case .integer(let range), .longInteger(let range): "\(range.lowerBound) to \(range.upperBound)"
+        case .limit(let range): "0, or \(range.lowerBound) to \(range.upperBound)"
         case .decimal(let range): "\(range.lowerBound) to \(range.upperBound)"
         case .text(let bytesMax): "text, at most \(bytesMax) bytes"
         case .choice(let names, let unavailable):

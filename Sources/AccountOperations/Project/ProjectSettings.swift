@@ -11,6 +11,7 @@ package struct ProjectSettings: Sendable, Hashable {
     package let conflictLifetimeSeconds: Int64
     /// How long a suspended method can come back; 0: nothing is suspended.
     package let quarantineSeconds: Int64
+    package let sessionLifetimes: SessionLifetimes
     let mergeAnswerSeconds: Int64
     let mergeUndoSeconds: Int64
     /// How long events are kept, in seconds; `nil`: for good.
@@ -113,6 +114,11 @@ package struct ProjectSettings: Sendable, Hashable {
         self.conflictLifetimeSeconds =
             value(["concord", "conflictLifetimeSeconds"])?.integer ?? Lifetimes.conflictSeconds
         self.quarantineSeconds = value(["concord", "quarantineSeconds"])?.integer ?? Lifetimes.quarantineSeconds
+        func limit(_ path: String...) -> Int64? { value(path)?.integer.flatMap { $0 > 0 ? $0 : nil } }
+        self.sessionLifetimes = SessionLifetimes(
+            inactivitySeconds: limit("concord", "sessions", "inactivitySeconds"),
+            absoluteSeconds: limit("concord", "sessions", "absoluteSeconds")
+        )
         self.mergeAnswerSeconds =
             value(["concord", "merges", "answerSeconds"])?.integer ?? Lifetimes.mergeAnswerSeconds
         self.mergeUndoSeconds = value(["concord", "merges", "undoSeconds"])?.integer ?? Lifetimes.mergeUndoSeconds

@@ -127,7 +127,8 @@ extension AccountOperations {
             session: NewSession(
                 effects: effects,
                 signInProvider: caller.token.signInProvider,
-                secondFactor: SessionRecord.SecondFactor(kind: kind.rawValue, enrollmentID: id.rawValue)
+                secondFactor: SessionRecord.SecondFactor(kind: kind.rawValue, enrollmentID: id.rawValue),
+                continuing: caller
             )
         )
         return try await decideAndApply { [attempt] in
@@ -197,7 +198,7 @@ extension AccountOperations {
         let attempt = UpdateAttempt(
             effects: effects,
             methodProof: .session,
-            session: NewSession(effects: effects, signInProvider: caller.token.signInProvider)
+            session: NewSession(effects: effects, signInProvider: caller.token.signInProvider, continuing: caller)
         )
         return try await decideAndApply {
             let user: UserRecord

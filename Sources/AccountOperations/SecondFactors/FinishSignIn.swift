@@ -169,7 +169,7 @@ extension AccountOperations {
         let (user, tenant) = (waiting.user, waiting.user.tenant)
         let guessed = Guessed.messageCode(of: user.id)
         let attempts = try await store.wrongGuesses(at: guessed, tenant: tenant, at: use.now)
-        if attempts.isLocked { return .denied(.secondFactor(.tooManyAttempts)) }
+        if attempts.isLocked { return locked(user, at: use.now) }
         let verification: PhoneVerificationRecord
         switch try await usableVerification(use, for: .secondFactor, of: user.id, code: code) {
         case nil: return nil
@@ -198,8 +198,14 @@ extension AccountOperations {
         for waiting: WaitingSignIn,
         at now: Timestamp
     ) async throws -> Outcome<Value>? {
-        let isCounted = try await store.countWrongCode(waiting.challenge, guessing: guessed, at: now)
-        return isCounted ? .denied(.phone(.invalidCode)) : nil
+        guard try await store.countWrongCode(waiting.challenge, guessing: guessed, at: now) else { return nil }
+        store.activity.noteRefusal(of: waiting.user, .wrongSecondFactor, at: now)
+        return .denied(.phone(.invalidCode))
+    }
+
+    private func locked(_ user: UserRecord, at now: Timestamp) -> Outcome<ShownFactor> {
+        store.activity.noteRefusal(of: user, .lockedSecondFactor, at: now)
+        return .denied(.secondFactor(.tooManyAttempts))
     }
 
     /// What a right code is written with: it counts only while nothing is locked, and counting begins anew.
@@ -230,7 +236,7 @@ extension AccountOperations {
         let facts = try await store.totpFacts(of: factor.id, of: user.id, tenant: user.tenant, at: now)
         // Withdrawn since the user was read.
         guard let stored = facts.secret else { return nil }
-        if facts.attempts.isLocked { return .denied(.secondFactor(.tooManyAttempts)) }
+        if facts.attempts.isLocked { return locked(user, at: now) }
         let secret = try sealer.open(
             stored.sealed,
             context: factor.id.secretContext(of: user.id, tenant: user.tenant)

@@ -12,6 +12,8 @@ package struct VerifiedIDToken: Sendable, Hashable {
     package var expiresAt: Timestamp
     /// The session epoch the token was minted under.
     package var sessionEpoch: Int64
+    /// The id of the session the token was issued to; `nil` in tokens of older versions.
+    package var session: [UInt8]?
     package var signInProvider: String
     package var secondFactor: SessionRecord.SecondFactor?
 
@@ -77,6 +79,7 @@ enum IDTokenClaims {
                 "concord",
                 object: { writer in
                     writer.field("epoch", user.sessionEpoch)
+                    writer.field("session", Base64URL.encode(session.id))
                     if shownAuthTime != authTime { writer.field("auth_time", authTime) }
                 }
             )
@@ -118,6 +121,7 @@ enum IDTokenClaims {
             issuedAt: Timestamp(secondsSinceEpoch: now),
             expiresAt: Timestamp(secondsSinceEpoch: now + Lifetimes.idTokenSeconds),
             sessionEpoch: user.sessionEpoch,
+            session: session.id,
             signInProvider: session.signInProvider,
             secondFactor: session.secondFactor
         )
@@ -147,6 +151,7 @@ enum IDTokenClaims {
             issuedAt: Timestamp(secondsSinceEpoch: issuedAt),
             expiresAt: Timestamp(secondsSinceEpoch: expiresAt),
             sessionEpoch: sessionEpoch,
+            session: claims["concord"]?["session"]?.string.flatMap(RefreshToken.sessionID),
             signInProvider: signInProvider,
             secondFactor: secondFactor
         )

@@ -4,6 +4,13 @@ import AccountLinking
 package enum Lifetimes {
     static let idTokenSeconds: Int64 = 3600
 
+    /// Bounds of the lifetimes that a project may set for sessions: at least that of an ID token, which a third party accepts
+    /// anyway.
+    static let sessionSecondsBounds: ClosedRange<Int64> = idTokenSeconds...5 * 366 * 86_400
+
+    /// Counts of refused sign-ins are kept for so long.
+    static let signInRefusalSeconds: Int64 = 90 * 86_400
+
     /// What a client may ask for; without asking it gets the longest.
     package static let sessionCookieSeconds: ClosedRange<Int64> = 300...14 * 86_400
 

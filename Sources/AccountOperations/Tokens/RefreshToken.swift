@@ -39,6 +39,11 @@ package struct RefreshToken: Sendable {
         self.secret = secret
     }
 
+    /// The id of a session as it stands in ID tokens and lists; `nil` for text that is none.
+    static func sessionID(_ text: String) -> [UInt8]? {
+        Base64URL.decode(text).flatMap { $0.count == sessionBytes ? $0 : nil }
+    }
+
     /// `nil` for anything this service did not make.
     init?(_ encoded: String) {
         guard encoded.utf8.count <= 2048, var rest = Base64URL.decode(encoded)?[...],

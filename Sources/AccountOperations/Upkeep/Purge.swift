@@ -8,7 +8,7 @@ package import AccountStore
 /// ends: it deletes what was over when it began.
 ///
 /// Any number of servers may do so at once: what one of them is deleting the others skip. What stays for good: accounts
-/// and all that belongs to them, and sessions that live.
+/// and all that belongs to them, and sessions that go on.
 ///
 /// Something is over once it is so by this process's clock and by PostgreSQL's. If the two differ by more than
 /// `ClockComparison.differenceSecondsMax`, a run deletes nothing: one server whose clock is a month ahead would delete for
@@ -89,7 +89,11 @@ package struct Purge: Sendable {
             kinds = unfinished
         }
         for _ in 0..<Self.batchesMax {
-            let (deleted, next) = try await store.purgeEndedSessions(from: place, rowsMax: rowsMax)
+            let (deleted, next) = try await store.purgeEndedSessions(
+                from: place,
+                rowsMax: rowsMax,
+                endedBy: sessionCutoffs(at: now)
+            )
             report.sessions += deleted
             place = next
             if next == .beginning { break }
@@ -112,6 +116,15 @@ package struct Purge: Sendable {
         return ended.count
     }
 
+    /// Sessions that the project's lifetimes ended go as late as what expired, so that raising a lifetime is not too late.
+    private func sessionCutoffs(at now: Timestamp) -> SessionCutoffs {
+        let lifetimes = project.settings.sessionLifetimes
+        return SessionCutoffs(
+            startedBefore: lifetimes.absoluteSeconds.map { now.adding(seconds: -$0 - keepSeconds) },
+            usedBefore: lifetimes.inactivitySeconds.map { now.adding(seconds: -$0 - keepSeconds) }
+        )
+    }
+
     /// What ended before then goes; `nil`: nothing does.
     private func cutoff(of kind: AccountStore.Purgeable, at now: Timestamp) -> Timestamp? {
         switch kind {
@@ -126,6 +139,7 @@ package struct Purge: Sendable {
         case .passwordAttempts, .signingKeys, .keptAnswers, .quarantinedMethods, .proofMails, .providerFlows,
             .messageCounts, .shortCodes, .reservedAddresses, .journal, .auditSteps, .auditPlans, .usedIDTokens:
             now
+        case .signInRefusals: now.adding(seconds: -Lifetimes.signInRefusalSeconds)
         case .events: project.settings.eventRetentionSeconds.map { now.adding(seconds: -$0) }
         }
     }

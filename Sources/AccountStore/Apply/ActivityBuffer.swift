@@ -2,10 +2,14 @@ package import AccountLinking
 package import Postgres
 import Synchronization
 
-/// Sign-in and refresh times on their way to the database, merged over many callers.
+/// Sign-in and refresh times, uses of sessions and counts of refused sign-ins on their way to the database, merged over many
+/// callers.
 ///
 /// They are the only acknowledged data that a crash may lose, and at most the last second of it. A reader in the same
-/// process sees them at once, one in another process after the next flush.
+/// process sees the times of users at once, one in another process after the next flush; the others both see after it.
+///
+/// A refusal is counted here and not where the request is answered: an attacker adds to a row and makes none, and an answer
+/// takes as long for an address that has an account as for one that has none.
 package final class ActivityBuffer: Sendable {
     private struct Key: Hashable {
         var tenant: TenantID
@@ -27,6 +31,33 @@ package final class ActivityBuffer: Sendable {
         }
     }
 
+    private struct SessionKey: Hashable {
+        var user: Key
+        var session: [UInt8]
+
+        var order: (String, String, String) {
+            (user.tenant.rawValue, user.user.rawValue, String(decoding: session, as: Unicode.ASCII.self))
+        }
+    }
+
+    private struct RefusalKey: Hashable {
+        var user: Key
+        var day: Int32
+        var reason: String
+    }
+
+    private struct Refusals {
+        var count: Int64 = 0
+        var firstAt: Timestamp
+        var lastAt: Timestamp
+
+        mutating func merge(_ other: Refusals) {
+            count += other.count
+            firstAt = min(firstAt, other.firstAt)
+            lastAt = max(lastAt, other.lastAt)
+        }
+    }
+
     /// How far an account's epoch may rise before its times are written. A new account starts at a random number of 52 bits.
     static let epochRiseMax: Int64 = 1_000_000
 
@@ -43,6 +74,18 @@ package final class ActivityBuffer: Sendable {
         var waiting: [Key: Times] = [:]
         /// What a flush has taken and not yet seen confirmed.
         var inFlight: [Key: Times] = [:]
+        var sessions: [SessionKey: Timestamp] = [:]
+        var refusals: [RefusalKey: Refusals] = [:]
+
+        mutating func add(_ usedAt: Timestamp, of key: SessionKey) {
+            guard sessions.count < usersMax || sessions[key] != nil else { return }
+            sessions[key] = max(sessions[key] ?? usedAt, usedAt)
+        }
+
+        mutating func add(_ more: Refusals, of key: RefusalKey) {
+            guard refusals.count < usersMax || refusals[key] != nil else { return }
+            refusals[key, default: Refusals(firstAt: more.firstAt, lastAt: more.lastAt)].merge(more)
+        }
     }
 
     private let state = Mutex(State())
@@ -53,6 +96,23 @@ package final class ActivityBuffer: Sendable {
     package func note(_ user: UserRecord, at now: Timestamp, isSignIn: Bool) {
         let times = Times(epoch: user.sessionEpoch, signedInAt: isSignIn ? now : nil, refreshedAt: now)
         state.withLock { Self.add(times, of: Key(tenant: user.tenant, user: user.id), to: &$0.waiting) }
+    }
+
+    /// Notes that a session was used, unless what is on record is so by less than `precisionSeconds`.
+    package func noteUse(of session: SessionRecord, at now: Timestamp, precisionSeconds: Int64) {
+        guard now >= session.times.lastUsedAt.adding(seconds: precisionSeconds) else { return }
+        let key = SessionKey(user: Key(tenant: session.tenant, user: session.user), session: session.id)
+        state.withLock { $0.add(now, of: key) }
+    }
+
+    /// Counts a sign-in to an account that was refused.
+    package func noteRefusal(of user: UserRecord, _ reason: SignInRefusals.Reason, at now: Timestamp) {
+        let key = RefusalKey(
+            user: Key(tenant: user.tenant, user: user.id),
+            day: SignInRefusalRow.day(of: now),
+            reason: reason.name
+        )
+        state.withLock { $0.add(Refusals(count: 1, firstAt: now, lastAt: now), of: key) }
     }
 
     /// Of two accounts with one uid, the one that was used last counts: the other is gone.
@@ -86,8 +146,72 @@ package final class ActivityBuffer: Sendable {
     }
 
     /// Writes what has gathered. One flush at a time.
-    /// - Throws: when the database could not; the times are kept for the next flush.
+    /// - Throws: when the database could not; what it has not taken is kept for the next flush. If the connection is lost at
+    ///   the very commit, refusals of that second may be counted twice.
     package func flush(to store: AccountStore) async throws(PostgresError) {
+        try await flushTimes(to: store)
+        try await flushSessions(to: store)
+        try await flushRefusals(to: store)
+    }
+
+    private func flushSessions(to store: AccountStore) async throws(PostgresError) {
+        let taken = state.withLock { state in
+            defer { state.sessions = [:] }
+            return state.sessions
+        }
+        // In key order, as above.
+        var left = taken.sorted { $0.key.order < $1.key.order }[...]
+        while !left.isEmpty {
+            let slice = left.prefix(Self.usersPerStatement)
+            var batch = WriteBatch("activity")
+            batch.append(
+                SessionRow.touch(
+                    tenants: slice.map(\.key.user.tenant.rawValue),
+                    users: slice.map(\.key.user.user.rawValue),
+                    sessions: slice.map(\.key.session),
+                    usedAt: slice.map(\.value.stored)
+                )
+            )
+            do {
+                _ = try await store.client.write(batch)
+            } catch {
+                state.withLock { state in for (key, usedAt) in left { state.add(usedAt, of: key) } }
+                throw error
+            }
+            left = left.dropFirst(slice.count)
+        }
+    }
+
+    private func flushRefusals(to store: AccountStore) async throws(PostgresError) {
+        var left = state.withLock { state in
+            defer { state.refusals = [:] }
+            return Array(state.refusals)
+        }[...]
+        while !left.isEmpty {
+            let slice = left.prefix(Self.usersPerStatement)
+            var batch = WriteBatch("activity")
+            batch.append(
+                SignInRefusalRow.add(
+                    tenants: slice.map(\.key.user.tenant.rawValue),
+                    users: slice.map(\.key.user.user.rawValue),
+                    days: slice.map(\.key.day),
+                    reasons: slice.map(\.key.reason),
+                    counts: slice.map(\.value.count),
+                    firstAt: slice.map(\.value.firstAt.stored),
+                    lastAt: slice.map(\.value.lastAt.stored)
+                )
+            )
+            do {
+                _ = try await store.client.write(batch)
+            } catch {
+                state.withLock { state in for (key, refusals) in left { state.add(refusals, of: key) } }
+                throw error
+            }
+            left = left.dropFirst(slice.count)
+        }
+    }
+
+    private func flushTimes(to store: AccountStore) async throws(PostgresError) {
         let taken = state.withLock { state in
             state.inFlight = state.waiting
             state.waiting = [:]

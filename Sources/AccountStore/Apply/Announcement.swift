@@ -20,15 +20,17 @@ package struct Announcement: Sendable, Hashable {
         case mergeCommitted = "merge.committed"
         case mergeAborted = "merge.aborted"
         case mergeUndone = "merge.undone"
+        case sessionEnded = "session.ended"
+        case sessionsRevoked = "session.revoked"
         // The next one goes here.
     }
 
     package let kind: Kind
     package let conflict: [UInt8]?
-    /// What was linked or unlinked; of a conflict what it is over.
-    package let method: SignInMethod
+    /// The method that was linked or unlinked, or that a conflict is over; `nil` for what is about the account alone.
+    package let method: SignInMethod?
 
-    private init(_ kind: Kind, conflict: [UInt8]?, method: SignInMethod) {
+    private init(_ kind: Kind, conflict: [UInt8]?, method: SignInMethod?) {
         self.kind = kind
         self.conflict = conflict
         self.method = method
@@ -41,13 +43,18 @@ package struct Announcement: Sendable, Hashable {
     static func about(_ method: SignInMethod, _ kind: Kind) -> Announcement {
         Announcement(kind, conflict: nil, method: method)
     }
+
+    static func ofAccount(_ kind: Kind) -> Announcement {
+        Announcement(kind, conflict: nil, method: nil)
+    }
 }
 
 extension AccountWrite {
     /// What the write makes true, in the order in which it is told. The methods a new account begins with are no news.
     /// Whether a provider that is linked had been suspended is found out where it is written (`insertLinked`).
     var announcements: [Announcement] {
-        let announced = companions.flatMap(\.announcements)
+        var announced = companions.flatMap(\.announcements)
+        if event.kind == .sessionsRevoked { announced.append(.ofAccount(.sessionsRevoked)) }
         guard let previous else { return announced }
         let (before, after) = (previous.methodOwners, user.methodOwners)
         func changed(_ from: [SignInMethod: String], _ to: [SignInMethod: String]) -> [SignInMethod] {
@@ -72,8 +79,9 @@ extension AccountEvent.Kind {
         case .conflictResolved: .conflictResolved
         case .userCreated, .userImported, .signedIn, .methodLinked, .accountTakenOver, .conflictProofRequested,
             .conflictProofFailed,
-            .refused, .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded, .sessionsRevoked,
-            .userDeleted, .mergePrepared, .mergeAborted, .accountsMerged, .mergedAway, .mergeUndone, .accountRepaired,
+            .refused, .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded, .sessionEnded,
+            .sessionsRevoked, .userDeleted, .mergePrepared, .mergeAborted, .accountsMerged, .mergedAway, .mergeUndone,
+            .accountRepaired,
             .repairUndone:
             nil
         }

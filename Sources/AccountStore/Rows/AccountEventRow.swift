@@ -24,6 +24,8 @@ package struct AccountEvent: Sendable {
         case secondFactorsChanged = "second-factors-changed"
         case methodRestored = "method-restored"
         case quarantineDiscarded = "quarantine-discarded"
+        /// One of several, or all but one.
+        case sessionEnded = "session-ended"
         case sessionsRevoked = "sessions-revoked"
         case userDeleted = "user-deleted"
         /// Another account is to become part of this one.

@@ -179,8 +179,8 @@ struct JournaledTable: Sendable {
 
     /// Tables that hang off accounts and are not journaled: a session, a sign-in that waits for a second factor, a conflict
     /// with its pending credential and a kept answer with its tokens let their holder in without a new proof. Older versions
-    /// journaled them; an undo leaves those images alone.
-    static let ended = ["sessions", "factor_challenges", "conflicts", "kept_answers"]
+    /// journaled them; an undo leaves those images alone. Counts of refused sign-ins are the past of an account that went.
+    static let ended = ["sessions", "factor_challenges", "conflicts", "kept_answers", "sign_in_refusals"]
 
     /// Journaled tables of which an undo only deletes the rows that the step made.
     static let notRestored = ofUsers.filter { !$0.comesBack }.map(\.name.text)
@@ -224,7 +224,7 @@ enum JournaledUser {
     }
 
     /// The columns that an undo never puts back: what servers remember users by, and what ended sessions.
-    static let columnsThatOnlyGrow = ["version", "session_epoch", "valid_since"]
+    static let columnsThatOnlyGrow = ["version", "session_epoch", "valid_since", "session_ended_at"]
 }
 
 /// The rows of `account_journal`.
@@ -331,7 +331,7 @@ struct AccountJournalRow: RowDecodable {
 
     /// The columns of `users` that nobody's later change shows in: they are put back without being asked about, or never.
     private static let uncomparedColumns: SQL = """
-        '{version,session_epoch,valid_since,last_login_at,last_refresh_at}'::text[]
+        '{version,session_epoch,valid_since,session_ended_at,last_login_at,last_refresh_at}'::text[]
         """
 
     /// Whether the column `a` is no longer as the step left it, or one that belongs to it.

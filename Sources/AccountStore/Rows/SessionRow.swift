@@ -2,7 +2,8 @@ package import AccountLinking
 package import JSON
 import Postgres
 
-/// A session: the server side of one refresh token. Immutable; it ends when the user's epoch moves on.
+/// A session: the server side of one refresh token. It ends when the user's epoch moves on, or when its row is deleted.
+/// Only the time of its last use ever changes.
 package struct SessionRecord: Sendable, Hashable {
     package var tenant: TenantID
     package var user: UserID
@@ -16,6 +17,12 @@ package struct SessionRecord: Sendable, Hashable {
     package var authTime: Timestamp
     /// When the session began, where the sign-in was earlier.
     package var startedAt: Timestamp?
+    /// `SessionTimes.startedAt`, where the session goes on from an earlier one.
+    package var lifetimeStart: Timestamp?
+    /// Written behind, up to a day too early; `nil` until the first refresh that counts.
+    package var lastUsedAt: Timestamp?
+    /// `User-Agent` of the sign-in. Written, and read by lists alone.
+    package var device: String?
     /// `sign_in_provider` of the tokens: `password`, `anonymous`, `custom`, `phone` or a provider id.
     package var signInProvider: String
     package var secondFactor: SecondFactor?
@@ -26,6 +33,11 @@ package struct SessionRecord: Sendable, Hashable {
 
     /// When the session began.
     package var start: Timestamp { startedAt ?? authTime }
+
+    /// The times that the project's lifetimes are compared with.
+    package var times: SessionTimes {
+        SessionTimes(startedAt: lifetimeStart ?? start, lastUsedAt: lastUsedAt ?? start)
+    }
 
     /// The factor that was proven in this session.
     package struct SecondFactor: Sendable, Hashable {
@@ -67,7 +79,7 @@ package struct SessionRecord: Sendable, Hashable {
 }
 
 struct SessionRow: RowDecodable {
-    let record: SessionRecord
+    private(set) var record: SessionRecord
 
     init(row: inout RowDecoder) throws(PostgresError) {
         _ = try row.next(Bytes.self)
@@ -83,6 +95,8 @@ struct SessionRow: RowDecodable {
         let claims = try row.optionalJSON("sessions.session_claims")
         let attributes = try row.optionalJSON("sessions.sign_in_attributes")
         let startedAt = try row.optionalTimestamp()
+        let lifetimeStart = try row.optionalTimestamp()
+        let lastUsedAt = try row.optionalTimestamp()
         var factor: SessionRecord.SecondFactor?
         if let secondFactor, let secondFactorID {
             factor = SessionRecord.SecondFactor(kind: secondFactor, enrollmentID: secondFactorID)
@@ -100,6 +114,8 @@ struct SessionRow: RowDecodable {
             claims: claims,
             signInAttributes: attributes
         )
+        self.record.lifetimeStart = lifetimeStart
+        self.record.lastUsedAt = lastUsedAt
     }
 
     /// The session `id` of `user`, as a lookup: many are found by one statement. Its key is both in one, the session's 16
@@ -109,7 +125,7 @@ struct SessionRow: RowDecodable {
             keyColumn: 0,
             """
             SELECT keys.key, tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
-                second_factor, second_factor_id, session_claims, sign_in_attributes, started_at
+                second_factor, second_factor_id, session_claims, sign_in_attributes, started_at, lifetime_start, last_used_at
             FROM (SELECT * FROM sessions WHERE tenant_id = \(tenant.rawValue)) AS sessions
             JOIN unnest(\([id + Array(user.rawValue.utf8)])) AS keys (key)
                 ON user_id = convert_from(substr(key, 17), 'UTF8') AND session_id = substr(key, 1, 16)
@@ -124,11 +140,11 @@ struct SessionRow: RowDecodable {
             \(session.epoch), \(session.authTime.stored), \(session.signInProvider),
             \(session.secondFactor?.kind), \(session.secondFactor?.enrollmentID),
             \(session.claims.map { JSONText($0.text) }), \(session.signInAttributes.map { JSONText($0.text) }),
-            \(session.startedAt?.stored))
+            \(session.startedAt?.stored), \(session.lifetimeStart?.stored), \(session.device))
             """
         return """
             INSERT INTO sessions (tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
-                second_factor, second_factor_id, session_claims, sign_in_attributes, started_at)
+                second_factor, second_factor_id, session_claims, sign_in_attributes, started_at, lifetime_start, device)
             VALUES \(row: values)
             """
     }
@@ -147,13 +163,43 @@ struct SessionRow: RowDecodable {
         """
     }
 
+    static func delete(_ id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM sessions
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND session_id = \(id)
+        """
+    }
+
+    static func deleteOthers(than id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM sessions
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND session_id <> \(id)
+        """
+    }
+
+    /// Merges many uses into one statement. Times never move backwards; sessions that are gone are skipped.
+    static func touch(tenants: [String], users: [String], sessions: [[UInt8]], usedAt: [PostgresTimestamp]) -> SQL {
+        """
+        UPDATE sessions SET last_used_at = greatest(sessions.last_used_at, used.used_at)
+        FROM unnest(\(tenants), \(users), \(sessions), \(usedAt)) AS used (tenant_id, user_id, session_id, used_at)
+        WHERE sessions.tenant_id = used.tenant_id AND sessions.user_id = used.user_id
+            AND sessions.session_id = used.session_id
+        """
+    }
+
     /// The next sessions in the order of their keys, and whether each has ended.
-    static func page(after place: AccountStore.SessionPlace, rowsMax: Int64) -> Query<SessionPlaceRow> {
+    static func page(
+        after place: AccountStore.SessionPlace,
+        rowsMax: Int64,
+        endedBy cutoffs: SessionCutoffs
+    ) -> Query<SessionPlaceRow> {
         Query(
             """
-            SELECT page.tenant_id, page.user_id, page.session_id, page.session_epoch <> users.session_epoch
+            SELECT page.tenant_id, page.user_id, page.session_id,
+                page.session_epoch <> users.session_epoch OR \(cutoffs.isOver("page"))
             FROM (
-                SELECT tenant_id, user_id, session_id, session_epoch FROM sessions
+                SELECT tenant_id, user_id, session_id, session_epoch, auth_time, started_at, lifetime_start, last_used_at
+                FROM sessions
                 WHERE (tenant_id, user_id, session_id) > (\(place.tenant), \(place.user), \(place.session))
                 ORDER BY tenant_id, user_id, session_id LIMIT \(rowsMax)
             ) AS page JOIN users USING (tenant_id, user_id)
@@ -163,7 +209,7 @@ struct SessionRow: RowDecodable {
     }
 
     /// Deletes those of the sessions that have ended.
-    static func deleteAllEnded(at places: [AccountStore.SessionPlace]) -> SQL {
+    static func deleteAllEnded(at places: [AccountStore.SessionPlace], endedBy cutoffs: SessionCutoffs) -> SQL {
         """
         DELETE FROM sessions
         USING users, unnest(\(places.map(\.tenant)), \(places.map(\.user)), \(places.map(\.session)))
@@ -171,7 +217,26 @@ struct SessionRow: RowDecodable {
         WHERE sessions.tenant_id = ended.tenant_id AND sessions.user_id = ended.user_id
             AND sessions.session_id = ended.session_id
             AND users.tenant_id = ended.tenant_id AND users.user_id = ended.user_id
-            AND sessions.session_epoch <> users.session_epoch
+            AND (sessions.session_epoch <> users.session_epoch OR \(cutoffs.isOver("sessions")))
+        """
+    }
+}
+
+/// The times before which sessions are over by the project's lifetimes; `nil` where they are not limited.
+package struct SessionCutoffs: Sendable, Hashable {
+    package var startedBefore: Timestamp?
+    package var usedBefore: Timestamp?
+
+    package init(startedBefore: Timestamp? = nil, usedBefore: Timestamp? = nil) {
+        self.startedBefore = startedBefore
+        self.usedBefore = usedBefore
+    }
+
+    /// True for a row of `table` that is over: `SessionRecord.times` in SQL.
+    fileprivate func isOver(_ table: SQL) -> SQL {
+        """
+        coalesce(coalesce(\(table).lifetime_start, \(table).started_at, \(table).auth_time) <= \(startedBefore?.stored)
+            OR coalesce(\(table).last_used_at, \(table).started_at, \(table).auth_time) <= \(usedBefore?.stored), false)
         """
     }
 }

@@ -19,7 +19,7 @@ struct UserRow: RowDecodable {
             users.phone_number, users.unproven_phone_number,
             users.display_name, users.photo_url, users.screen_name, users.language, users.time_zone,
             users.date_of_birth, users.disabled, users.uses_custom_tokens, users.custom_attributes,
-            users.valid_since, users.created_at, users.last_login_at, users.last_refresh_at,
+            users.valid_since, users.created_at, users.last_login_at, users.last_refresh_at, users.session_ended_at,
             password_credentials.updated_at,
             linked_providers.provider_id, linked_providers.subject, linked_providers.issuer, linked_providers.email,
             linked_providers.display_name, linked_providers.photo_url, linked_providers.screen_name,
@@ -116,6 +116,7 @@ struct UserRow: RowDecodable {
         record.createdAt = try row.timestamp()
         record.lastLoginAt = try row.optionalTimestamp()
         record.lastRefreshAt = try row.optionalTimestamp()
+        record.sessionEndedAt = try row.optionalTimestamp()
         record.passwordUpdatedAt = try row.optionalTimestamp()
         if let provider = try Self.linkedProvider(&row) {
             record.linkedProviders = [provider.identity.provider: provider]
@@ -337,7 +338,7 @@ extension UserRow {
             time_zone = \(record.profile.timeZone), date_of_birth = \(record.profile.dateOfBirth),
             disabled = \(record.isDisabled), uses_custom_tokens = \(record.usesCustomTokens),
             custom_attributes = \(record.customAttributes), valid_since = \(record.validSince.stored),
-            created_at = \(record.createdAt.stored)
+            created_at = \(record.createdAt.stored), session_ended_at = \(record.sessionEndedAt?.stored)
         WHERE tenant_id = \(record.tenant.rawValue) AND user_id = \(record.id.rawValue)
         """
     }

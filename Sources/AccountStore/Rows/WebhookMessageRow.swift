@@ -12,7 +12,7 @@ package struct WebhookMessageRecord: Sendable, Hashable {
     package let kind: Announcement.Kind
     package let occurredAt: Timestamp
     package let conflict: [UInt8]?
-    /// `nil` for what is about a merge.
+    /// `nil` for what is about a merge or sessions.
     package let method: SignInMethod?
     package let merge: MergedUser?
     package let rule: String
@@ -166,7 +166,7 @@ struct WebhookMessageRow: RowDecodable {
                 LEFT JOIN linked_providers AS l
                     ON l.tenant_id = q.tenant_id AND l.user_id = q.user_id AND l.provider_id = q.method
                 WHERE q.tenant_id = \(tenant.rawValue) AND q.user_id = \(user.rawValue)
-                    AND q.method = \(announcement.method.name) AND q.expires_at > \(now.stored)
+                    AND q.method = \(announcement.method?.name) AND q.expires_at > \(now.stored)
                     AND q.subject = CASE WHEN q.method = 'phone' THEN u.phone_number ELSE l.subject END)
             THEN \(Announcement.Kind.methodRestored.rawValue) ELSE \(announcement.kind.rawValue) END
             """
@@ -186,7 +186,7 @@ struct WebhookMessageRow: RowDecodable {
         INSERT INTO webhook_messages (endpoint_id, tenant_id, user_id, message_id, type, occurred_at, conflict_id, method,
             rule, next_attempt_at)
         SELECT endpoint_id, \(tenant.rawValue), \(user.rawValue), \(id), \(type), \(now.stored),
-            \(announcement.conflict), \(announcement.method.name), \(rule.rawValue), \(now.stored)
+            \(announcement.conflict), \(announcement.method?.name), \(rule.rawValue), \(now.stored)
         FROM webhook_endpoints WHERE disabled_at IS NULL
         """
     }
@@ -325,7 +325,8 @@ extension AccountStore {
                 case .conflictOpened: WebhookMessageRow.insertOpened
                 case .methodLinked: WebhookMessageRow.insertLinked
                 case .conflictProven, .conflictResolved, .conflictDeclined, .methodUnlinked, .methodQuarantined,
-                    .methodRestored, .mergePrepared, .mergeCommitted, .mergeAborted, .mergeUndone:
+                    .methodRestored, .mergePrepared, .mergeCommitted, .mergeAborted, .mergeUndone, .sessionEnded,
+                    .sessionsRevoked:
                     WebhookMessageRow.insert
                 }
             batch.append(insert(announcement, id, event.rule, user, tenant, event.occurredAt))

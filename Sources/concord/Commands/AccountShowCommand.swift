@@ -180,6 +180,12 @@ enum AccountText {
                 }
             )
         }
+        if !report.refusals.isEmpty {
+            lines += listed(
+                "Refused sign-ins",
+                report.refusals.map { "\(day($0.firstAt)): \($0.reason), \(grouped($0.count))" }
+            )
+        }
         if !report.findings.isEmpty {
             lines += listed(
                 "Audit",

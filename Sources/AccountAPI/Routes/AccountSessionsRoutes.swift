@@ -1,0 +1,170 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+// The sessions of one's own account, and how they end: Concord's own API, and the original's older one.
+
+extension Route {
+    private static let accountSessionsPath = "/concord/v1/account/sessions"
+
+    static let accountSessions = [
+        listAccountSessions, endAccountSession, endAccountSessions, sessions, signOutUser,
+    ]
+
+    /// `GET /concord/v1/account/sessions`: where the user is signed in, and which sign-ins were refused.
+    private static let listAccountSessions = Route(
+        .get,
+        accountSessionsPath,
+        service: .concord,
+        access: .anyone
+    ) { request in
+        let sessions = try await request.operations
+            .sessions(
+                idToken: request.sessionToken(),
+                tenant: request.tenant,
+                after: request.sessionPlace(),
+                countMax: request.sessionsMax()
+            )
+            .valueOrProblem()
+        return .sessions(sessions)
+    }
+
+    /// `DELETE /concord/v1/account/sessions/{id}`: ends one. One that has ended is no error.
+    private static let endAccountSession = Route(
+        .delete,
+        accountSessionsPath + "/{session}",
+        service: .concord,
+        access: .anyone
+    ) { request in
+        let idToken = try request.sessionToken()
+        guard let session = request.captures["session"].flatMap(SessionID.init) else {
+            throw Problem(.malformedRequest, "What the path names is no session.")
+        }
+        return try await request.end(.one(session), idToken: idToken)
+    }
+
+    /// `DELETE /concord/v1/account/sessions`: ends all, with every ID token; with `keepCurrent=true`, all but the one that
+    /// asks.
+    private static let endAccountSessions = Route(
+        .delete,
+        accountSessionsPath,
+        service: .concord,
+        access: .anyone
+    ) { request in
+        let idToken = try request.sessionToken()
+        switch request.query["keepCurrent"] {
+        case "true": return try await request.end(.others, idToken: idToken)
+        case nil, "false": return try await request.end(.all, idToken: idToken)
+        default: throw Problem(.malformedRequest, "keepCurrent must be true or false.")
+        }
+    }
+
+    /// `GET /concord/v1/sessions?localId=`: the same list for an administrator.
+    private static let sessions = Route(
+        .get,
+        "/concord/v1/sessions",
+        service: .concord,
+        access: .administrator
+    ) { request in
+        guard let user = request.query["localId"].flatMap(UserID.init) else {
+            throw Problem(.malformedRequest, "localId is needed.")
+        }
+        let sessions = try await request.operations
+            .sessions(
+                of: user,
+                tenant: request.tenant,
+                after: request.sessionPlace(),
+                countMax: request.sessionsMax()
+            )
+        guard let sessions else { throw Problem(.noSuchRoute, "There is no such account.") }
+        return .sessions(sessions)
+    }
+
+    /// `signOutUser` of the older API. An ID token ends its own session; an administrator ends all of an account. `instanceId`
+    /// names an app that is told nothing here.
+    private static let signOutUser = Route(
+        .post,
+        "/v1/accounts:signOutUser",
+        legacyName: "signOutUser",
+        aliases: projectPaths("accounts:signOutUser"),
+        access: .client
+    ) { request in
+        let user: UserID
+        if request.caller == .administrator {
+            user = try await request.operations
+                .endAllSessions(of: request.requiredLocalID(), tenant: request.tenant)
+                .value()
+        } else {
+            user = try await request.operations
+                .signOut(
+                    idToken: request.requiredIDToken(),
+                    localID: request.body.nonEmptyString("localId"),
+                    tenant: request.tenant
+                )
+                .value()
+        }
+        return .object { writer in writer.field("localId", user.rawValue) }
+    }
+}
+
+extension APIRequest {
+    fileprivate func sessionsMax() throws(Problem) -> Int {
+        guard let size = Int(query["pageSize"] ?? "50"), (1...AccountSessions.sessionsMax).contains(size) else {
+            throw Problem(.malformedRequest, "pageSize must be a number from 1 to \(AccountSessions.sessionsMax).")
+        }
+        return size
+    }
+
+    fileprivate func sessionPlace() throws(Problem) -> SessionID? {
+        guard let token = query["pageToken"] else { return nil }
+        guard let place = SessionID(token) else { throw Problem(.malformedRequest, "pageToken is not one of these.") }
+        return place
+    }
+
+    fileprivate func end(_ sessions: SessionsToEndByUser, idToken: String) async throws -> APIResponse {
+        // The query is no part of what a repeated request is compared by.
+        try await answer(boundTo: sessions == .others ? "keepCurrent" : "", as: APIResponse.ended) { once in
+            try await operations.endSessions(
+                sessions,
+                idToken: idToken,
+                tenant: tenant,
+                expectedVersion: expectedVersion.version(),
+                once: once
+            )
+        }
+    }
+}
+
+extension APIResponse {
+    @Sendable fileprivate static func ended(_ wasThere: Bool) -> APIResponse {
+        .object { writer in writer.field("ended", wasThere) }
+    }
+
+    fileprivate static func sessions(_ sessions: AccountSessions) -> APIResponse {
+        var response = APIResponse.object { writer in
+            writer.field("sessions", array: sessions.sessions) { writer, session in
+                writer.object { writer in
+                    writer.field("sessionId", session.id.text)
+                    writer.field("startTime", RFC3339.text(session.startedAt))
+                    writer.field("lastUseTime", RFC3339.text(session.lastUsedAt))
+                    writer.field("signInProvider", session.signInProvider)
+                    writer.field("secondFactor", session.secondFactor)
+                    writer.field("device", session.device)
+                    writer.field("current", session.isCurrent)
+                }
+            }
+            writer.field("nextPageToken", sessions.next?.text)
+            writer.field("refusedSignIns", array: sessions.refusals) { writer, refusals in
+                writer.object { writer in
+                    writer.field("reason", refusals.reason)
+                    writer.field("count", refusals.count)
+                    writer.field("firstTime", RFC3339.text(refusals.firstAt))
+                    writer.field("lastTime", RFC3339.text(refusals.lastAt))
+                }
+            }
+        }
+        response.version = sessions.version
+        return response
+    }
+}

@@ -1,0 +1,298 @@
+package import AccountLinking
+import AccountStore
+import JSON
+
+/// The name of a session, as its user is told: it stands in the session's ID tokens, and refreshes nothing.
+package struct SessionID: Sendable, Hashable {
+    let bytes: [UInt8]
+
+    fileprivate init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// `nil` for text that is no such name.
+    package init?(_ text: String) {
+        guard let bytes = RefreshToken.sessionID(text) else { return nil }
+        self.bytes = bytes
+    }
+
+    package var text: String { Base64URL.encode(bytes) }
+}
+
+/// A page of an account's sessions, and the sign-ins to it that were refused.
+package struct AccountSessions: Sendable {
+    package struct Session: Sendable {
+        package let id: SessionID
+        package let startedAt: Timestamp
+        /// Up to `SessionLifetimes.usePrecisionSeconds` too early.
+        package let lastUsedAt: Timestamp
+        package let signInProvider: String
+        package let secondFactor: String?
+        /// `User-Agent` of the sign-in.
+        package let device: String?
+        /// Returns true for the session that asks.
+        package let isCurrent: Bool
+
+        fileprivate init(_ listed: ListedSession, current: [UInt8]?) {
+            id = SessionID(listed.id)
+            startedAt = listed.startedAt
+            lastUsedAt = listed.times.lastUsedAt
+            signInProvider = listed.signInProvider
+            secondFactor = listed.secondFactor
+            device = listed.device
+            isCurrent = listed.id == current
+        }
+    }
+
+    /// The sign-ins that were refused on one day for one reason.
+    package struct Refusals: Sendable {
+        /// A row of the decision tables, or `wrong-second-factor`, or `locked-second-factor`.
+        package let reason: String
+        package let count: Int64
+        package let firstAt: Timestamp
+        package let lastAt: Timestamp
+
+        init(_ stored: SignInRefusals) {
+            reason = stored.reason
+            count = stored.count
+            firstAt = stored.firstAt
+            lastAt = stored.lastAt
+        }
+    }
+
+    package let sessions: [Session]
+    /// The last session before the next page; `nil` on the last page.
+    package let next: SessionID?
+    /// With the first page alone; the newest first, at most `AccountSessions.refusalsMax`.
+    package let refusals: [Refusals]
+    /// The account's; raised by every change that a decision could read.
+    package let version: Int64
+
+    package static let sessionsMax = 100
+    static let refusalsMax = 100
+}
+
+/// A request to end sessions of one's own account.
+package enum SessionsToEndByUser: Sendable, Hashable {
+    case one(SessionID)
+    /// All but the one that asks.
+    case others
+    case all
+    /// The one that asks.
+    case own
+}
+
+extension AccountOperations {
+    /// A page of the sessions of a session's account, in the order of their ids. Two round trips, three for the first page.
+    package func sessions(
+        idToken: String,
+        tenant: TenantID,
+        after: SessionID?,
+        countMax: Int
+    ) async throws -> Outcome<AccountSessions> {
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): .denied(denial)
+        case .success(let session):
+            .success(
+                try await sessions(of: session.user, after: after, countMax: countMax, current: session.token.session)
+            )
+        }
+    }
+
+    /// The same for an administrator; `nil` where there is no such account.
+    package func sessions(
+        of id: UserID,
+        tenant: TenantID,
+        after: SessionID?,
+        countMax: Int
+    ) async throws -> AccountSessions? {
+        guard let user = try await store.user(id, tenant: tenant) else { return nil }
+        return try await sessions(of: user, after: after, countMax: countMax, current: nil)
+    }
+
+    private func sessions(
+        of user: UserRecord,
+        after: SessionID?,
+        countMax: Int,
+        current: [UInt8]?
+    ) async throws -> AccountSessions {
+        let now = effects.now()
+        let lifetimes = project.settings.sessionLifetimes
+        let listed = try await store.sessions(of: user, after: after?.bytes ?? [], countMax: countMax)
+        return AccountSessions(
+            sessions: listed.filter { !lifetimes.haveEnded($0.times, at: now) }
+                .map { .init($0, current: current) },
+            next: listed.count == countMax ? listed.last.map { SessionID($0.id) } : nil,
+            refusals: after == nil
+                ? try await store.signInRefusals(
+                    of: user.id,
+                    tenant: user.tenant,
+                    countMax: AccountSessions.refusalsMax
+                )
+                .map(AccountSessions.Refusals.init) : [],
+            version: user.version
+        )
+    }
+
+    /// Ends sessions of the account of a session: rows T9 and T10. No recent sign-in is needed (`decideEndSessions`).
+    ///
+    /// If many callers end the same session, one does: the account's version guards the write. A session that is being opened
+    /// meanwhile lives, unless all end: its sign-in comes after.
+    ///
+    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. `once`: where the caller may repeat the
+    /// request. Once the session that asks has ended, a repeated request is refused.
+    /// - Returns: whether there was one to end.
+    /// - Throws: `Contention`, or what the database could not do.
+    package func endSessions(
+        _ sessions: SessionsToEndByUser,
+        idToken: String,
+        tenant: TenantID,
+        expectedVersion: Int64?,
+        once: Once<Bool>? = nil
+    ) async throws -> Outcome<Bool> {
+        let session: AuthenticatedSession
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let authenticated): session = authenticated
+        }
+        return try await endSessions(
+            sessions,
+            of: session,
+            tenant: tenant,
+            expectedVersion: expectedVersion,
+            once: once
+        )
+    }
+
+    private func endSessions(
+        _ sessions: SessionsToEndByUser,
+        of session: AuthenticatedSession,
+        tenant: TenantID,
+        expectedVersion: Int64?,
+        once: Once<Bool>?
+    ) async throws -> Outcome<Bool> {
+        let attempt = UpdateAttempt(effects: effects, methodProof: .session)
+        // A token of an older version names no session: its holder refreshes it first.
+        let named: [UInt8]?
+        switch sessions {
+        case .one(let id): named = id.bytes
+        case .own, .others:
+            guard let own = session.token.session else { return .denied(.refusal(.tokenExpired)) }
+            named = own
+        case .all: named = nil
+        }
+        return try await decideAndApply(
+            onAccountOf: session,
+            attempt,
+            tenant: tenant,
+            expectedVersion: expectedVersion,
+            once: once
+        ) { user, attempt in
+            try await end(
+                SessionsToEnd(sessions),
+                named,
+                of: user,
+                attempt,
+                companions: keeping(true, for: once, of: user.id, tenant: tenant, at: attempt.now)
+            )
+        }
+    }
+
+    /// Ends the session of an ID token (`signOutUser`).
+    ///
+    /// - `localID`: the user as the client believes it; another than the token's is not found.
+    /// - Throws: `Contention`, or what the database could not do.
+    package func signOut(idToken: String, localID: String?, tenant: TenantID) async throws -> Outcome<UserID> {
+        let session: AuthenticatedSession
+        switch try await authenticate(idToken: idToken, tenant: tenant) {
+        case .denied(let denial): return .denied(denial)
+        case .success(let authenticated): session = authenticated
+        }
+        let user = session.user.id
+        if let localID, localID != user.rawValue { return refused(.refusal(.userNotFound), by: .a1) }
+        switch try await endSessions(.own, of: session, tenant: tenant, expectedVersion: nil, once: nil) {
+        case .denied(let denial): return .denied(denial)
+        case .success: return .success(user)
+        }
+    }
+
+    /// Ends every session of the account that an administrator names.
+    /// - Throws: `Contention`, or what the database could not do.
+    package func endAllSessions(of id: UserID, tenant: TenantID) async throws -> Outcome<UserID> {
+        let attempt = UpdateAttempt(effects: effects, methodProof: .administrator)
+        return try await decideAndApply {
+            guard let user = try await store.user(id, tenant: tenant) else {
+                return refused(.refusal(.userNotFound), by: .x1)
+            }
+            switch try await end(.all, nil, of: user, attempt, companions: []) {
+            case nil: return nil
+            case .denied(let denial): return .denied(denial)
+            case .success: return .success(id)
+            }
+        }
+    }
+
+    /// - `named`: the session to end, or the one to leave.
+    /// - Returns: `nil` when the facts moved.
+    private func end(
+        _ sessions: SessionsToEnd,
+        _ named: [UInt8]?,
+        of user: UserRecord,
+        _ attempt: UpdateAttempt,
+        companions: [AccountWrite.Companion]
+    ) async throws -> Outcome<Bool>? {
+        let verdict = decideEndSessions(
+            sessions,
+            of: user.account,
+            areThere: try await areThere(sessions, named, of: user)
+        )
+        var changed = user
+        var companions = companions
+        switch verdict.decision {
+        case .unchanged: return .success(false)
+        case .endAll(let change): changed = user.applying(change, attempt.context)
+        case .delete:
+            guard let named else { throw UnexpectedDecision(verdict.rule) }
+            changed.sessionEndedAt = max(user.sessionEndedAt ?? attempt.now, attempt.now)
+            companions.append(
+                sessions == .one
+                    ? .endSession(named, of: user.id, tenant: user.tenant)
+                    : .endSessions(otherThan: named, of: user.id, tenant: user.tenant)
+            )
+        }
+        var write = AccountWrite(
+            previous: user,
+            user: changed,
+            event: attempt.event(
+                kind: sessions == .all ? .sessionsRevoked : .sessionEnded,
+                rule: verdict.rule
+            ),
+            companions: companions
+        )
+        write.raisesVersion = true
+        guard try await store.apply(write) == .applied else { return nil }
+        return .success(true)
+    }
+
+    /// Returns true if any of the sessions exists.
+    private func areThere(_ sessions: SessionsToEnd, _ named: [UInt8]?, of user: UserRecord) async throws -> Bool {
+        switch sessions {
+        case .all: return true
+        case .one:
+            guard let named else { return false }
+            return try await store.session(named, of: user.id, tenant: user.tenant).session != nil
+        case .others:
+            return try await store.sessions(of: user, after: [], countMax: 2).contains { $0.id != named }
+        }
+    }
+}
+
+extension SessionsToEnd {
+    fileprivate init(_ sessions: SessionsToEndByUser) {
+        switch sessions {
+        case .one, .own: self = .one
+        case .others: self = .others
+        case .all: self = .all
+        }
+    }
+}

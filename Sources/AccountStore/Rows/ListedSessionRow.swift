@@ -1,0 +1,87 @@
+package import AccountLinking
+package import Postgres
+
+/// A session as its user is shown it. Nothing in here helps to refresh it.
+package struct ListedSession: Sendable, Hashable {
+    /// 16 random bytes. They stand in the refresh token as well, whose secret nothing here tells.
+    package let id: [UInt8]
+    package let startedAt: Timestamp
+    package let times: SessionTimes
+    package let signInProvider: String
+    /// `phone` or `totp`.
+    package let secondFactor: String?
+    /// `User-Agent` of the sign-in.
+    package let device: String?
+}
+
+struct ListedSessionRow: RowDecodable {
+    let session: ListedSession
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        let id = try row.next(Bytes.self)
+        let start = try row.timestamp()
+        let lifetimeStart = try row.optionalTimestamp()
+        let lastUsedAt = try row.optionalTimestamp()
+        session = ListedSession(
+            id: id,
+            startedAt: start,
+            times: SessionTimes(startedAt: lifetimeStart ?? start, lastUsedAt: lastUsedAt ?? start),
+            signInProvider: try row.next(String.self),
+            secondFactor: try row.next(String?.self),
+            device: try row.next(String?.self)
+        )
+    }
+
+    /// The sessions of an epoch, in the order of their ids.
+    static func of(
+        _ user: UserID,
+        tenant: TenantID,
+        epoch: Int64,
+        after id: [UInt8],
+        rowsMax: Int64
+    ) -> Query<ListedSessionRow> {
+        Query(
+            """
+            SELECT session_id, coalesce(started_at, auth_time), lifetime_start, last_used_at, sign_in_provider, second_factor,
+                device
+            FROM sessions
+            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND session_id > \(id)
+                AND session_epoch = \(epoch)
+            ORDER BY session_id LIMIT \(rowsMax)
+            """
+        )
+    }
+}
+
+extension AccountWrite.Companion {
+    /// Deletes one session. `AccountWrite.raisesVersion` has to be set: of many callers, one is the first.
+    package static func endSession(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Self {
+        Self([SessionRow.delete(id, of: user, tenant: tenant)], announcing: [.ofAccount(.sessionEnded)])
+    }
+
+    /// Deletes all sessions but one; `raisesVersion` as above.
+    package static func endSessions(otherThan id: [UInt8], of user: UserID, tenant: TenantID) -> Self {
+        Self([SessionRow.deleteOthers(than: id, of: user, tenant: tenant)], announcing: [.ofAccount(.sessionEnded)])
+    }
+}
+
+extension AccountStore {
+    /// The sessions of `user` that its epoch has not ended, in the order of their ids, at most `countMax`; with `after`,
+    /// those behind that one. One round trip.
+    package func sessions(
+        of user: UserRecord,
+        after id: [UInt8],
+        countMax: Int
+    ) async throws(PostgresError) -> [ListedSession] {
+        try await client.read(
+            ListedSessionRow.of(
+                user.id,
+                tenant: user.tenant,
+                epoch: user.sessionEpoch,
+                after: id,
+                rowsMax: Int64(countMax)
+            )
+        )
+        .map(\.session)
+    }
+}

@@ -1,0 +1,102 @@
+package import AccountLinking
+package import Postgres
+
+/// The sign-ins to one account that were refused on one day for one reason.
+package struct SignInRefusals: Sendable, Hashable {
+    package enum Reason: Sendable, Hashable {
+        /// The row of the decision tables, such as `S4`.
+        case rule(Rule)
+        case wrongSecondFactor
+        /// Too many wrong second factors before.
+        case lockedSecondFactor
+
+        /// Written once and never renamed.
+        package var name: String {
+            switch self {
+            case .rule(let rule): rule.rawValue
+            case .wrongSecondFactor: "wrong-second-factor"
+            case .lockedSecondFactor: "locked-second-factor"
+            }
+        }
+    }
+
+    /// A name of `Reason`, or one that only another version knows.
+    package let reason: String
+    package let count: Int64
+    package let firstAt: Timestamp
+    package let lastAt: Timestamp
+}
+
+struct SignInRefusalRow: RowDecodable {
+    let refusals: SignInRefusals
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        refusals = SignInRefusals(
+            reason: try row.next(String.self),
+            count: try row.next(Int64.self),
+            firstAt: try row.timestamp(),
+            lastAt: try row.timestamp()
+        )
+    }
+
+    /// A day of `sign_in_refusals`.
+    static func day(of instant: Timestamp) -> Int32 {
+        Int32(clamping: instant.secondsSinceEpoch / 86_400)
+    }
+
+    /// The newest first.
+    static func of(_ user: UserID, tenant: TenantID, rowsMax: Int64) -> Query<SignInRefusalRow> {
+        Query(
+            """
+            SELECT reason, count, first_at, last_at FROM sign_in_refusals
+            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)
+            ORDER BY day DESC, reason LIMIT \(rowsMax)
+            """
+        )
+    }
+
+    /// Adds many counts at once; accounts that are gone are skipped. In the order of the keys, so that two servers that add to
+    /// the same rows never wait for each other in a circle.
+    static func add(
+        tenants: [String],
+        users: [String],
+        days: [Int32],
+        reasons: [String],
+        counts: [Int64],
+        firstAt: [PostgresTimestamp],
+        lastAt: [PostgresTimestamp]
+    ) -> SQL {
+        """
+        INSERT INTO sign_in_refusals AS kept (tenant_id, user_id, day, reason, count, first_at, last_at)
+        SELECT new.tenant_id, new.user_id, new.day, new.reason, new.count, new.first_at, new.last_at
+        FROM unnest(\(tenants), \(users), \(days), \(reasons), \(counts), \(firstAt), \(lastAt))
+            AS new (tenant_id, user_id, day, reason, count, first_at, last_at)
+        JOIN users ON users.tenant_id = new.tenant_id AND users.user_id = new.user_id
+        ORDER BY new.tenant_id, new.user_id, new.day, new.reason
+        ON CONFLICT (tenant_id, user_id, day, reason) DO UPDATE SET
+            count = kept.count + excluded.count,
+            first_at = least(kept.first_at, excluded.first_at),
+            last_at = greatest(kept.last_at, excluded.last_at)
+        """
+    }
+
+    static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        """
+        DELETE FROM sign_in_refusals WHERE (tenant_id, user_id, day, reason) IN (
+            SELECT tenant_id, user_id, day, reason FROM sign_in_refusals WHERE day < \(day(of: cutoff))
+            ORDER BY day LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        )
+        """
+    }
+}
+
+extension AccountStore {
+    /// The sign-ins to an account that were refused, the newest first, at most `countMax` days and reasons. One round trip.
+    package func signInRefusals(
+        of user: UserID,
+        tenant: TenantID,
+        countMax: Int
+    ) async throws(PostgresError) -> [SignInRefusals] {
+        try await client.read(SignInRefusalRow.of(user, tenant: tenant, rowsMax: Int64(countMax))).map(\.refusals)
+    }
+}
