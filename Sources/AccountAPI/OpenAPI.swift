@@ -376,7 +376,13 @@ enum OpenAPI {
                       "schema": {
                         "type": "object",
                         "required": ["password"],
-                        "properties": {"password": {"type": "string"}}
+                        "properties": {
+                          "password": {"type": "string"},
+                          "deviceSecret": {
+                            "type": "string",
+                            "description": "From an earlier sign-in: keeps wrong passwords of others from holding it off."
+                          }
+                        }
                       }
                     }
                   }

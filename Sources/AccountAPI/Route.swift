@@ -135,6 +135,14 @@ struct APIRequest: Sendable {
     /// The network address of the client, as far as proxies that are trusted say.
     let clientAddress: String?
 
+    /// The client of a password in the request.
+    func passwordClient() throws(APIError) -> PasswordClient {
+        PasswordClient(
+            network: clientAddress.flatMap { IPAddress($0)?.subscriber },
+            deviceSecret: try body.nonEmptyString("deviceSecret")
+        )
+    }
+
     /// Base URL of this service, without a slash at the end: `listen.public_url`, otherwise the address it listens at.
     ///
     /// In production never what a caller says in `Host`: it would choose whose keys a reader of the document trusts.

@@ -75,7 +75,7 @@ extension AccountOperations {
         }
 
         var hash: String?
-        if let password = request.password { hash = try await passwords.hash(password) }
+        if let password = request.password { hash = try await passwords.hash(password, for: .administrator) }
         var attempt = UpdateAttempt(effects: effects, methodProof: .administrator, passwordHash: hash)
         if let link = request.link {
             attempt = UpdateAttempt(

@@ -54,7 +54,7 @@ extension AccountOperations {
         }
 
         var hash: String?
-        if let password = request.password { hash = try await passwords.hash(password) }
+        if let password = request.password { hash = try await passwords.hash(password, for: .administrator) }
         let facts = NewAccount(
             email: email,
             isEmailVerified: request.isEmailVerified,

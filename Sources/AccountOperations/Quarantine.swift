@@ -110,12 +110,13 @@ extension AccountOperations {
     ///
     /// A wrong password counts as at a sign-in. Of many callers at once one brings it back. Sessions stay.
     ///
-    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. `once`: where the caller may repeat the
-    /// request.
+    /// `client`: as at a sign-in. `expectedVersion`: the version the caller has seen; `nil` accepts any. `once`: where the
+    /// caller may repeat the request.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
     package func restorePassword(
         _ password: String,
         idToken: String,
+        from client: PasswordClient = .unknown,
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<AccountMethods>? = nil
@@ -128,20 +129,36 @@ extension AccountOperations {
             once: once
         ) { user, challenge, attempt in
             var found: QuarantinedPassword?
+            var guess: PasswordGuess?
             if let address = user.email?.address {
+                let (source, device) = source(of: client)
+                let start = effects.now()
                 found = try await store.quarantinedPassword(
                     of: user.id,
                     address: address,
+                    by: source,
                     tenant: tenant,
-                    at: effects.now()
+                    at: start
                 )
+                if let found {
+                    guess = PasswordGuess(
+                        at: address,
+                        tenant: tenant,
+                        source: source,
+                        device: device,
+                        network: client.network,
+                        counts: found.counts,
+                        user: user,
+                        at: start
+                    )
+                }
             }
             func question(passwordMatches: Bool) -> UpdateQuestion {
                 .restorePassword(
                     account: user.account,
                     isQuarantined: found != nil,
                     isSessionRecent: challenge == nil,
-                    isLocked: found?.attempts.isLocked ?? false,
+                    isLocked: guess?.isLocked ?? false,
                     passwordMatches: passwordMatches
                 )
             }
@@ -149,40 +166,37 @@ extension AccountOperations {
             var plan = UpdatePlan(user.account)
             try plan.ask(question(passwordMatches: true), policy)
             if plan.refusal == nil, let found {
-                let matches = try await verify(password, against: found.hash)
+                // The session is live.
+                let caller = HashCaller(network: client.network, isKnown: true)
+                let matches = try await verify(password, against: found.hash, for: caller)
                 plan = UpdatePlan(user.account)
                 try plan.ask(question(passwordMatches: matches), policy)
             }
             if let refusal = plan.refusal {
-                if refusal.decision.saysPasswordIsWrong, let address = user.email?.address,
-                    try await !store.countWrongPassword(for: address, tenant: tenant, at: effects.now())
+                if refusal.decision.saysPasswordIsWrong, let guess,
+                    try await !store.countWrongPassword(guess.guessed, tenant: tenant, at: effects.now())
                 {
                     return nil
                 }
                 try await keepRefusal(plan, of: user)
                 return refused(refusal, challenge)
             }
-            guard let found, let address = user.email?.address else { throw UnexpectedDecision(.b2) }
+            guard let found, let guess else { throw UnexpectedDecision(.b2) }
             if let objection = objection(toSignInWith: password) {
-                return try await isLocked(address, tenant: tenant) ? nil : .denied(objection)
+                return try await isLockedMeanwhile(guess) ? nil : .denied(objection)
             }
             var attempt = attempt
             attempt.kind = .methodRestored
             attempt.passwordHash = found.hash
             let changed = user.applying(plan.change, attempt.context)
             let methods = methods(of: changed, version: user.version + 1)
-            let unlocked = AccountWrite.Companion.requireUnlocked(
-                .password(of: address),
-                tenant: tenant,
-                at: effects.now()
-            )
             let applied = try await apply(
                 changed,
                 previous: user,
                 plan: plan,
                 otherwise: .b7,
                 attempt,
-                companions: [unlocked]
+                companions: [guess.unlocked(at: effects.now())]
                     + keeping(methods, for: once, of: user.id, tenant: tenant, at: attempt.now)
             )
             return applied.map { _ in .success(methods) }

@@ -11,11 +11,18 @@ extension AccountOperations {
             package let refreshToken: String
             package let expiresInSeconds: Int64
             package let projectNumber: Int64
+            /// By which the device is known at its next sign-in; `nil` unless it was asked for.
+            package let deviceSecret: String?
         }
     }
 
     /// Mints a new ID token for a session (`/v1/token`). One round trip; `auth_time` stays.
-    package func refreshSession(_ refreshToken: String) async throws -> Outcome<RefreshSession.Result> {
+    ///
+    /// `returnsDeviceSecret`: the client keeps a secret for its next sign-in by password.
+    package func refreshSession(
+        _ refreshToken: String,
+        returnsDeviceSecret: Bool = false
+    ) async throws -> Outcome<RefreshSession.Result> {
         guard let presented = RefreshToken(refreshToken) else { return .denied(.invalidRefreshToken) }
         let (session, user) = try await store.session(
             presented.session,
@@ -48,7 +55,8 @@ extension AccountOperations {
                     idToken: try tokens.mintIDToken(for: user, session: session, at: now),
                     refreshToken: refreshToken,
                     expiresInSeconds: Lifetimes.idTokenSeconds,
-                    projectNumber: project.settings.projectNumber
+                    projectNumber: project.settings.projectNumber,
+                    deviceSecret: returnsDeviceSecret ? try newDeviceSecret(of: user) : nil
                 )
             )
         }

@@ -11,32 +11,33 @@ extension AccountOperations {
         of email: EmailAddress,
         oldPassword: String,
         newPassword: String,
+        from client: PasswordClient = .unknown,
         tenant: TenantID
     ) async throws -> Outcome<UserRecord> {
         let now = effects.now()
         let event = effects.newEventID()
         var newHash: String?
         return try await decideAndApply {
-            guard let judged = try await judge(oldPassword, of: email, tenant: tenant) else { return nil }
+            guard let judged = try await judge(oldPassword, of: email, by: client, tenant: tenant) else { return nil }
             let signIn = judged.verdict
             switch signIn.decision {
             case .refuse(let refusal): return refused(.refusal(refusal), by: signIn.rule)
             // There is no way to show a second factor here: sign in, then change the password.
             case .secondFactorRequired:
-                return try await isLocked(email, tenant: tenant)
+                return try await isLockedMeanwhile(judged.guess)
                     ? nil : refused(.refusal(.credentialTooOld), by: signIn.rule)
             case .createUser, .conflict: throw UnexpectedDecision(signIn.rule)
             case .signIn: break
             }
             guard let user = judged.user else { throw UnexpectedDecision(signIn.rule) }
             if let objection = objection(toNew: newPassword, for: email) {
-                return try await isLocked(email, tenant: tenant) ? nil : .denied(objection)
+                return try await isLockedMeanwhile(judged.guess) ? nil : .denied(objection)
             }
             let hash: String
             if let newHash {
                 hash = newHash
             } else {
-                hash = try await passwords.hash(newPassword)
+                hash = try await passwords.hash(newPassword, for: judged.guess.hashCaller)
                 newHash = hash
             }
             let verdict = decideChangePassword(policy: policy, account: user.account, isSessionRecent: true)
@@ -55,7 +56,7 @@ extension AccountOperations {
                         kind: .init(updateWith: change),
                         rule: verdict.rule
                     ),
-                    companions: judged.companions
+                    companions: [judged.unlocked]
                 )
                 return try await store.apply(write) == .applied ? .success(changed) : nil
             }

@@ -5,21 +5,23 @@ extension AccountOperations {
     /// A sign-in with address and password (`accounts:signInWithPassword`).
     ///
     /// An unknown address costs the same work as a known one, and is locked after as many wrong passwords.
+    /// `client`: sends the password, and is what wrong ones are counted by.
     /// `pendingToken`: a conflict of the account, whose credential is linked by the same sign-in.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
     package func signInWithPassword(
         email: EmailAddress,
         password: String,
         pendingToken: String? = nil,
+        from client: PasswordClient = .unknown,
         tenant: TenantID
     ) async throws -> Outcome<SignInEnding> {
         guard policy.allowsPasswordSignIn else { return refused(.refusal(.operationNotAllowed), by: .s1) }
         var newHash: String?
         return try await decideAndApply {
-            guard let judged = try await judge(password, of: email, tenant: tenant) else { return nil }
+            guard let judged = try await judge(password, of: email, by: client, tenant: tenant) else { return nil }
             // Only somebody who knows the password learns that it is not good enough any more.
             if judged.verdict.decision.letsIn, let objection = objection(toSignInWith: password) {
-                return try await isLocked(email, tenant: tenant) ? nil : .denied(objection)
+                return try await isLockedMeanwhile(judged.guess) ? nil : .denied(objection)
             }
             // The time of the sign-in is when the password was found right, not when it began to wait for a thread.
             var attempt = SignInAttempt(
@@ -28,7 +30,9 @@ extension AccountOperations {
                 session: NewSession(effects: effects, signInProvider: "password"),
                 methodProof: .session
             )
-            attempt.companions = judged.companions
+            attempt.companions =
+                [judged.unlocked]
+                + (judged.verdict.decision.letsIn ? judged.guess.afterSignIn(of: judged.user, at: attempt.now) : [])
             if judged.verdict.decision.letsIn, let rehash = try await rehashing(password, judged, &newHash) {
                 attempt.companions.append(rehash)
             }

@@ -19,6 +19,7 @@ extension AccountOperations {
     package func signUp(
         _ request: SignUp,
         displayName: String? = nil,
+        from client: PasswordClient = .unknown,
         tenant: TenantID,
         locale: String? = nil,
         clientAddress: String? = nil
@@ -31,6 +32,7 @@ extension AccountOperations {
                 email: email,
                 password: password,
                 displayName: displayName,
+                client: client,
                 tenant: tenant,
                 clientAddress: clientAddress
             )
@@ -40,6 +42,7 @@ extension AccountOperations {
                 password: password,
                 idToken: idToken,
                 displayName: displayName,
+                client: client,
                 tenant: tenant,
                 locale: locale
             )
@@ -69,6 +72,7 @@ extension AccountOperations {
         email: EmailAddress,
         password: String,
         displayName: String?,
+        client: PasswordClient,
         tenant: TenantID,
         clientAddress: String?
     ) async throws -> Outcome<SignedIn> {
@@ -82,7 +86,7 @@ extension AccountOperations {
             return .denied(denial)
         }
 
-        let hash = try await passwords.hash(password)
+        let hash = try await passwords.hash(password, for: HashCaller(network: client.network, isKnown: false))
         var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
@@ -117,6 +121,7 @@ extension AccountOperations {
         password: String,
         idToken: String,
         displayName: String?,
+        client: PasswordClient,
         tenant: TenantID,
         locale: String?
     ) async throws -> Outcome<SignedIn> {
@@ -132,7 +137,7 @@ extension AccountOperations {
         case .denied(let denial): return .denied(denial)
         case .success(let session): caller = session
         }
-        let hash = try await passwords.hash(password)
+        let hash = try await passwords.hash(password, for: HashCaller(network: client.network, isKnown: false))
         var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,

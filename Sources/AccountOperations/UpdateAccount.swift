@@ -21,6 +21,7 @@ extension AccountOperations {
     package func updateAccount(
         _ request: UpdateAccount,
         idToken: String,
+        from client: PasswordClient = .unknown,
         tenant: TenantID,
         locale: String? = nil
     ) async throws -> Outcome<Updated> {
@@ -48,7 +49,9 @@ extension AccountOperations {
         }
 
         var hash: String?
-        if let password = request.password { hash = try await passwords.hash(password) }
+        if let password = request.password {
+            hash = try await passwords.hash(password, for: HashCaller(network: client.network, isKnown: true))
+        }
         let attempt = UpdateAttempt(
             effects: effects,
             methodProof: .session,

@@ -62,7 +62,7 @@ struct Lab: Sendable {
 
     private static func hash() async throws -> String {
         let hasher = try PasswordHasher(threadCount: 1, queueMax: 1, randomBytes: Effects.system.randomBytes)
-        let hash = try await hasher.hash(Accounts.password)
+        let hash = try await hasher.hash(Accounts.password, for: .administrator)
         await hasher.shutDown()
         return hash
     }

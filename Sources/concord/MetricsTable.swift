@@ -215,7 +215,18 @@ enum MetricsTable {
             .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]),
             "How long passwords waited for a thread"
         ),
-        MetricFamily(PasswordHasherMetrics.refusals, .counter, "Passwords refused because too many waited"),
+        MetricFamily(
+            PasswordHasherMetrics.refusals,
+            .counter,
+            [
+                MetricFamily.Label(
+                    "reason",
+                    HashQueue.Refusal.allCases.map(\.rawValue),
+                    "`full`: no place was free; `displaced`: another network had fewer that waited"
+                )
+            ],
+            "Passwords refused because too many waited"
+        ),
     ]
 
     private static let process: [MetricFamily] = [

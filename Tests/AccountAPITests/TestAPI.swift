@@ -53,9 +53,10 @@ struct TestAPI: Sendable {
         _ path: String,
         _ body: JSONValue,
         key: String? = TestService.apiKey,
-        bearer: String? = nil
+        bearer: String? = nil,
+        from peer: String? = nil
     ) async throws -> Answer {
-        try await wire.post(path, body, key: key, bearer: bearer)
+        try await wire.post(path, body, key: key, bearer: bearer, from: peer)
     }
 
     func send(
@@ -159,9 +160,10 @@ struct Wire: Sendable {
         _ path: String,
         _ body: JSONValue,
         key: String? = TestService.apiKey,
-        bearer: String? = nil
+        bearer: String? = nil,
+        from peer: String? = nil
     ) async throws -> Answer {
-        try await send(.post, path, Array(body.text.utf8), key: key, bearer: bearer)
+        try await send(.post, path, Array(body.text.utf8), key: key, bearer: bearer, from: peer)
     }
 
     /// Posts an empty object under idempotency keys as they stand, those no client library would send among them.
@@ -182,7 +184,8 @@ struct Wire: Sendable {
         key: String? = TestService.apiKey,
         bearer: String? = nil,
         host: String = "localhost",
-        headers extra: HTTPFields = [:]
+        headers extra: HTTPFields = [:],
+        from peer: String? = nil
     ) async throws -> Answer {
         var headers = extra
         if headers[.contentType] == nil { headers[.contentType] = "application/json" }
@@ -192,7 +195,8 @@ struct Wire: Sendable {
             to: method,
             uri,
             body,
-            headers: [("Host", host)] + headers.map { ($0.name.rawName, $0.value) }
+            headers: [("Host", host)] + headers.map { ($0.name.rawName, $0.value) },
+            from: peer
         )
     }
 
@@ -200,7 +204,8 @@ struct Wire: Sendable {
         to method: HTTPRequest.Method,
         _ target: String,
         _ body: [UInt8],
-        headers: [(String, String)]
+        headers: [(String, String)],
+        from peer: String? = nil
     ) async throws -> Answer {
         let response = await responder.respond(
             to: ServerRequest(
@@ -208,7 +213,7 @@ struct Wire: Sendable {
                 target: target,
                 headers: HTTPHeaders(headers),
                 body: body.count > Self.bodyBytesMax ? .tooLarge : .complete(ByteBuffer(bytes: body)),
-                peer: nil
+                peer: try peer.map { try SocketAddress(ipAddress: $0, port: 1) }
             )
         )
         let bytes = Array(response.body.readableBytesView)

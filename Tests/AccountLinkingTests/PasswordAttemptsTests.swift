@@ -35,6 +35,44 @@ struct PasswordAttemptsTests {
         }
     }
 
+    @Test func `all strangers together get a few more, then wait alike`() {
+        func wait(_ failures: Int) -> Int64 {
+            let freeMax = PasswordAttempts.freeMax(of: .strangers)
+            return PasswordAttempts.standing(afterFailures: failures, at: now, freeMax: freeMax).lockedUntil
+                .seconds(since: now)
+        }
+        #expect((0...49).allSatisfy { wait($0) == 0 })
+        #expect((50...57).map(wait) == [60, 120, 240, 480, 960, 1920, 3600, 3600])
+        #expect((56...99).allSatisfy { wait($0) == 3600 })
+        #expect((100...101).allSatisfy { wait($0) == 30 * 86_400 })
+    }
+
+    @Test(arguments: [
+        (nil, false, PasswordCaller.stranger),
+        (nil, true, .knownNetwork),
+        (CountedAttempts.none, false, .knownDevice),
+        (CountedAttempts.none, true, .knownDevice),
+        (CountedAttempts(failures: 9, isLocked: false), false, .knownDevice),
+        (CountedAttempts(failures: 10, isLocked: true), false, .stranger),
+        (CountedAttempts(failures: 10, isLocked: true), true, .knownNetwork),
+    ] as [(CountedAttempts?, Bool, PasswordCaller)])
+    func `a device that is locked counts as not shown`(
+        device: CountedAttempts?,
+        isNetworkKnown: Bool,
+        caller: PasswordCaller
+    ) {
+        #expect(PasswordAttempts.caller(device: device, isNetworkKnown: isNetworkKnown) == caller)
+    }
+
+    @Test func `each caller is held by counts that others do not move, and strangers also by all strangers'`() {
+        #expect(PasswordAttempts.counts(holding: .knownDevice) == [.device])
+        #expect(PasswordAttempts.counts(holding: .knownNetwork) == [.network])
+        #expect(PasswordAttempts.counts(holding: .stranger) == [.network, .strangers])
+        #expect(PasswordCaller.allCases.allSatisfy { !PasswordAttempts.counts(holding: $0).isEmpty })
+        #expect(PasswordAttempts.freeMax(of: .device) == 9 && PasswordAttempts.freeMax(of: .network) == 9)
+        #expect(PasswordAttempts.freeMax(of: .strangers) == 49)
+    }
+
     @Test func `a guesser who waits as told needs days for a hundred`() {
         let total = (1..<PasswordAttempts.failuresMax).map(wait).reduce(0, +)
         #expect(total > 3 * 86_400)

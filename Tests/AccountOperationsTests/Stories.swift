@@ -25,8 +25,13 @@ extension TestService {
         try await operations.signUp(.link(email, password, idToken: idToken), tenant: .project)
     }
 
-    func signIn(_ email: EmailAddress, password: String = TestService.password) async throws -> Outcome<SignedIn> {
-        try await operations.signInWithPassword(email: email, password: password, tenant: .project).signedIn()
+    func signIn(
+        _ email: EmailAddress,
+        password: String = TestService.password,
+        from client: PasswordClient = .unknown
+    ) async throws -> Outcome<SignedIn> {
+        try await operations.signInWithPassword(email: email, password: password, from: client, tenant: .project)
+            .signedIn()
     }
 
     func lookUp(_ idToken: String) async throws -> Outcome<UserRecord> {

@@ -600,15 +600,37 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "OutboxRow.waiting", sql: OutboxRow.waiting(.mail, countMax: 10).sql, isHot: false),
         Statement(
             name: "PasswordAttemptRow.assertUnlocked",
-            sql: PasswordAttemptRow.assertUnlocked(.password(of: mailbox), tenant: tenant, at: origin)
+            sql: PasswordAttemptRow.assertUnlocked(
+                [.passwordFrom(network: "network", of: mailbox), .password(of: mailbox)],
+                tenant: tenant,
+                at: origin
+            )
         ),
         Statement(
             name: "PasswordAttemptRow.clear",
             sql: PasswordAttemptRow.clear(.password(of: mailbox), tenant: tenant)
         ),
         Statement(
+            name: "PasswordAttemptRow.clearSources",
+            sql: PasswordAttemptRow.clearSources(of: mailbox, tenant: tenant)
+        ),
+        Statement(
             name: "PasswordAttemptRow.count",
             sql: PasswordAttemptRow.count(.password(of: mailbox), tenant: tenant, at: origin)
+        ),
+        Statement(
+            name: "PasswordAttemptRow.countBoth",
+            sql: PasswordAttemptRow.countBoth(
+                .passwordFrom(network: "network", of: mailbox),
+                .password(of: mailbox),
+                tenant: tenant,
+                at: origin
+            )
+        ),
+        Statement(
+            name: "PasswordAttemptRow.deleteAllSources",
+            sql: PasswordAttemptRow.deleteAllSources(tenant: tenant),
+            isHot: false
         ),
         Statement(
             name: "PasswordAttemptRow.deleteForgotten",
@@ -616,8 +638,26 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(
+            name: "PasswordAttemptRow.forgetOldNetworks",
+            sql: PasswordAttemptRow.forgetOldNetworks(of: mailbox, tenant: tenant)
+        ),
+        Statement(
             name: "PasswordAttemptRow.of",
-            sql: PasswordAttemptRow.of(.password(of: mailbox), tenant: tenant, at: origin).sql
+            sql: PasswordAttemptRow.of(.totpCode(of: fixed), tenant: tenant, at: origin).sql
+        ),
+        Statement(
+            name: "PasswordAttemptRow.remember",
+            sql: PasswordAttemptRow.remember(
+                "network",
+                of: mailbox,
+                PasswordCounts.KnownNetwork(epoch: 1, until: later),
+                tenant: tenant,
+                at: origin
+            )
+        ),
+        Statement(
+            name: "PasswordCountRow.of",
+            sql: PasswordCountRow.of(mailbox, by: PasswordSource(network: "network"), tenant: tenant, at: origin).sql
         ),
         Statement(name: "PasswordCredentialRow.delete", sql: PasswordCredentialRow.delete(of: fixed, tenant: tenant)),
         Statement(name: "PasswordCredentialRow.of", sql: PasswordCredentialRow.of(fixed, tenant: tenant).sql),
@@ -1258,6 +1298,9 @@ struct PlanTests {
         INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
             SELECT sha256(convert_to('user' || n || '@example.com', 'UTF8')), 1, now(), now() + interval '1 day'
             FROM generate_series(1, 1000) AS n;
+        INSERT INTO password_attempts (address_digest, of_address, failures, locked_until, forgotten_at)
+            SELECT sha256(convert_to('network' || n, 'UTF8')), sha256(convert_to('user' || n || '@example.com', 'UTF8')), 1,
+                now(), now() + interval '1 day' FROM generate_series(1, 1000) AS n;
         INSERT INTO kept_answers (user_id, key_digest, sealed_answer, expires_at)
             SELECT 'user-' || n, sha256(n::text::bytea), 'x', now() + interval '1 day'
             FROM generate_series(1, 1000) AS n;

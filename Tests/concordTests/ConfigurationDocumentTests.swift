@@ -35,7 +35,10 @@ extension AccountStore.Purgeable {
         case .webhookMessages:
             ("webhooks", "`purge.keep` after they were taken or given up, or after their endpoint was off")
         case .passwordAttempts:
-            ("counts of wrong passwords", "a day after the last one, 30 days where there were ten or more")
+            (
+                "counts of wrong passwords, and networks that accounts were signed in to from",
+                "a day after the last wrong one, 30 days where there were so many that they cost a wait, or after the sign-in"
+            )
         case .signInRefusals: ("counts of refused sign-ins", "90 days after the day that they count")
         case .signingKeys: ("signing keys", "once they are published no more")
         case .keptAnswers: ("kept answers of an `Idempotency-Key`", "a day after the request")

@@ -28,10 +28,12 @@ extension Route {
         guard let password = try request.body.nonEmptyString("password") else {
             throw Problem(.malformedRequest, "password is missing.")
         }
+        let client = try request.passwordClient()
         return try await request.answer(boundTo: "", as: APIResponse.methods) { once in
             try await request.operations.restorePassword(
                 password,
                 idToken: idToken,
+                from: client,
                 tenant: request.tenant,
                 expectedVersion: request.expectedVersion.version(),
                 once: once

@@ -26,7 +26,12 @@ extension Route {
         var suspended: [MethodSuspension] = []
         var unproven: UnprovenAccount?
         if let newPassword {
-            code = try await operations.resetPassword(oobCode, newPassword: newPassword, tenant: request.tenant).value()
+            code = try await operations.resetPassword(
+                oobCode,
+                newPassword: newPassword,
+                from: request.passwordClient(),
+                tenant: request.tenant
+            ).value()
         } else {
             let inspected = try await operations.inspectEmailCode(oobCode, tenant: request.tenant).value()
             code = inspected.code
@@ -59,7 +64,13 @@ extension Route {
         else { throw APIError.code(.missingOobCode) }
         guard let address = EmailAddress(email) else { throw APIError.code(.invalidEmail) }
         let user = try await request.operations
-            .replacePassword(of: address, oldPassword: oldPassword, newPassword: newPassword, tenant: request.tenant)
+            .replacePassword(
+                of: address,
+                oldPassword: oldPassword,
+                newPassword: newPassword,
+                from: request.passwordClient(),
+                tenant: request.tenant
+            )
             .value()
         return .object { writer in
             writer.field("kind", "identitytoolkit#ResetPasswordResponse")

@@ -23,9 +23,13 @@ extension Route {
                 email: address,
                 password: password,
                 pendingToken: body.nonEmptyString("pendingToken"),
+                from: request.passwordClient(),
                 tenant: request.tenant
             )
             .value()
+        // Concord's own, for clients that know it: only beside a refresh token.
+        let returnsDeviceSecret = try body.bool("returnDeviceSecret") ?? false && result.signedIn != nil
+        let deviceSecret = returnsDeviceSecret ? try request.operations.newDeviceSecret(of: result.user) : nil
         return .object(after: result.signedIn?.decision) { writer in
             let user = result.user
             writer.field("kind", "identitytoolkit#VerifyPasswordResponse")
@@ -36,6 +40,7 @@ extension Route {
             writer.field("profilePicture", user.profile.photoURL)
             writer.field("linkedProviderId", result.signedIn?.linkedProvider?.rawValue)
             writer.ending(result)
+            writer.field("deviceSecret", deviceSecret)
         }
     }
 }

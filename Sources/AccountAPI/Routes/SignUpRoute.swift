@@ -20,6 +20,7 @@ extension Route {
             .signUp(
                 signUpRequest(request),
                 displayName: name == "" ? nil : name,
+                from: request.passwordClient(),
                 tenant: request.tenant,
                 locale: request.locale,
                 clientAddress: request.subscriber

@@ -18,7 +18,10 @@ extension Route {
         guard let refreshToken = try body.nonEmptyString("refreshToken") else {
             throw APIError.code(.missingRefreshToken)
         }
-        let result = try await request.operations.refreshSession(refreshToken).value()
+        let result = try await request.operations.refreshSession(
+            refreshToken,
+            returnsDeviceSecret: body.bool("returnDeviceSecret") ?? false
+        ).value()
         return .object { writer in
             writer.field("access_token", result.idToken)
             writer.field("expires_in", decimalString: result.expiresInSeconds)
@@ -26,6 +29,7 @@ extension Route {
             writer.field("refresh_token", result.refreshToken)
             writer.field("id_token", result.idToken)
             writer.field("user_id", result.user.rawValue)
+            writer.field("device_secret", result.deviceSecret)
             writer.field("project_id", decimalString: result.projectNumber)
         }
     }

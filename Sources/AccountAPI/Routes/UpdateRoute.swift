@@ -45,6 +45,7 @@ extension Route {
             .updateAccount(
                 update,
                 idToken: request.requiredIDToken(),
+                from: request.passwordClient(),
                 tenant: request.tenant,
                 locale: request.locale
             )

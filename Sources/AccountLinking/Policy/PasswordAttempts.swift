@@ -1,8 +1,43 @@
+/// The wrong passwords that one count holds.
+package struct CountedAttempts: Sendable, Hashable {
+    /// Since the last right one; 0 where there is nothing to forget.
+    package var failures: Int
+    /// Whether no password is tried now.
+    package var isLocked: Bool
+
+    package static let none = CountedAttempts(failures: 0, isLocked: false)
+
+    package init(failures: Int, isLocked: Bool) {
+        self.failures = failures
+        self.isLocked = isLocked
+    }
+}
+
+/// A client that gives a password for an address, by what the address's account knows of it.
+package enum PasswordCaller: Sendable, Hashable, CaseIterable {
+    /// Shows the secret of a device on which the account was signed in to.
+    case knownDevice
+    /// Calls from a network from which the account was signed in to lately.
+    case knownNetwork
+    case stranger
+}
+
+/// A count of wrong passwords for one address.
+package enum PasswordCount: Sendable, Hashable, CaseIterable {
+    /// Of one known device.
+    case device
+    /// From one network.
+    case network
+    /// Of all strangers, from whatever networks.
+    case strangers
+}
+
 /// How often a password may be guessed (NIST SP 800-63B-4 §3.2.2): a few times freely, then with growing waits, and at
 /// most a hundred times in a row.
 ///
-/// The rule counts wrong passwords since the last right one, for one address. It knows no account, so that an address
-/// nobody has is guarded like any other.
+/// The rule counts wrong passwords since the last right one, for one address: by network, and for all strangers together, so
+/// that guesses from many networks end as well. A caller that the account knows has a count of its own, which guesses of
+/// others do not move. The rule knows no account, so that an address nobody has is guarded like any other.
 package enum PasswordAttempts {
     /// Where an address stands after a wrong password.
     package struct Standing: Sendable, Hashable {
@@ -14,6 +49,15 @@ package enum PasswordAttempts {
 
     /// Wrong passwords that cost no wait: more than a person mistypes.
     package static let freeMax = 9
+    /// Wrong passwords of all strangers together that cost none of them a wait. Far above `freeMax`: one guesser must not
+    /// close an address to its owner on a new device.
+    package static let strangersFreeMax = 49
+    /// Networks of an account that are remembered.
+    package static let knownNetworksMax = 8
+    /// How long a network or a device is known after a sign-in.
+    package static let knownSeconds: Int64 = 30 * 86_400
+    /// How old that memory is before a sign-in renews it.
+    package static let knownRenewalSeconds: Int64 = 86_400
     /// Wrong passwords in a row after which none is tried any more, until the password is set anew or the address has
     /// been left alone for `longMemorySeconds`.
     package static let failuresMax = 100
@@ -25,23 +69,55 @@ package enum PasswordAttempts {
     /// How long more than that is remembered.
     package static let longMemorySeconds: Int64 = 30 * 86_400
 
+    /// The caller behind a password.
+    ///
+    /// - `device`: the wrong passwords of the known device whose secret was shown; `nil` where none was. A device that is
+    ///   locked counts as not shown: a thief of its secret must not keep the owner's network out.
+    /// - `isNetworkKnown`: the account was signed in to from the network lately.
+    package static func caller(device: CountedAttempts?, isNetworkKnown: Bool) -> PasswordCaller {
+        if let device, !device.isLocked { return .knownDevice }
+        return isNetworkKnown ? .knownNetwork : .stranger
+    }
+
+    /// The counts that hold `caller`: each must be open, and each counts its wrong password.
+    package static func counts(holding caller: PasswordCaller) -> [PasswordCount] {
+        switch caller {
+        case .knownDevice: [.device]
+        case .knownNetwork: [.network]
+        case .stranger: [.network, .strangers]
+        }
+    }
+
+    /// The wrong passwords of `count` that cost no wait.
+    package static func freeMax(of count: PasswordCount) -> Int {
+        switch count {
+        case .device, .network: freeMax
+        case .strangers: strangersFreeMax
+        }
+    }
+
     /// Where an address stands after its `failures`th wrong password in a row, at `now`. Total: below one counts as
     /// one, above `failuresMax` as `failuresMax`.
-    package static func standing(afterFailures failures: Int, at now: Timestamp) -> Standing {
+    ///
+    /// `freeMax`: the wrong passwords that cost no wait.
+    package static func standing(
+        afterFailures failures: Int,
+        at now: Timestamp,
+        freeMax: Int = PasswordAttempts.freeMax
+    ) -> Standing {
         guard failures > freeMax else {
             return Standing(lockedUntil: now, forgottenAt: now.adding(seconds: shortMemorySeconds))
         }
         let forgottenAt = now.adding(seconds: longMemorySeconds)
         guard failures < failuresMax else { return Standing(lockedUntil: forgottenAt, forgottenAt: forgottenAt) }
         return Standing(
-            lockedUntil: now.adding(seconds: waitSeconds(afterFailures: failures)),
+            lockedUntil: now.adding(seconds: waitSeconds(afterDoublings: failures - freeMax - 1)),
             forgottenAt: forgottenAt
         )
     }
 
     /// One minute, then twice as long each time, up to an hour.
-    private static func waitSeconds(afterFailures failures: Int) -> Int64 {
-        let doublings = failures - freeMax - 1
+    private static func waitSeconds(afterDoublings doublings: Int) -> Int64 {
         // The longest wait is reached long before the shift could overflow.
         guard doublings < 16 else { return waitSecondsMax }
         return min(waitSecondsMin << Int64(doublings), waitSecondsMax)

@@ -10,6 +10,7 @@ extension AccountOperations {
     package func resetPassword(
         _ text: String,
         newPassword: String,
+        from client: PasswordClient = .unknown,
         tenant: TenantID
     ) async throws -> Outcome<EmailCodeRecord> {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
@@ -22,7 +23,8 @@ extension AccountOperations {
         let outlook = try await judge(code).verdict
         if case .refuse(let refusal) = outlook.decision { return refused(.refusal(refusal), by: outlook.rule) }
         if let objection = objection(toNew: newPassword, for: code.email) { return .denied(objection) }
-        let hash = try await passwords.hash(newPassword)
+        // The code is the account's.
+        let hash = try await passwords.hash(newPassword, for: HashCaller(network: client.network, isKnown: true))
 
         return try await decideAndApply {
             let code: EmailCodeRecord

@@ -63,7 +63,7 @@ package struct AccountImport: Sendable {
             guard case .success(let candidate) = candidate, case .plain(let text) = candidate.account.password else {
                 continue
             }
-            hashes[index] = try await passwords.hash(text)
+            hashes[index] = try await passwords.hash(text, for: .administrator)
         }
         let read = candidates.compactMap { try? $0.get() }
         return try await retrying(effects) {
@@ -209,7 +209,7 @@ package struct AccountImport: Sendable {
         guard let hash else { return false }
         if hash == known { return true }
         if case .plain(let text) = candidate.account.password {
-            return !passwords.isOutdated(known) ? try await passwords.verify(text, against: known) : false
+            return !passwords.isOutdated(known) ? try await passwords.verify(text, against: known, for: .administrator) : false
         }
         return previous.methodProofs[.password]?.proof == .imported && !passwords.isOutdated(known)
             && passwords.isOutdated(hash)

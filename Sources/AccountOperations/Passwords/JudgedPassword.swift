@@ -6,9 +6,10 @@ struct JudgedPassword: Sendable {
     let user: UserRecord?
     let verdict: Verdict<SignInDecision>
     let decision: DecisionRecord
-    /// What has to be written with whatever the verdict allows: it undoes the write if the address was locked meanwhile,
-    /// and forgets the wrong passwords before this one.
-    let companions: [AccountWrite.Companion]
+    /// The client that gave it, and what was counted.
+    let guess: PasswordGuess
+    /// Has to be written with whatever the verdict allows: it undoes the write if the client was locked meanwhile.
+    let unlocked: AccountWrite.Companion
     /// The hash that the password matches, where it is not like those made here.
     let outdatedHash: String?
 }
@@ -20,14 +21,31 @@ extension AccountOperations {
     /// the order of commits no more passwords are answered than the limit allows, however many come at once.
     /// - Returns: `nil` when the address was locked while the password was compared: judge again.
     /// - Throws: `PasswordHasher.Overloaded`, or what the database could not do.
-    func judge(_ password: String, of email: EmailAddress, tenant: TenantID) async throws -> JudgedPassword? {
-        let facts = try await store.passwordFacts(of: email, tenant: tenant, at: effects.now())
-        // A locked address costs no hash: a flood of guesses is also a flood of work.
+    func judge(
+        _ password: String,
+        of email: EmailAddress,
+        by client: PasswordClient,
+        tenant: TenantID
+    ) async throws -> JudgedPassword? {
+        let (source, device) = source(of: client)
+        let start = effects.now()
+        let facts = try await store.passwordFacts(of: email, by: source, tenant: tenant, at: start)
+        let guess = PasswordGuess(
+            at: email,
+            tenant: tenant,
+            source: source,
+            device: device,
+            network: client.network,
+            counts: facts.counts,
+            user: facts.user,
+            at: start
+        )
+        // A locked client costs no hash: a flood of guesses is also a flood of work.
         let matches =
-            facts.attempts.isLocked ? false : try await verify(password, against: facts.passwordHash)
+            guess.isLocked ? false : try await verify(password, against: facts.passwordHash, for: guess.hashCaller)
         let question = SignInQuestion.password(
             owner: facts.user?.account,
-            isLocked: facts.attempts.isLocked,
+            isLocked: guess.isLocked,
             passwordMatches: matches,
             secondFactorProvenBy: nil
         )
@@ -35,34 +53,37 @@ extension AccountOperations {
         let verdict = question.verdict(policy)
         let now = effects.now()
         if case .refuse(let refusal) = verdict.decision, refusal.saysPasswordIsWrong {
-            guard try await store.countWrongPassword(for: email, tenant: tenant, at: now) else { return nil }
-        }
-        var companions = [AccountWrite.Companion.requireUnlocked(.password(of: email), tenant: tenant, at: now)]
-        if facts.attempts.failures > 0 {
-            companions.append(.forgetWrongGuesses(at: .password(of: email), tenant: tenant))
+            guard try await store.countWrongPassword(guess.guessed, tenant: tenant, at: now) else { return nil }
         }
         return JudgedPassword(
             user: facts.user,
             verdict: verdict,
             decision: DecisionRecord(.signIn(question), under: policy),
-            companions: companions,
+            guess: guess,
+            unlocked: guess.unlocked(at: now),
             outdatedHash: matches ? facts.passwordHash.flatMap { passwords.isOutdated($0) ? $0 : nil } : nil
         )
     }
 
-    /// Whether passwords of `email` may not be guessed at now. To be asked before anything is said that only a right password
-    /// is told and that is not applied with `JudgedPassword.companions`: judge again where it is so.
-    func isLocked(_ email: EmailAddress, tenant: TenantID) async throws -> Bool {
-        try await store.wrongGuesses(at: .password(of: email), tenant: tenant, at: effects.now()).isLocked
+    /// Whether no password of the client is tried any more. To be asked before anything is said that only a right password
+    /// is told and that is not applied with `JudgedPassword.unlocked`: judge again where it is so.
+    func isLockedMeanwhile(_ guess: PasswordGuess) async throws -> Bool {
+        let counts = try await store.passwordCounts(
+            of: guess.address,
+            by: guess.source,
+            tenant: guess.tenant,
+            at: effects.now()
+        )
+        return PasswordAttempts.counts(holding: guess.caller).contains { counts[$0].isLocked }
     }
 
     /// Whether `password` matches `hash`, as `PasswordHasher.verify`. Reads the secret that the hash names, where it names one.
-    func verify(_ password: String, against hash: String?) async throws -> Bool {
+    func verify(_ password: String, against hash: String?, for caller: HashCaller) async throws -> Bool {
         var key: HashKey?
         if let id = hash.flatMap(PasswordHash.init)?.keyID {
             key = try await hashKeys.key(id)
         }
-        return try await passwords.verify(password, against: hash, key: key)
+        return try await passwords.verify(password, against: hash, key: key, for: caller)
     }
 
     /// What replaces an outdated hash of a password that was found right, with whatever the sign-in writes; `nil` where
@@ -77,7 +98,11 @@ extension AccountOperations {
         guard let outdatedHash = judged.outdatedHash, let user = judged.user else { return nil }
         do {
             let hash: String
-            if let newHash { hash = newHash } else { hash = try await passwords.hash(password) }
+            if let newHash {
+                hash = newHash
+            } else {
+                hash = try await passwords.hash(password, for: judged.guess.hashCaller)
+            }
             newHash = hash
             return .replacePasswordHash(outdatedHash, by: hash, of: user.id, tenant: user.tenant)
         } catch is PasswordHasher.Overloaded {

@@ -4,7 +4,7 @@ import NIOPosix
 import Synchronization
 
 /// Hashes and verifies passwords on threads of its own, behind a bounded queue: a flood of logins slows logins, never
-/// lookups.
+/// lookups, and a flood from one network does not keep other networks out (`HashQueue`).
 ///
 /// New hashes are Argon2id with 19 MiB, two passes and one lane (OWASP Password Storage Cheat Sheet; RFC 9106).
 package final class PasswordHasher: Sendable {
@@ -25,11 +25,31 @@ package final class PasswordHasher: Sendable {
     private static let saltBytes = 16
     private static let hashBytes = 32
 
+    /// A password that waits or is worked on.
+    private struct Job: Sendable {
+        let ticket: HashQueue.Ticket
+        let run: @Sendable () -> Void
+        let fail: @Sendable (any Error) -> Void
+    }
+
+    private struct State: Sendable {
+        var queue: HashQueue
+        var jobs: [HashQueue.Ticket: Job] = [:]
+        var isShutDown = false
+        private var ticketsMade: UInt64 = 0
+
+        init(queue: HashQueue) {
+            self.queue = queue
+        }
+
+        mutating func newTicket() -> HashQueue.Ticket {
+            ticketsMade += 1
+            return HashQueue.Ticket(number: ticketsMade)
+        }
+    }
+
     private let threads: NIOThreadPool
-    private let queueMax: Int
-    /// Those that wait and those that are worked on.
-    private let accepted = Atomic<Int>(0)
-    private let busy = Atomic<Int>(0)
+    private let state: Mutex<State>
     private let metrics: PasswordHasherMetrics
     private let randomBytes: @Sendable (Int) -> [UInt8]
     /// Verified when there is no hash to verify, so that an unknown address takes as long as a known one.
@@ -44,7 +64,7 @@ package final class PasswordHasher: Sendable {
         randomBytes: @escaping @Sendable (Int) -> [UInt8],
         metrics: any MetricsFactory = NOOPMetricsHandler.instance
     ) throws(HashingFailed) {
-        self.queueMax = queueMax
+        self.state = Mutex(State(queue: HashQueue(threadCount: threadCount, placesMax: queueMax)))
         self.metrics = PasswordHasherMetrics(metrics)
         self.randomBytes = randomBytes
         self.dummyHash = try Self.readable(try Self.argon2id([], salt: randomBytes(Self.saltBytes)))
@@ -52,15 +72,23 @@ package final class PasswordHasher: Sendable {
         self.threads.start()
     }
 
+    /// What waits fails, and what comes later.
     package func shutDown() async {
+        let waiting = state.withLock { state in
+            state.isShutDown = true
+            let left = state.jobs.values.filter { state.queue.leave($0.ticket) }
+            for job in left { state.jobs[job.ticket] = nil }
+            return left
+        }
+        for job in waiting { job.fail(CancellationError()) }
         try? await threads.shutdownGracefully()
     }
 
     /// The hash of `password`, in the PHC string format.
     /// - Throws: `Overloaded`, `HashingFailed`.
-    package func hash(_ password: String) async throws -> String {
+    package func hash(_ password: String, for caller: HashCaller) async throws -> String {
         let salt = randomBytes(Self.saltBytes)
-        return try await run { try Self.argon2id(Array(password.utf8), salt: salt) }
+        return try await run(for: caller) { try Self.argon2id(Array(password.utf8), salt: salt) }
     }
 
     /// Whether `password` matches `hash`. With no hash the answer is no, after the same work; with one that is not like
@@ -68,9 +96,14 @@ package final class PasswordHasher: Sendable {
     ///
     /// `key`: the secret that the hash names.
     /// - Throws: `Overloaded`, `HashingFailed`, `MissingKey`.
-    package func verify(_ password: String, against hash: String?, key: HashKey? = nil) async throws -> Bool {
+    package func verify(
+        _ password: String,
+        against hash: String?,
+        key: HashKey? = nil,
+        for caller: HashCaller
+    ) async throws -> Bool {
         let dummyHash = dummyHash
-        return try await run {
+        return try await run(for: caller) {
             let bytes = Array(password.utf8)
             if let hash {
                 let hash = try Self.readable(hash)
@@ -99,27 +132,80 @@ package final class PasswordHasher: Sendable {
         return hash
     }
 
-    private func run<Output: Sendable>(_ work: @escaping @Sendable () throws -> Output) async throws -> Output {
-        guard accepted.add(1, ordering: .relaxed).newValue <= queueMax else {
-            accepted.subtract(1, ordering: .relaxed)
-            metrics.refused.increment()
-            throw Overloaded()
-        }
-        defer { accepted.subtract(1, ordering: .relaxed) }
+    private func run<Output: Sendable>(
+        for caller: HashCaller,
+        _ work: @escaping @Sendable () throws -> Output
+    ) async throws -> Output {
+        let ticket = state.withLock { $0.newTicket() }
         let start = ContinuousClock.now
-        return try await threads.runIfActive { [self] in
-            busy.add(1, ordering: .relaxed)
-            defer { busy.subtract(1, ordering: .relaxed) }
-            metrics.wait.record(duration: start.duration(to: .now))
-            return try work()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let job = Job(
+                    ticket: ticket,
+                    run: { [metrics] in
+                        metrics.wait.record(duration: start.duration(to: .now))
+                        continuation.resume(with: Result(catching: work))
+                    },
+                    fail: { continuation.resume(throwing: $0) }
+                )
+                enter(job, caller, isCancelled: Task.isCancelled)
+            }
+        } onCancel: {
+            let job = state.withLock { $0.queue.leave(ticket) ? $0.jobs.removeValue(forKey: ticket) : nil }
+            job?.fail(CancellationError())
+        }
+    }
+
+    private func enter(_ job: Job, _ caller: HashCaller, isCancelled: Bool) {
+        let actions: [(HashQueue.Action, Job)]? = state.withLock { state in
+            if isCancelled || state.isShutDown { return nil }
+            state.jobs[job.ticket] = job
+            return Self.jobs(of: state.queue.enter(job.ticket, caller), in: &state)
+        }
+        guard let actions else { return job.fail(CancellationError()) }
+        for (action, job) in actions {
+            switch action {
+            case .start:
+                threads.submit { [self] status in
+                    if case .cancelled = status { return job.fail(CancellationError()) }
+                    work(job)
+                }
+            case .refuse(_, let reason):
+                metrics.refused[reason]?.increment()
+                job.fail(Overloaded())
+            }
+        }
+    }
+
+    /// Works on `job`, and on what waits then, on this thread.
+    private func work(_ job: Job) {
+        var next: Job? = job
+        while let job = next {
+            job.run()
+            // One ended, so at most one starts.
+            next = state.withLock { state in
+                Self.jobs(of: state.queue.finish(job.ticket), in: &state).first?.1
+            }
+        }
+    }
+
+    private static func jobs(
+        of actions: [HashQueue.Action],
+        in state: inout State
+    ) -> [(HashQueue.Action, Job)] {
+        actions.compactMap { action in
+            switch action {
+            case .start(let ticket), .refuse(let ticket, _):
+                state.jobs.removeValue(forKey: ticket).map { (action, $0) }
+            }
         }
     }
 
     /// Sets what of the metrics is known by looking.
     package func report() {
-        let busy = busy.load(ordering: .relaxed)
+        let (busy, queued) = state.withLock { ($0.queue.running, $0.queue.waiting) }
         metrics.busy.set(busy)
-        metrics.queued.set(max(0, accepted.load(ordering: .relaxed) - busy))
+        metrics.queued.set(queued)
     }
 
     private static func argon2id(_ password: [UInt8], salt: [UInt8]) throws(HashingFailed) -> String {

@@ -5,7 +5,7 @@ package struct PasswordHasherMetrics: Sendable {
     let queued: Meter
     let busy: Meter
     let wait: Timer
-    let refused: Counter
+    let refused: [HashQueue.Refusal: Counter]
 
     package static let queued = "concord_password_hashing_queued"
     package static let busy = "concord_password_hashing_busy"
@@ -16,6 +16,11 @@ package struct PasswordHasherMetrics: Sendable {
         queued = Meter(label: Self.queued, factory: factory)
         busy = Meter(label: Self.busy, factory: factory)
         wait = Timer(label: Self.waitSeconds, factory: factory)
-        refused = Counter(label: Self.refusals, factory: factory)
+        refused = Dictionary(
+            uniqueKeysWithValues: HashQueue.Refusal.allCases.map { reason in
+                let dimensions = [("reason", reason.rawValue)]
+                return (reason, Counter(label: Self.refusals, dimensions: dimensions, factory: factory))
+            }
+        )
     }
 }

@@ -50,6 +50,16 @@ package struct Sealer: Sendable {
         return [Self.version, UInt8(keyID.count)] + keyID + box.nonce + box.ciphertext + box.tag
     }
 
+    /// A digest of `text` that only a holder of the first key can make: 32 bytes. With another first key it is another one.
+    package func digest(_ text: String, context: String) -> [UInt8] {
+        let key = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: sealingKey.bytes),
+            info: Array("digest \(context)".utf8),
+            outputByteCount: 32
+        )
+        return Array(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
+    }
+
     package func open(_ sealed: [UInt8], context: String) throws(OpeningFailure) -> [UInt8] {
         guard sealed.count >= 2, sealed[0] == Self.version else { throw .malformed }
         let bodyStart = 2 + Int(sealed[1])

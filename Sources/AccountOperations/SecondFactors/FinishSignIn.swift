@@ -215,7 +215,7 @@ extension AccountOperations {
         of user: UserRecord,
         at now: Timestamp
     ) -> [AccountWrite.Companion] {
-        let required = AccountWrite.Companion.requireUnlocked(guessed, tenant: user.tenant, at: now)
+        let required = AccountWrite.Companion.requireUnlocked([guessed], tenant: user.tenant, at: now)
         return attempts.failures > 0 ? [required, .forgetWrongGuesses(at: guessed, tenant: user.tenant)] : [required]
     }
 

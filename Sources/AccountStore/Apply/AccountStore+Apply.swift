@@ -89,9 +89,14 @@ extension AccountStore {
 
     /// What makes an account go whose row is held and whose identifiers are free.
     static func deletion(of user: UserRecord, event: AccountEvent) -> [SQL] {
-        [
+        var statements = [
             EmailCodeRow.deleteAll(of: user.id, tenant: user.tenant),
             KeptAnswerRow.deleteAnswers(to: user.id, tenant: user.tenant),
+        ]
+        if let address = user.email?.address {
+            statements.append(PasswordAttemptRow.clearSources(of: address, tenant: user.tenant))
+        }
+        return statements + [
             UserRow.delete(user.id, tenant: user.tenant),
             AccountEventRow.insert(event, of: user.id, tenant: user.tenant),
         ]

@@ -10,6 +10,7 @@ extension AccountStore {
         batch.append(EmailCodeRow.deleteOrphans(tenant: tenant))
         batch.append(IdentifierRow.releaseOrphans(tenant: tenant))
         batch.append(KeptAnswerRow.deleteAll(tenant: tenant))
+        batch.append(PasswordAttemptRow.deleteAllSources(tenant: tenant))
         // Their uids can be taken again.
         batch.append(MergeRow.deleteAll(tenant: tenant))
         _ = try await client.write(batch)

@@ -174,6 +174,7 @@ extension AccountWrite {
         for companion in companions { statements += companion.statements }
         // After the companions: one of them may insist that the password was not locked.
         if passwordHash != nil, let address = user.email?.address {
+            statements.append(PasswordAttemptRow.clearSources(of: address, tenant: tenant))
             statements.append(PasswordAttemptRow.clear(.password(of: address), tenant: tenant))
         }
         statements.append(AccountEventRow.insert(event, of: id, tenant: tenant))

@@ -126,20 +126,21 @@ extension AccountStore {
     }
 
     /// What judging a password for `address` needs: the account that owns it with the hash of its password, and the
-    /// wrong passwords that were counted. Two round trips, also where nobody owns the address.
+    /// wrong passwords that were counted and bear on `source`. Two round trips, also where nobody owns the address.
     package func passwordFacts(
         of address: EmailAddress,
+        by source: PasswordSource,
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> PasswordFacts {
         let identifier = Identifier.email(address)
-        var facts = PasswordFacts(attempts: .none)
+        var facts = PasswordFacts()
         for _ in 1...Self.readsMax {
-            let (claims, attempts) = try await client.read(
+            let (claims, counts) = try await client.read(
                 IdentifierRow.owner(of: identifier, tenant: tenant),
-                PasswordAttemptRow.of(.password(of: address), tenant: tenant, at: now)
+                PasswordCountRow.of(address, by: source, tenant: tenant, at: now)
             )
-            facts.attempts = attempts.first?.attempts ?? .none
+            facts.counts = PasswordCounts(counts)
             let owner = claims.first?.owner
             // Where there is no owner somebody else is asked for and left alone, so that the answer takes as long.
             guard let id = owner ?? UserID("-") else { return facts }

@@ -1,46 +1,150 @@
 package import AccountLinking
 package import Postgres
 
-/// The wrong passwords that were counted for an address.
-package struct CountedAttempts: Sendable, Hashable {
-    /// Since the last right one; 0 where there is nothing to forget.
-    package var failures: Int
-    /// Whether no password is tried now.
-    package var isLocked: Bool
-
-    static let none = CountedAttempts(failures: 0, isLocked: false)
-}
-
 /// What judging a password needs.
 package struct PasswordFacts: Sendable {
     /// The account that owns the address.
     package var user: UserRecord?
     /// `nil` when the account has no password.
     package var passwordHash: String?
-    package var attempts: CountedAttempts
+    package var counts = PasswordCounts()
+}
 
-    init(attempts: CountedAttempts) {
-        self.attempts = attempts
+/// The wrong passwords that were counted for an address and bear on one client.
+package struct PasswordCounts: Sendable {
+    /// The network that an account was signed in to from.
+    package struct KnownNetwork: Sendable, Hashable {
+        /// The epoch of the account's sessions then: with them the network is known no more.
+        package var epoch: Int64
+        package var until: Timestamp
+    }
+
+    package var attempts: [PasswordCount: CountedAttempts] = [:]
+    /// `nil` where no account was.
+    package var knownNetwork: KnownNetwork?
+
+    package subscript(count: PasswordCount) -> CountedAttempts { attempts[count] ?? .none }
+
+    init() {}
+
+    init(_ rows: [PasswordCountRow]) {
+        for row in rows {
+            attempts[row.count] = row.attempts
+            if row.count == .network { knownNetwork = row.knownNetwork }
+        }
+    }
+}
+
+/// A client that gives passwords, as they are counted by: digests, made with a secret.
+package struct PasswordSource: Sendable, Hashable {
+    package var network: String
+    /// The device whose secret it shows.
+    package var device: String?
+
+    package init(network: String, device: String? = nil) {
+        self.network = network
+        self.device = device
     }
 }
 
 /// What somebody may guess at again and again, and is held off.
 package enum Guessed: Sendable, Hashable {
-    /// The password of whoever has the address, or of nobody.
+    /// The password of whoever has the address, or of nobody: by all strangers.
     case password(of: EmailAddress)
+    /// The same, from one network.
+    case passwordFrom(network: String, of: EmailAddress)
+    /// The same, on one known device.
+    case passwordOn(device: String, of: EmailAddress)
     /// The code of an app that is a second factor of the user: of any of them.
     case totpCode(of: UserID)
     /// The code of a message to a number that is a second factor of the user: to any of them. Apart from an app's, so that
     /// who guesses at one keeps the owner from one alone.
     case messageCode(of: UserID)
 
+    /// What one of the counts of `address` that bear on `source` counts; `nil` for a device where none is shown.
+    package init?(_ count: PasswordCount, of address: EmailAddress, by source: PasswordSource) {
+        switch count {
+        case .device:
+            guard let device = source.device else { return nil }
+            self = .passwordOn(device: device, of: address)
+        case .network: self = .passwordFrom(network: source.network, of: address)
+        case .strangers: self = .password(of: address)
+        }
+    }
+
     /// No address has a control character.
     fileprivate var name: String {
         switch self {
         case .password(let address): address.canonical
+        case .passwordFrom(let network, let address): "network\u{1F}" + network + "\u{1F}" + address.canonical
+        case .passwordOn(let device, let address): "device\u{1F}" + device + "\u{1F}" + address.canonical
         case .totpCode(let user): "totp\u{1F}" + user.rawValue
         case .messageCode(let user): "message\u{1F}" + user.rawValue
         }
+    }
+
+    /// The address whose network or device is counted.
+    private var address: EmailAddress? {
+        switch self {
+        case .passwordFrom(_, let address), .passwordOn(_, let address): address
+        case .password, .totpCode, .messageCode: nil
+        }
+    }
+
+    fileprivate var freeMax: Int {
+        switch self {
+        case .password: PasswordAttempts.freeMax(of: .strangers)
+        case .passwordFrom: PasswordAttempts.freeMax(of: .network)
+        case .passwordOn: PasswordAttempts.freeMax(of: .device)
+        case .totpCode, .messageCode: PasswordAttempts.freeMax
+        }
+    }
+
+    fileprivate var digest: SQL { sha256(name) }
+    fileprivate var addressDigest: SQL {
+        guard let address else { return "NULL::bytea" }
+        return sha256(Guessed.password(of: address).name)
+    }
+}
+
+private func sha256(_ text: String) -> SQL { "sha256(convert_to(\(text), 'UTF8'))" }
+
+/// One of the counts of an address.
+struct PasswordCountRow: RowDecodable {
+    let count: PasswordCount
+    let attempts: CountedAttempts
+    let knownNetwork: PasswordCounts.KnownNetwork?
+
+    private static let counts: [PasswordCount] = [.strangers, .network, .device]
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        let place = Int(try row.next(Int64.self))
+        attempts = CountedAttempts(failures: Int(try row.next(Int32.self)), isLocked: try row.next(Bool.self))
+        let epoch = try row.next(Int64?.self)
+        let until = try row.optionalTimestamp()
+        guard Self.counts.indices.contains(place - 1) else {
+            throw PostgresError(.decoding, "no count has the place \(place)")
+        }
+        count = Self.counts[place - 1]
+        knownNetwork = epoch.flatMap { epoch in until.map { .init(epoch: epoch, until: $0) } }
+    }
+
+    /// The counts of `address` that bear on `source`.
+    static func of(
+        _ address: EmailAddress,
+        by source: PasswordSource,
+        tenant: TenantID,
+        at now: Timestamp
+    ) -> Query<PasswordCountRow> {
+        let names = counts.compactMap { Guessed($0, of: address, by: source)?.name }
+        return Query(
+            """
+            SELECT place, failures, locked_until > \(now.stored), known_epoch, known_until
+            FROM password_attempts JOIN unnest(\(names)) WITH ORDINALITY AS counts (name, place)
+                ON address_digest = sha256(convert_to(name, 'UTF8'))
+            WHERE tenant_id = \(tenant.rawValue)
+            """
+        )
     }
 }
 
@@ -55,7 +159,7 @@ struct PasswordAttemptRow: RowDecodable {
         Query(
             """
             SELECT failures, locked_until > \(now.stored) FROM password_attempts
-            WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(digest(of: guessed))
+            WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(guessed.digest)
             """
         )
     }
@@ -63,12 +167,38 @@ struct PasswordAttemptRow: RowDecodable {
     /// Counts a wrong password, unless the address is locked: then nothing changes. One statement, so that of many at
     /// once each is counted; where the address stands afterwards is looked up in `PasswordAttempts`.
     static func count(_ guessed: Guessed, tenant: TenantID, at now: Timestamp) -> SQL {
-        let standings = (1...PasswordAttempts.failuresMax).map { PasswordAttempts.standing(afterFailures: $0, at: now) }
+        counting(guessed, if: "true", tenant: tenant, at: now)
+    }
+
+    /// Counts a wrong password in both, or raises 22012 (division by zero) where one of them is locked. Whichever writer
+    /// needs both locks the row of `first` first.
+    static func countBoth(_ first: Guessed, _ second: Guessed, tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        WITH first AS (
+            \(counting(first, if: "true", tenant: tenant, at: now)) RETURNING 1
+        ), second AS (
+            \(counting(second, if: "EXISTS (SELECT FROM first)", tenant: tenant, at: now)) RETURNING 1
+        )
+        SELECT 1 / count(*) FROM second
+        """
+    }
+
+    private static func counting(
+        _ guessed: Guessed,
+        if condition: SQL,
+        tenant: TenantID,
+        at now: Timestamp
+    ) -> SQL {
+        let standings = (1...PasswordAttempts.failuresMax).map {
+            PasswordAttempts.standing(afterFailures: $0, at: now, freeMax: guessed.freeMax)
+        }
         let locks = standings.map(\.lockedUntil.stored)
         let ends = standings.map(\.forgottenAt.stored)
         return """
-            INSERT INTO password_attempts AS counted (tenant_id, address_digest, failures, locked_until, forgotten_at)
-            VALUES (\(tenant.rawValue), \(digest(of: guessed)), 1, (\(locks))[1], (\(ends))[1])
+            INSERT INTO password_attempts AS counted
+                (tenant_id, address_digest, of_address, failures, locked_until, forgotten_at)
+            SELECT \(tenant.rawValue), \(guessed.digest), \(guessed.addressDigest), 1, (\(locks))[1], (\(ends))[1]
+            WHERE \(condition)
             ON CONFLICT (tenant_id, address_digest) DO UPDATE SET (failures, locked_until, forgotten_at) = (
                 SELECT next, (\(locks))[next], (\(ends))[next]
                 FROM (SELECT CASE WHEN counted.forgotten_at > \(now.stored) THEN counted.failures + 1 ELSE 1 END) AS n (next)
@@ -77,11 +207,12 @@ struct PasswordAttemptRow: RowDecodable {
             """
     }
 
-    /// Raises 22012 (division by zero) while the address is locked.
-    static func assertUnlocked(_ guessed: Guessed, tenant: TenantID, at now: Timestamp) -> SQL {
+    /// Raises 22012 (division by zero) while one of them is locked.
+    static func assertUnlocked(_ guessed: [Guessed], tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        SELECT 1 / (1 - count(*)) FROM password_attempts
-        WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(digest(of: guessed))
+        SELECT 1 / (1 - least(count(*), 1)) FROM password_attempts
+        WHERE tenant_id = \(tenant.rawValue)
+            AND address_digest IN (SELECT sha256(convert_to(name, 'UTF8')) FROM unnest(\(guessed.map(\.name))) AS name)
             AND locked_until > \(now.stored)
         """
     }
@@ -89,33 +220,91 @@ struct PasswordAttemptRow: RowDecodable {
     static func clear(_ guessed: Guessed, tenant: TenantID) -> SQL {
         """
         DELETE FROM password_attempts
-        WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(digest(of: guessed))
+        WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(guessed.digest)
+        """
+    }
+
+    /// Forgets every network and device of the address.
+    static func clearSources(of address: EmailAddress, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM password_attempts
+        WHERE tenant_id = \(tenant.rawValue) AND of_address = \(sha256(address.canonical))
+        """
+    }
+
+    static func deleteAllSources(tenant: TenantID) -> SQL {
+        "DELETE FROM password_attempts WHERE tenant_id = \(tenant.rawValue) AND of_address IS NOT NULL"
+    }
+
+    /// Remembers that an account was signed in to from a network; what is counted for the network stays.
+    static func remember(
+        _ network: String,
+        of address: EmailAddress,
+        _ known: PasswordCounts.KnownNetwork,
+        tenant: TenantID,
+        at now: Timestamp
+    ) -> SQL {
+        let guessed = Guessed.passwordFrom(network: network, of: address)
+        return """
+            INSERT INTO password_attempts
+                (tenant_id, address_digest, of_address, failures, locked_until, forgotten_at, known_epoch, known_until)
+            VALUES (\(tenant.rawValue), \(guessed.digest), \(guessed.addressDigest), 0, \(now.stored), \(now.stored),
+                \(known.epoch), \(known.until.stored))
+            ON CONFLICT (tenant_id, address_digest) DO UPDATE
+                SET known_epoch = excluded.known_epoch, known_until = excluded.known_until
+            """
+    }
+
+    /// Forgets the networks of the address beyond those that it was signed in to from last. What another writer holds is
+    /// left to it.
+    static func forgetOldNetworks(of address: EmailAddress, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
+            SELECT tenant_id, address_digest FROM password_attempts
+            WHERE tenant_id = \(tenant.rawValue) AND of_address = \(sha256(address.canonical)) AND known_until IS NOT NULL
+            ORDER BY known_until DESC, address_digest OFFSET \(Int64(PasswordAttempts.knownNetworksMax))
+            FOR UPDATE SKIP LOCKED
+        )
         """
     }
 
     static func deleteForgotten(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
-            SELECT tenant_id, address_digest FROM password_attempts WHERE forgotten_at <= \(cutoff.stored)
-            ORDER BY forgotten_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+            SELECT tenant_id, address_digest FROM password_attempts
+            WHERE greatest(forgotten_at, known_until) <= \(cutoff.stored)
+            ORDER BY greatest(forgotten_at, known_until) LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
-    }
-
-    private static func digest(of guessed: Guessed) -> SQL {
-        "sha256(convert_to(\(guessed.name), 'UTF8'))"
     }
 }
 
 extension AccountWrite.Companion {
     /// Undoes the write if nothing is tried now: a right guess that came too late.
-    package static func requireUnlocked(_ guessed: Guessed, tenant: TenantID, at now: Timestamp) -> Self {
+    package static func requireUnlocked(_ guessed: [Guessed], tenant: TenantID, at now: Timestamp) -> Self {
         Self([PasswordAttemptRow.assertUnlocked(guessed, tenant: tenant, at: now)])
     }
 
     /// Counting wrong guesses begins anew.
     package static func forgetWrongGuesses(at guessed: Guessed, tenant: TenantID) -> Self {
         Self([PasswordAttemptRow.clear(guessed, tenant: tenant)])
+    }
+
+    /// Remembers that `user` was signed in to with `address` from the network of `source`.
+    package static func remember(
+        _ source: PasswordSource,
+        of address: EmailAddress,
+        for user: UserRecord,
+        at now: Timestamp
+    ) -> Self {
+        let known = PasswordCounts.KnownNetwork(
+            epoch: user.sessionEpoch,
+            until: now.adding(seconds: PasswordAttempts.knownSeconds)
+        )
+        return Self([
+            PasswordAttemptRow.remember(source.network, of: address, known, tenant: user.tenant, at: now),
+            PasswordAttemptRow.forgetOldNetworks(of: address, tenant: user.tenant),
+        ])
     }
 }
 
@@ -129,15 +318,37 @@ extension AccountStore {
         try await client.read(PasswordAttemptRow.of(guessed, tenant: tenant, at: now)).first?.attempts ?? .none
     }
 
-    /// Counts a wrong password for `address`.
-    /// - Returns: `false` when the address is locked: the password counts for nothing then.
+    /// The wrong passwords that were counted for `address` and bear on `source`. One round trip.
+    package func passwordCounts(
+        of address: EmailAddress,
+        by source: PasswordSource,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> PasswordCounts {
+        PasswordCounts(try await client.read(PasswordCountRow.of(address, by: source, tenant: tenant, at: now)))
+    }
+
+    /// Counts a wrong password in each of `guessed`, in their order: one or two counts.
+    /// - Returns: `false` when one of them is locked: the password counts for nothing then.
     package func countWrongPassword(
-        for address: EmailAddress,
+        _ guessed: [Guessed],
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> Bool {
         var batch = WriteBatch("password-attempt")
-        batch.append(PasswordAttemptRow.count(.password(of: address), tenant: tenant, at: now))
-        return try await client.write(batch).affectedRows(0) == 1
+        guard guessed.count == 2 else {
+            for guessed in guessed.prefix(1) {
+                batch.append(PasswordAttemptRow.count(guessed, tenant: tenant, at: now))
+            }
+            return try await client.write(batch).affectedRows(0) == 1
+        }
+        batch.append(PasswordAttemptRow.countBoth(guessed[0], guessed[1], tenant: tenant, at: now))
+        do {
+            _ = try await client.write(batch)
+            return true
+        } catch {
+            if error.saysFactsMoved { return false }
+            throw error
+        }
     }
 }

@@ -16,7 +16,7 @@ package struct QuarantinedMethod: Sendable, Hashable {
 package struct QuarantinedPassword: Sendable {
     package let hash: String
     /// The wrong passwords that were counted for the account's address.
-    package let attempts: CountedAttempts
+    package let counts: PasswordCounts
 }
 
 struct QuarantinedMethodRow: RowDecodable {
@@ -145,15 +145,14 @@ extension AccountStore {
     package func quarantinedPassword(
         of id: UserID,
         address: EmailAddress,
+        by source: PasswordSource,
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> QuarantinedPassword? {
-        let (passwords, attempts) = try await client.read(
+        let (passwords, counts) = try await client.read(
             QuarantinedMethodRow.password(of: id, tenant: tenant, at: now),
-            PasswordAttemptRow.of(.password(of: address), tenant: tenant, at: now)
+            PasswordCountRow.of(address, by: source, tenant: tenant, at: now)
         )
-        return passwords.first.map {
-            QuarantinedPassword(hash: $0.hash, attempts: attempts.first?.attempts ?? .none)
-        }
+        return passwords.first.map { QuarantinedPassword(hash: $0.hash, counts: PasswordCounts(counts)) }
     }
 }

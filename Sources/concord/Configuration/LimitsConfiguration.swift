@@ -69,7 +69,7 @@ extension LimitsConfiguration {
         "limits.password_hashing_queue_length_max",
         .wholeNumber(1...65536),
         default: 64,
-        "Passwords that may wait for such a thread; beyond it sign-ins are answered 503"
+        "Passwords that may wait for such a thread, shared by networks in turns; beyond it sign-ins are answered 503"
     )
 
     /// Reads the `limits` keys; leaves what is wrong with the reader.

@@ -1,0 +1,191 @@
+/// The caller whose password is hashed, as the queue shares its places.
+package struct HashCaller: Sendable, Hashable {
+    /// The network, as limits count; callers of unknown networks count as one.
+    package var network: String
+    /// The account knows the caller: by a session, a code, a device or a network from which it was signed in to lately.
+    package var isKnown: Bool
+
+    /// A request of the operator's, or a command.
+    package static let administrator = HashCaller(network: "administrator", isKnown: true)
+
+    package init(network: String, isKnown: Bool) {
+        self.network = network
+        self.isKnown = isKnown
+    }
+}
+
+/// The passwords that wait to be hashed: a bounded queue in which networks take turns.
+///
+/// Known callers and strangers are two lanes that take turns, and in each lane the networks do, so that a network with many
+/// callers delays the next one of another network by one turn. When no place is free, the newest caller of the network that
+/// waits with most makes room for a caller of a network with fewer, so that one network fills the queue only as long as no
+/// other comes. Some places are for known callers alone: strangers from however many networks leave them free.
+///
+/// The first caller of a network is never displaced, and a network that comes later takes its turn later. So a caller that is
+/// first of its network is served after at most two turns of each network that waits with it.
+///
+/// Pure: each function returns what the shell does next. `PasswordHasher` is the shell.
+package struct HashQueue: Sendable {
+    package struct Ticket: Sendable, Hashable {
+        package let number: UInt64
+
+        package init(number: UInt64) {
+            self.number = number
+        }
+    }
+
+    package enum Refusal: String, Sendable, Hashable, CaseIterable {
+        /// No place was free, and no other network waited with more.
+        case full
+        /// It gave its place to a caller of a network with fewer.
+        case displaced
+    }
+
+    package enum Action: Sendable, Hashable {
+        case start(Ticket)
+        case refuse(Ticket, Refusal)
+    }
+
+    /// The networks of known callers, or of strangers, that wait.
+    private struct Lane: Sendable {
+        /// The networks in the order of their turns; none without callers.
+        var turns: [String] = []
+        var lines: [String: [Ticket]] = [:]
+        /// Callers that wait or are served.
+        var accepted = 0
+
+        func waiting(from network: String) -> Int { lines[network]?.count ?? 0 }
+
+        /// The network with most callers; of several, the one that is served next.
+        var longest: String? {
+            var longest: String?
+            for network in turns where waiting(from: network) > longest.map(waiting(from:)) ?? 0 { longest = network }
+            return longest
+        }
+
+        mutating func append(_ ticket: Ticket, from network: String) {
+            if lines[network] == nil { turns.append(network) }
+            lines[network, default: []].append(ticket)
+            accepted += 1
+        }
+
+        /// Takes the first caller of the network whose turn it is.
+        mutating func next() -> Ticket? {
+            guard let network = turns.first else { return nil }
+            turns.removeFirst()
+            guard var line = lines.removeValue(forKey: network), !line.isEmpty else { return nil }
+            let ticket = line.removeFirst()
+            if !line.isEmpty {
+                lines[network] = line
+                turns.append(network)
+            }
+            return ticket
+        }
+
+        /// Takes a caller out of its line; `nil` for the newest.
+        mutating func remove(_ ticket: Ticket? = nil, from network: String) -> Ticket? {
+            guard var line = lines[network],
+                let index = ticket.map({ line.firstIndex(of: $0) }) ?? line.indices.last
+            else { return nil }
+            let removed = line.remove(at: index)
+            lines[network] = line.isEmpty ? nil : line
+            if line.isEmpty { turns.removeAll { $0 == network } }
+            accepted -= 1
+            return removed
+        }
+    }
+
+    private let threadCount: Int
+    private let placesMax: Int
+    /// Places that strangers do not get.
+    package let reservedPlaces: Int
+    private var known = Lane()
+    private var strangers = Lane()
+    private var isKnownNext = true
+    private var callers: [Ticket: HashCaller] = [:]
+    /// Callers that are served.
+    package private(set) var running = 0
+
+    /// Callers that wait.
+    package var waiting: Int { known.accepted + strangers.accepted - running }
+
+    ///
+    /// - `threadCount`: callers that are served at once.
+    /// - `placesMax`: callers that wait or are served.
+    package init(threadCount: Int, placesMax: Int) {
+        self.threadCount = threadCount
+        self.placesMax = placesMax
+        reservedPlaces = placesMax / 4
+    }
+
+    /// A caller comes: it is served, waits, takes another's place, or is refused.
+    package mutating func enter(_ ticket: Ticket, _ caller: HashCaller) -> [Action] {
+        var actions: [Action] = []
+        if !hasRoom(for: caller) {
+            guard let displaced = displace(for: caller) else { return [.refuse(ticket, .full)] }
+            callers[displaced] = nil
+            actions.append(.refuse(displaced, .displaced))
+        }
+        callers[ticket] = caller
+        if caller.isKnown {
+            known.append(ticket, from: caller.network)
+        } else {
+            strangers.append(ticket, from: caller.network)
+        }
+        return actions + start()
+    }
+
+    /// A caller was served.
+    package mutating func finish(_ ticket: Ticket) -> [Action] {
+        guard let caller = callers.removeValue(forKey: ticket) else { return [] }
+        if caller.isKnown { known.accepted -= 1 } else { strangers.accepted -= 1 }
+        running -= 1
+        return start()
+    }
+
+    /// A caller goes away.
+    /// - Returns: `false` when it did not wait (any more).
+    package mutating func leave(_ ticket: Ticket) -> Bool {
+        guard let caller = callers[ticket] else { return false }
+        let left =
+            caller.isKnown
+            ? known.remove(ticket, from: caller.network) : strangers.remove(ticket, from: caller.network)
+        guard left != nil else { return false }
+        callers[ticket] = nil
+        return true
+    }
+
+    private func hasRoom(for caller: HashCaller) -> Bool {
+        guard known.accepted + strangers.accepted < placesMax else { return false }
+        return caller.isKnown || strangers.accepted < placesMax - reservedPlaces
+    }
+
+    /// Takes the newest caller of the network that waits with most, if the network of `caller` still waits with fewer then.
+    /// A stranger displaces no known caller.
+    private mutating func displace(for caller: HashCaller) -> Ticket? {
+        let waiting = (caller.isKnown ? known : strangers).waiting(from: caller.network)
+        let ofStrangers = strangers.longest.map { (network: $0, count: strangers.waiting(from: $0)) }
+        let ofKnown =
+            caller.isKnown ? known.longest.map { (network: $0, count: known.waiting(from: $0)) } : nil
+        if let ofStrangers, ofStrangers.count > waiting + 1, ofStrangers.count >= ofKnown?.count ?? 0 {
+            return strangers.remove(from: ofStrangers.network)
+        }
+        guard let ofKnown, ofKnown.count > waiting + 1 else { return nil }
+        return known.remove(from: ofKnown.network)
+    }
+
+    private mutating func start() -> [Action] {
+        var actions: [Action] = []
+        while running < threadCount, let ticket = next() {
+            running += 1
+            actions.append(.start(ticket))
+        }
+        return actions
+    }
+
+    private mutating func next() -> Ticket? {
+        let isKnown = strangers.turns.isEmpty || isKnownNext && !known.turns.isEmpty
+        isKnownNext = !isKnown
+        return isKnown ? known.next() : strangers.next()
+    }
+}

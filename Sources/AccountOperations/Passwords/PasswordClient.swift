@@ -1,0 +1,154 @@
+package import AccountLinking
+import AccountStore
+import JSON
+
+/// The client that sends a password, as far as its request says.
+package struct PasswordClient: Sendable, Hashable {
+    /// The network, as limits count: an IPv4 address, or the /64 of an IPv6 address. Clients of unknown networks count as
+    /// one network.
+    package var network: String
+    /// The secret of a device on which an account was signed in to; of any account.
+    package var deviceSecret: String?
+
+    package static let unknown = PasswordClient(network: nil)
+
+    package init(network: String?, deviceSecret: String? = nil) {
+        self.network = network ?? ""
+        self.deviceSecret = deviceSecret
+    }
+}
+
+/// A device on which an account was signed in to. The client keeps it sealed, beside its refresh token; nothing of it is
+/// stored here.
+///
+/// It ends with the sessions of its account, by their epoch, and opens nothing: it only keeps wrong passwords of others from
+/// holding the device off.
+struct KnownDevice: Sendable, Hashable {
+    var user: UserID
+    var epoch: Int64
+    /// 16 random bytes in Base64URL, by which the device's own wrong passwords are counted.
+    var id: String
+    var expiresAt: Timestamp
+
+    private static let context = "device-secret"
+    /// A user id has at most 512 bytes.
+    private static let lengthMax = 2048
+
+    init(of user: UserRecord, effects: Effects) {
+        self.user = user.id
+        epoch = user.sessionEpoch
+        id = Base64URL.encode(effects.randomBytes(16))
+        expiresAt = effects.now().adding(seconds: PasswordAttempts.knownSeconds)
+    }
+
+    /// `nil` for anything this service did not make.
+    init?(_ secret: String, sealer: Sealer) {
+        guard secret.utf8.count <= Self.lengthMax, let sealed = Base64URL.decode(secret),
+            let bytes = try? sealer.open(sealed, context: Self.context), let content = try? JSONValue(parsing: bytes),
+            let user = content["user"]?.string.flatMap(UserID.init), let epoch = content["epoch"]?.integer,
+            let id = content["device"]?.string, let expiresAt = content["expires"]?.integer
+        else { return nil }
+        self.user = user
+        self.epoch = epoch
+        self.id = id
+        self.expiresAt = Timestamp(microsecondsSinceEpoch: expiresAt)
+    }
+
+    func secret(_ sealer: Sealer) throws -> String {
+        let content = JSONWriter.object { writer in
+            writer.field("user", user.rawValue)
+            writer.field("epoch", epoch)
+            writer.field("device", id)
+            writer.field("expires", expiresAt.microsecondsSinceEpoch)
+        }
+        return Base64URL.encode(try sealer.seal(content, context: Self.context))
+    }
+
+    /// Returns true if the device was signed in to `user`, and the sessions of that time have not been ended since.
+    func isKnown(to user: UserRecord?, at now: Timestamp) -> Bool {
+        guard let user else { return false }
+        return user.id == self.user && user.sessionEpoch == epoch && now < expiresAt
+    }
+}
+
+/// A password before it is compared: the client it comes from, and the counts that hold that client.
+struct PasswordGuess: Sendable {
+    let address: EmailAddress
+    let tenant: TenantID
+    let source: PasswordSource
+    let counts: PasswordCounts
+    let caller: PasswordCaller
+    /// The account knows the client: it has a place among those of the hash queue that strangers do not get.
+    let hashCaller: HashCaller
+    /// The network is known, and for long enough yet.
+    private let isRemembered: Bool
+
+    init(
+        at address: EmailAddress,
+        tenant: TenantID,
+        source: PasswordSource,
+        device: KnownDevice?,
+        network: String,
+        counts: PasswordCounts,
+        user: UserRecord?,
+        at now: Timestamp
+    ) {
+        self.address = address
+        self.tenant = tenant
+        self.source = source
+        self.counts = counts
+        let known = counts.knownNetwork.flatMap { $0.epoch == user?.sessionEpoch && now < $0.until ? $0 : nil }
+        let isDeviceKnown = device?.isKnown(to: user, at: now) ?? false
+        caller = PasswordAttempts.caller(
+            device: isDeviceKnown ? counts[.device] : nil,
+            isNetworkKnown: known != nil
+        )
+        hashCaller = HashCaller(network: network, isKnown: caller != .stranger)
+        let renewedBefore = now.adding(seconds: PasswordAttempts.knownSeconds - PasswordAttempts.knownRenewalSeconds)
+        isRemembered = known.map { $0.until > renewedBefore } ?? false
+    }
+
+    private var holding: [PasswordCount] { PasswordAttempts.counts(holding: caller) }
+
+    var isLocked: Bool { holding.contains { counts[$0].isLocked } }
+
+    /// The counts that hold the client, in the order in which every writer locks their rows.
+    var guessed: [Guessed] { holding.compactMap { Guessed($0, of: address, by: source) } }
+
+    /// Undoes a write where the client was locked meanwhile.
+    func unlocked(at now: Timestamp) -> AccountWrite.Companion {
+        .requireUnlocked(guessed, tenant: tenant, at: now)
+    }
+
+    /// Forgets the wrong passwords before the right one: the client's own, and those of all strangers, which are in a row no
+    /// more. Remembers the network. Nothing where there is nothing to forget and the network is known.
+    func afterSignIn(of user: UserRecord?, at now: Timestamp) -> [AccountWrite.Companion] {
+        var companions: [AccountWrite.Companion] = []
+        func forget(_ count: PasswordCount) {
+            guard counts[count].failures > 0, let guessed = Guessed(count, of: address, by: source) else { return }
+            companions.append(.forgetWrongGuesses(at: guessed, tenant: tenant))
+        }
+        if caller == .knownDevice { forget(.device) } else { forget(.network) }
+        let isForgotten = caller != .knownDevice && counts[.network].failures > 0
+        if let user, !isRemembered || isForgotten {
+            companions.append(.remember(source, of: address, for: user, at: now))
+        }
+        // Strangers last: every writer locks the row of a network before theirs.
+        forget(.strangers)
+        return companions
+    }
+}
+
+extension AccountOperations {
+    /// How the passwords of `client` are counted, and the device it shows.
+    func source(of client: PasswordClient) -> (source: PasswordSource, device: KnownDevice?) {
+        let device = client.deviceSecret.flatMap { KnownDevice($0, sealer: sealer) }
+        let network = Base64URL.encode(sealer.digest(client.network, context: "password-network"))
+        return (PasswordSource(network: network, device: device?.id), device)
+    }
+
+    /// The secret by which a device on which `user` is signed in is known at the next sign-in.
+    package func newDeviceSecret(of user: UserRecord) throws -> String {
+        try KnownDevice(of: user, effects: effects).secret(sealer)
+    }
+}

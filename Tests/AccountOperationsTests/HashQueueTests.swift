@@ -1,0 +1,213 @@
+import AccountOperations
+import AccountTestSupport
+import Testing
+
+/// Conversations with the queue, and what holds in each.
+struct HashQueueTests {
+    private typealias Ticket = HashQueue.Ticket
+    private static let attacker = HashCaller(network: "198.51.100.1", isKnown: false)
+    private static let stranger = HashCaller(network: "192.0.2.1", isKnown: false)
+    private static let owner = HashCaller(network: "192.0.2.2", isKnown: true)
+
+    /// A queue with what it was asked and what it answered.
+    private struct Conversation {
+        var queue: HashQueue
+        var running: [Ticket] = []
+        var served: [Ticket] = []
+        var refused: [Ticket: HashQueue.Refusal] = [:]
+        private var next: UInt64 = 0
+
+        init(threadCount: Int = 1, placesMax: Int = 16) {
+            queue = HashQueue(threadCount: threadCount, placesMax: placesMax)
+        }
+
+        @discardableResult
+        mutating func enter(_ caller: HashCaller) -> Ticket {
+            next += 1
+            let ticket = Ticket(number: next)
+            take(queue.enter(ticket, caller))
+            return ticket
+        }
+
+        /// Serves the caller that is served longest.
+        mutating func serve() {
+            let ticket = running.removeFirst()
+            served.append(ticket)
+            take(queue.finish(ticket))
+        }
+
+        private mutating func take(_ actions: [HashQueue.Action]) {
+            for action in actions {
+                switch action {
+                case .start(let ticket): running.append(ticket)
+                case .refuse(let ticket, let reason): refused[ticket] = reason
+                }
+            }
+        }
+    }
+
+    @Test func `callers of one network are served in their order, as many at once as there are threads`() {
+        var queue = Conversation(threadCount: 2)
+        let tickets = (0..<6).map { _ in queue.enter(Self.stranger) }
+        #expect(queue.running == Array(tickets[..<2]) && queue.queue.waiting == 4)
+        while !queue.running.isEmpty { queue.serve() }
+        #expect(queue.served == tickets && queue.queue.waiting == 0 && queue.queue.running == 0)
+    }
+
+    @Test func `a flood from one network delays a stranger's password by one of its own`() {
+        var queue = Conversation()
+        for _ in 0..<150 { queue.enter(Self.attacker) }
+        for _ in 0..<40 {
+            let ticket = queue.enter(Self.stranger)
+            var hashes = 0
+            while queue.running != [ticket] {
+                #expect(queue.refused[ticket] == nil)
+                queue.serve()
+                queue.enter(Self.attacker)
+                hashes += 1
+            }
+            #expect(hashes <= 2)
+            queue.serve()
+            queue.enter(Self.attacker)
+        }
+    }
+
+    @Test func `who comes to a full queue takes the newest place of the network that waits with most`() {
+        var queue = Conversation(placesMax: 4)
+        let flood = (0..<3).map { _ in queue.enter(Self.attacker) }
+        let more = queue.enter(Self.attacker)
+        #expect(queue.refused == [more: .full], "one place is for callers that are known")
+        let ticket = queue.enter(Self.stranger)
+        #expect(queue.refused == [more: .full, flood[2]: .displaced])
+        queue.serve()
+        queue.serve()
+        #expect(queue.served == Array(flood[..<2]) && queue.running == [ticket])
+    }
+
+    @Test func `a network alone has all places of strangers`() {
+        var queue = Conversation(placesMax: 64)
+        for _ in 0..<48 { queue.enter(Self.attacker) }
+        #expect(queue.refused == [:] && queue.queue.waiting == 47)
+        let more = queue.enter(Self.attacker)
+        #expect(queue.refused == [more: .full])
+    }
+
+    @Test func `strangers from many networks leave places to known callers, who are served next`() {
+        var queue = Conversation(placesMax: 64)
+        for number in 0..<100 { queue.enter(HashCaller(network: "network \(number)", isKnown: false)) }
+        #expect(queue.refused.count == 52 && queue.refused.values.allSatisfy { $0 == .full })
+        let ticket = queue.enter(Self.owner)
+        queue.serve()
+        #expect(queue.running == [ticket])
+    }
+
+    @Test func `known callers of one network are no more than strangers`() {
+        var queue = Conversation(placesMax: 8)
+        let flood = HashCaller(network: "198.51.100.1", isKnown: true)
+        for _ in 0..<20 { queue.enter(flood) }
+        let owner = queue.enter(Self.owner)
+        #expect(queue.refused[owner] == nil && queue.refused.values.contains(.displaced))
+        queue.serve()
+        queue.serve()
+        #expect(queue.running == [owner])
+        // A stranger displaces no known caller, and waits no longer than for one where there is a place.
+        var other = Conversation(placesMax: 8)
+        for _ in 0..<5 { other.enter(flood) }
+        let stranger = other.enter(Self.stranger)
+        other.serve()
+        other.serve()
+        #expect(other.served.contains(stranger) || other.running == [stranger])
+    }
+
+    @Test func `a caller that goes away leaves its place, and its network the turn`() {
+        var queue = Conversation(placesMax: 4)
+        let first = queue.enter(Self.attacker)
+        let second = queue.enter(Self.attacker)
+        let third = queue.enter(Self.stranger)
+        let places = queue.queue.waiting
+        let isGone = queue.queue.leave(first)
+        #expect(!isGone, "it is served")
+        let left = queue.queue.leave(second)
+        #expect(left && queue.queue.waiting == places - 1)
+        let again = queue.queue.leave(second)
+        #expect(!again)
+        let fourth = queue.enter(Self.stranger)
+        #expect(queue.refused == [:])
+        while !queue.running.isEmpty { queue.serve() }
+        #expect(queue.served == [first, third, fourth])
+    }
+
+    @Test(arguments: 0..<200)
+    func `in every conversation the queue is bounded, loses nobody, and starves nobody`(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        let threadCount = Int.random(in: 1...3, using: &random)
+        let placesMax = Int.random(in: threadCount...24, using: &random)
+        var queue = HashQueue(threadCount: threadCount, placesMax: placesMax)
+        var callers: [Ticket: HashCaller] = [:]
+        var running: Set<Ticket> = []
+        /// Callers that wait, with those that were served since each came.
+        var waiting: [Ticket: Int] = [:]
+        var strangers: Int { callers.values.count { !$0.isKnown } }
+        func take(_ actions: [HashQueue.Action]) {
+            for action in actions {
+                switch action {
+                case .start(let ticket):
+                    #expect(waiting.removeValue(forKey: ticket) != nil)
+                    #expect(running.insert(ticket).inserted)
+                    for other in waiting.keys { waiting[other, default: 0] += 1 }
+                case .refuse(let ticket, let reason):
+                    #expect(waiting.removeValue(forKey: ticket) != nil)
+                    let caller = callers.removeValue(forKey: ticket)
+                    if reason == .displaced {
+                        let older = callers.filter { waiting[$0.key] != nil && $0.value == caller }
+                        #expect(!older.isEmpty, "the first of a network is never displaced")
+                        #expect(older.keys.allSatisfy { $0.number < ticket.number })
+                    }
+                }
+            }
+        }
+        for number in 1...400 as ClosedRange<UInt64> {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<6:
+                let caller = HashCaller(
+                    network: "network \(Int.random(in: 0..<6, using: &random))",
+                    isKnown: Bool.random(using: &random)
+                )
+                callers[Ticket(number: number)] = caller
+                waiting[Ticket(number: number)] = 0
+                take(queue.enter(Ticket(number: number), caller))
+            case 6..<9:
+                guard let ticket = running.min(by: { $0.number < $1.number }) else { continue }
+                running.remove(ticket)
+                callers[ticket] = nil
+                take(queue.finish(ticket))
+            default:
+                guard let ticket = callers.keys.min(by: { $0.number < $1.number }) else { continue }
+                let left = queue.leave(ticket)
+                #expect(left == (waiting[ticket] != nil))
+                guard left else { continue }
+                waiting[ticket] = nil
+                callers[ticket] = nil
+            }
+            #expect(queue.running == running.count && queue.waiting == waiting.count)
+            #expect(callers.count <= placesMax && strangers <= placesMax - queue.reservedPlaces)
+            #expect(running.count == min(threadCount, callers.count), "no thread is idle while a caller waits")
+            // At most 6 networks wait in each of 2 lanes, and a caller has at most as many of its own before it as there are
+            // places.
+            #expect(waiting.values.allSatisfy { $0 <= 12 * placesMax })
+        }
+    }
+
+    /// A generator whose conversations can be had again.
+    private struct SplitMix: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var z = state
+            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+            return z ^ (z >> 31)
+        }
+    }
+}

@@ -1,0 +1,274 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import AccountTestSupport
+import JSON
+import Postgres
+import Testing
+
+/// Wrong passwords by network, across processes, and the networks that are known, checked in the table.
+struct PasswordSourceTests {
+    private static let wrong = Denial.refusal(.invalidPassword)
+    private static let locked = Denial.refusal(.tooManyAttempts)
+
+    private func network(_ number: Int) -> PasswordClient { PasswordClient(network: "198.51.100.\(number)") }
+
+    private static let all: Query<Int64?> = "SELECT count(*) FROM password_attempts"
+    private static let known: Query<Int64?> = "SELECT count(*) FROM password_attempts WHERE known_until IS NOT NULL"
+    private static let ofSources: Query<Int64?> = "SELECT count(*) FROM password_attempts WHERE of_address IS NOT NULL"
+
+    private func count(_ query: Query<Int64?>, _ service: TestService) async throws -> Int64 {
+        try await service.database.count(query)
+    }
+
+    private func failures(_ service: TestService) async throws -> (networks: [Int64], strangers: [Int64]) {
+        let networks: Query<Int64> = """
+            SELECT failures::bigint FROM password_attempts WHERE of_address IS NOT NULL AND failures > 0 ORDER BY 1
+            """
+        let strangers: Query<Int64> = "SELECT failures::bigint FROM password_attempts WHERE of_address IS NULL"
+        return (try await service.database.rows(networks), try await service.database.rows(strangers))
+    }
+
+    @Test func `of guesses at once from many networks each is counted where it is answered, and nowhere else`()
+        async throws
+    {
+        try await TestService.withTwo { first, second in
+            let email = first.newAddress()
+            _ = try await first.signUp(email).value
+            // Eight networks with sixteen each; a network is answered ten times, all together fifty times.
+            let denials = try await withThrowingTaskGroup { group in
+                for number in 0..<128 {
+                    let service = number.isMultiple(of: 2) ? first : second
+                    group.addTask {
+                        try await service.signIn(email, password: "guess \(number)", from: network(number % 8)).denial
+                    }
+                }
+                return try await group.reduce(into: [Denial?]()) { $0.append($1) }
+            }
+            #expect(denials.count { $0 == Self.wrong } == 50)
+            #expect(denials.count { $0 == Self.locked } == 78)
+            let counted = try await failures(first)
+            #expect(counted.strangers == [50])
+            #expect(counted.networks.reduce(0, +) == 50 && counted.networks.allSatisfy { $0 <= 10 })
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `guesses of strangers and sign-ins of the owner at once never wait for each other in a circle`()
+        async throws
+    {
+        try await TestService.withTwo { first, second in
+            let email = first.newAddress()
+            _ = try await first.signUp(email).value
+            let outcomes = try await withThrowingTaskGroup { group in
+                for number in 0..<64 {
+                    let service = number.isMultiple(of: 2) ? first : second
+                    let isOwner = number.isMultiple(of: 4)
+                    group.addTask {
+                        try await service.signIn(
+                            email,
+                            password: isOwner ? TestService.password : "guess \(number)",
+                            from: network(number % 12)
+                        ).denial
+                    }
+                }
+                return try await group.reduce(into: [Denial?]()) { $0.append($1) }
+            }
+            #expect(outcomes.allSatisfy { $0 == nil || $0 == Self.wrong || $0 == Self.locked })
+            #expect(outcomes.count { $0 == nil } == 16, "no network guesses so often that it is held off")
+            #expect(try await count("SELECT count(*) FROM password_attempts WHERE failures > 10", first) == 0)
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `a sign-in from a known network writes nothing about it for a day`() async throws {
+        try await TestService.with { service in
+            let email = service.newAddress()
+            _ = try await service.signUp(email).value
+            func rows() async throws -> [String] {
+                let query: Query<String> = "SELECT xmin::text || known_until::text FROM password_attempts"
+                return try await service.database.rows(query)
+            }
+            _ = try await service.signIn(email, from: network(1)).value
+            let before = try await rows()
+            #expect(before.count == 1)
+            service.clock.advance(seconds: 86_000)
+            _ = try await service.signIn(email, from: network(1)).value
+            #expect(try await rows() == before)
+            service.clock.advance(seconds: 500)
+            _ = try await service.signIn(email, from: network(1)).value
+            let after = try await rows()
+            #expect(after.count == 1 && after != before)
+        }
+    }
+
+    @Test func `eight networks of an account are known, those of the last sign-ins`() async throws {
+        try await TestService.with { service in
+            let email = service.newAddress()
+            _ = try await service.signUp(email).value
+            for number in 0..<12 {
+                _ = try await service.signIn(email, from: network(number)).value
+                service.clock.advance(seconds: 60)
+            }
+            #expect(try await count(Self.known, service) == 8)
+            try await close(email, service)
+            #expect(try await service.signIn(email, from: network(0)).denial == Self.locked)
+            _ = try await service.signIn(email, from: network(11)).value
+        }
+    }
+
+    @Test func `eight networks are known also where many sign in at once`() async throws {
+        try await TestService.withTwo { first, second in
+            let email = first.newAddress()
+            _ = try await first.signUp(email).value
+            try await withThrowingTaskGroup { group in
+                for number in 0..<24 {
+                    let service = number.isMultiple(of: 2) ? first : second
+                    group.addTask { _ = try await service.signIn(email, from: network(number)).value }
+                }
+                try await group.waitForAll()
+            }
+            _ = try await first.signIn(email, from: network(99)).value
+            #expect(try await count(Self.known, first) == 8)
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    /// Holds strangers off.
+    private func close(_ email: EmailAddress, _ service: TestService) async throws {
+        for number in 0..<50 {
+            let denial = try await service.signIn(email, password: "guess", from: network(100 + number)).denial
+            #expect(denial == Self.wrong)
+        }
+    }
+
+    @Test func `a network is known for thirty days, then a stranger, and purged`() async throws {
+        try await TestService.with { service in
+            let email = service.newAddress()
+            _ = try await service.signUp(email).value
+            _ = try await service.signIn(email, from: network(1)).value
+            service.clock.advance(seconds: 30 * 86_400 - 1)
+            try await close(email, service)
+            _ = try await service.signIn(email, from: network(1)).value
+            service.clock.advance(seconds: 30 * 86_400 - 1)
+            #expect(try await purge(service) > 0)
+            #expect(try await count(Self.known, service) == 1)
+            service.clock.advance(seconds: 2)
+            #expect(try await purge(service) == 1)
+            #expect(try await count(Self.all, service) == 0)
+        }
+    }
+
+    private func purge(_ service: TestService) async throws -> Int {
+        try await service.operations.store.purge(
+            .passwordAttempts,
+            endedBefore: service.clock.now,
+            rowsMax: 1000
+        )
+    }
+
+    @Test func `a takeover, a new password and a deletion leave no network of the account`() async throws {
+        try await TestService.with { service in
+            let email = service.newAddress()
+            let account = try await service.signUp(email).value
+            _ = try await service.signIn(email, from: network(1)).value
+            // As a takeover does: the sessions end, the row stays and counts for nothing.
+            let now = service.clock.now
+            try await service.edit(account.user.id) { $0.endSessions(at: now) }
+            try await close(email, service)
+            #expect(try await service.signIn(email, from: network(1)).denial == Self.locked)
+
+            service.clock.advance(seconds: 61)
+            _ = try await service.signIn(email, from: network(1)).value
+            _ = try await service.operations
+                .replacePassword(
+                    of: email,
+                    oldPassword: TestService.password,
+                    newPassword: "another horse",
+                    from: network(1),
+                    tenant: .project
+                )
+                .value
+            #expect(try await count(Self.all, service) == 0)
+
+            let entered = try await service.signIn(email, password: "another horse", from: network(2)).value
+            #expect(try await count(Self.known, service) == 1)
+            _ = try await service.delete(entered.tokens.idToken).value
+            #expect(try await count(Self.ofSources, service) == 0)
+        }
+    }
+
+    @Test func `a device is known for thirty days and to its account alone`() async throws {
+        try await TestService.with { service in
+            let email = service.newAddress()
+            let account = try await service.signUp(email).value
+            let secret = try service.operations.newDeviceSecret(of: account.user)
+            #expect(!secret.contains(account.user.id.rawValue))
+            let device = PasswordClient(network: "203.0.113.1", deviceSecret: secret)
+            try await close(email, service)
+            #expect(try await service.signIn(email, from: PasswordClient(network: "203.0.113.1")).denial == Self.locked)
+            _ = try await service.signIn(email, from: device).value
+            let other = service.newAddress()
+            _ = try await service.signUp(other).value
+            try await close(other, service)
+            #expect(try await service.signIn(other, from: device).denial == Self.locked)
+            service.clock.advance(seconds: 30 * 86_400)
+            try await close(email, service)
+            let elsewhere = PasswordClient(network: "203.0.113.2", deviceSecret: secret)
+            #expect(try await service.signIn(email, from: elsewhere).denial == Self.locked)
+        }
+    }
+
+    @Test func `of guesses at once on a known device ten are answered, and no stranger's count moves`() async throws {
+        try await TestService.withTwo { first, second in
+            let email = first.newAddress()
+            let account = try await first.signUp(email).value
+            let secret = try first.operations.newDeviceSecret(of: account.user)
+            let device = PasswordClient(network: "203.0.113.1", deviceSecret: secret)
+            _ = try await first.signIn(email, from: PasswordClient(network: "203.0.113.1")).value
+            let denials = try await withThrowingTaskGroup { group in
+                for number in 0..<40 {
+                    let service = number.isMultiple(of: 2) ? first : second
+                    group.addTask { try await service.signIn(email, password: "guess \(number)", from: device).denial }
+                }
+                return try await group.reduce(into: [Denial?]()) { $0.append($1) }
+            }
+            // Ten by the device, then ten by its network, which is known too.
+            #expect(denials.count { $0 == Self.wrong } == 20)
+            let counted = try await failures(first)
+            #expect(counted.networks == [10, 10] && counted.strangers == [])
+        }
+    }
+
+    @Test func `no network is in the table, and no digest that can be found without the key`() async throws {
+        try await TestService.with { service in
+            let email = service.newAddress()
+            _ = try await service.signUp(email).value
+            _ = try await service.signIn(email, password: "x", from: network(1)).denial
+            let guessable: Query<Int64?> = """
+                SELECT count(*) FROM password_attempts WHERE address_digest = sha256(
+                    convert_to('network' || chr(31) || '198.51.100.1' || chr(31) || \(email.canonical), 'UTF8'))
+                """
+            #expect(try await service.database.count(guessable) == 0)
+            #expect(try await count(Self.all, service) == 2)
+        }
+    }
+
+    @Test func `counts of before the networks hold strangers, and a new password clears them`() async throws {
+        try await TestService.with { service in
+            let email = service.newAddress()
+            _ = try await service.signUp(email).value
+            let end = service.clock.now.secondsSinceEpoch + 86_400
+            try await service.database.execute(
+                """
+                INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
+                VALUES (sha256(convert_to('\(email.canonical)', 'UTF8')), 100, to_timestamp(\(end)), to_timestamp(\(end)))
+                """
+            )
+            #expect(try await service.signIn(email, from: network(1)).denial == Self.locked)
+            service.clock.advance(seconds: 86_401)
+            _ = try await service.signIn(email, from: network(1)).value
+            #expect(try await failures(service).strangers == [])
+        }
+    }
+}

@@ -1,0 +1,3 @@
+INSERT INTO password_attempts (address_digest, of_address, failures, locked_until, forgotten_at, known_epoch, known_until)
+VALUES (decode(repeat('06', 32), 'hex'), decode(repeat('05', 32), 'hex'), 0, '2026-01-02 03:04:05+00',
+    '2026-01-02 03:04:05+00', 7, '2026-02-01 03:04:05+00');
