@@ -102,6 +102,9 @@ struct UpdateAttempt: Sendable {
         self.eventID = effects.newEventID()
     }
 
+    /// Returns true for the change of an administrator, whose account's owner is not mailed.
+    var isByAdministrator: Bool { context.methodProof == .administrator }
+
     /// The event of an attempt that is no update of the account's own data.
     func event(kind: AccountEvent.Kind, rule: Rule) -> AccountEvent {
         AccountEvent(id: eventID, occurredAt: now, kind: kind, rule: rule)
@@ -149,7 +152,7 @@ extension AccountOperations {
             return Updated(user: previous)
         }
         let session = plan.issuesTokens ? attempt.session : nil
-        let write = AccountWrite(
+        var write = AccountWrite(
             previous: previous,
             user: user,
             passwordHash: plan.change.password == .set ? attempt.passwordHash : nil,
@@ -164,7 +167,13 @@ extension AccountOperations {
                 at: attempt.now
             ) + companions
         )
-        guard try await store.apply(quarantining(write, by: plan.change)) == .applied else { return nil }
+        write = try quarantining(write, by: plan.change)
+        if attempt.isByAdministrator {
+            write.companions += settling(plan.change, from: previous, to: user)
+        } else {
+            write = try await mailingMethods(write, changedBy: plan.change)
+        }
+        guard try await store.apply(write) == .applied else { return nil }
         guard let session else { return Updated(user: user) }
         store.activity.note(user, at: attempt.now, isSignIn: false)
         return Updated(user: user, tokens: try issueTokens(for: user, session: session, at: attempt.now))

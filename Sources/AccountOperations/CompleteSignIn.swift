@@ -168,7 +168,8 @@ extension AccountOperations {
             event: attempt.event(kind, verdict.rule),
             companions: companions
         )
-        guard try await store.apply(quarantining(write, by: applied)) == .applied else { return nil }
+        let whole = try await mailingMethods(quarantining(write, by: applied), changedBy: applied)
+        guard try await store.apply(whole) == .applied else { return nil }
         if previous != nil { store.activity.note(user, at: attempt.now, isSignIn: true) }
         return .success(signedIn)
     }

@@ -58,7 +58,8 @@ extension AccountOperations {
                     ),
                     companions: [judged.unlocked]
                 )
-                return try await store.apply(write) == .applied ? .success(changed) : nil
+                let whole = try await mailingMethods(write, changedBy: change)
+                return try await store.apply(whole) == .applied ? .success(changed) : nil
             }
         }
     }

@@ -14,7 +14,7 @@ extension AccountStore {
         "provider-config-change", "provider-config-remove", "provider-configs-change",
         "provider-disable", "provider-flow", "purge", "purge-sessions", "read-account_events", "read-account_journal",
         "read-api_keys", "read-audit_plans", "read-audit_steps", "read-clock_timestamp",
-        "read-conflicts", "read-factor_challenges", "read-hash_keys", "read-identifiers", "read-kept_answers",
+        "read-code_methods", "read-conflicts", "read-factor_challenges", "read-hash_keys", "read-identifiers", "read-kept_answers",
         "read-linked_providers",
         "read-merges", "read-message_counts", "read-one_time_codes", "read-outbox", "read-password_attempts",
         "read-password_credentials", "read-phone_verifications", "read-project_config", "read-project_config_versions",

@@ -68,6 +68,18 @@ extension MailTemplates {
         ("REVERT_SECOND_FACTOR_ADDITION.zh-TW.html", PackageResources.REVERT_SECOND_FACTOR_ADDITION_zh_TW_html),
         ("REVERT_SECOND_FACTOR_ADDITION.th.txt", PackageResources.REVERT_SECOND_FACTOR_ADDITION_th_txt),
         ("REVERT_SECOND_FACTOR_ADDITION.th.html", PackageResources.REVERT_SECOND_FACTOR_ADDITION_th_html),
+        ("REVERT_SIGN_IN_METHOD_CHANGE.en.txt", PackageResources.REVERT_SIGN_IN_METHOD_CHANGE_en_txt),
+        ("REVERT_SIGN_IN_METHOD_CHANGE.en.html", PackageResources.REVERT_SIGN_IN_METHOD_CHANGE_en_html),
+        ("REVERT_SIGN_IN_METHOD_CHANGE.zh-TW.txt", PackageResources.REVERT_SIGN_IN_METHOD_CHANGE_zh_TW_txt),
+        ("REVERT_SIGN_IN_METHOD_CHANGE.zh-TW.html", PackageResources.REVERT_SIGN_IN_METHOD_CHANGE_zh_TW_html),
+        ("REVERT_SIGN_IN_METHOD_CHANGE.th.txt", PackageResources.REVERT_SIGN_IN_METHOD_CHANGE_th_txt),
+        ("REVERT_SIGN_IN_METHOD_CHANGE.th.html", PackageResources.REVERT_SIGN_IN_METHOD_CHANGE_th_html),
+        ("SIGN_IN_METHODS_CHANGED.en.txt", PackageResources.SIGN_IN_METHODS_CHANGED_en_txt),
+        ("SIGN_IN_METHODS_CHANGED.en.html", PackageResources.SIGN_IN_METHODS_CHANGED_en_html),
+        ("SIGN_IN_METHODS_CHANGED.zh-TW.txt", PackageResources.SIGN_IN_METHODS_CHANGED_zh_TW_txt),
+        ("SIGN_IN_METHODS_CHANGED.zh-TW.html", PackageResources.SIGN_IN_METHODS_CHANGED_zh_TW_html),
+        ("SIGN_IN_METHODS_CHANGED.th.txt", PackageResources.SIGN_IN_METHODS_CHANGED_th_txt),
+        ("SIGN_IN_METHODS_CHANGED.th.html", PackageResources.SIGN_IN_METHODS_CHANGED_th_html),
         // The next one goes here.
     ]
 }

@@ -9,6 +9,7 @@ package struct MailTemplates: Sendable {
     package static let types = [
         "PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL", "RECOVER_EMAIL", "ADDRESS_IN_USE",
         "CONFLICT_PROOF", "METHODS_QUARANTINED", "ACCOUNTS_MERGED", "MERGE_UNDONE", "REVERT_SECOND_FACTOR_ADDITION",
+        "REVERT_SIGN_IN_METHOD_CHANGE", "SIGN_IN_METHODS_CHANGED",
         // The next one goes here.
     ]
 
@@ -19,14 +20,14 @@ package struct MailTemplates: Sendable {
     /// What a template may name. The last three are put in here.
     private static let names: Set<String> = [
         "LINK", "EMAIL", "NEW_EMAIL", "APP_NAME", "DISPLAY_NAME", "CODE", "PROVIDER", "ASKING_NAME", "ASKING_FROM",
-        "METHODS", "NUMBER", "UNTIL", "AFTER_RESET", "AFTER_PROOF", "AFTER_AUDIT", "BY_OPERATOR", "LANGUAGE",
+        "METHODS", "ADDED", "REMOVED", "PASSWORD_CHANGED", "AT", "NUMBER", "UNTIL", "AFTER_RESET", "AFTER_PROOF", "AFTER_AUDIT", "BY_OPERATOR", "LANGUAGE",
         "SUBJECT", ".",
     ]
 
     /// What a mail is of no use without.
     private static func namesNeeded(_ type: String) -> [String] {
         switch type {
-        case "ADDRESS_IN_USE", "METHODS_QUARANTINED", "ACCOUNTS_MERGED", "MERGE_UNDONE": []
+        case "ADDRESS_IN_USE", "METHODS_QUARANTINED", "SIGN_IN_METHODS_CHANGED", "ACCOUNTS_MERGED", "MERGE_UNDONE": []
         case "CONFLICT_PROOF": ["CODE", "LINK"]
         default: ["LINK"]
         }
@@ -46,10 +47,20 @@ package struct MailTemplates: Sendable {
     package struct Values: Sendable, Hashable {
         package var text: [String: String]
         package var methods: [String]
+        /// Methods that an account has from now on, and those that it had.
+        package var added: [String]
+        package var removed: [String]
 
-        package init(text: [String: String], methods: [String] = []) {
+        package init(
+            text: [String: String],
+            methods: [String] = [],
+            added: [String] = [],
+            removed: [String] = []
+        ) {
             self.text = text
             self.methods = methods
+            self.added = added
+            self.removed = removed
         }
     }
 
@@ -99,22 +110,21 @@ package struct MailTemplates: Sendable {
     package func render(_ type: String, in wanted: [String], _ values: Values) -> Rendered? {
         let language = language(for: wanted)
         // One line each, whatever they are made of.
-        let values = Values(
-            text: values.text.mapValues(HeaderText.line),
-            methods: values.methods.map(HeaderText.line)
-        )
-        var plain: [String: Any] = values.text
-        plain["METHODS"] = values.methods
+        let text = values.text.mapValues(HeaderText.line)
+        let lists = ["METHODS": values.methods, "ADDED": values.added, "REMOVED": values.removed]
+            .mapValues { $0.map(HeaderText.line) }
+        var plain: [String: Any] = text
+        plain.merge(lists) { $1 }
         plain["LANGUAGE"] = language
-        var escaped: [String: Any] = values.text.mapValues(Self.escaped)
-        escaped["METHODS"] = values.methods.map(Self.escaped)
+        var escaped: [String: Any] = text.mapValues(Self.escaped)
+        escaped.merge(lists.mapValues { $0.map(Self.escaped) }) { $1 }
         escaped["LANGUAGE"] = language
         guard let subject = library.render(plain, withTemplate: "\(type).\(language).subject") else { return nil }
         escaped["SUBJECT"] = Self.escaped(subject)
-        guard let text = library.render(plain, withTemplate: "\(type).\(language).txt"),
+        guard let plainText = library.render(plain, withTemplate: "\(type).\(language).txt"),
             let html = library.render(escaped, withTemplate: "\(type).\(language).html")
         else { return nil }
-        return Rendered(language: language, subject: subject, text: text, html: html)
+        return Rendered(language: language, subject: subject, text: plainText, html: html)
     }
 
     /// The first that fits: as a lookup does (RFC 4647 §3.4), and else any of the same language, because any Chinese is nearer

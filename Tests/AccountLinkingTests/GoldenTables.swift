@@ -93,6 +93,14 @@ struct GoldenTables {
         try golden.expect(table.text(combinations: SecondFactorCase.all.count), matches: "second-factors.txt")
     }
 
+    @Test func `codes that bring sign-in methods back`() throws {
+        var table = DecisionTable()
+        for point in RevertCase.all {
+            table.add(point.verdict.rule, point.verdict.decision.described, writesTo: point.account)
+        }
+        try golden.expect(table.text(combinations: RevertCase.all.count), matches: "reverts.txt")
+    }
+
     @Test func `changes of one account`() throws {
         var table = DecisionTable()
         for point in UpdateCase.all {

@@ -101,6 +101,7 @@ struct OutcomeCoverage {
         let given = decideDiscardQuarantined(.phone, account: account, isQuarantined: true, isSessionRecent: true)
         all.append((given.rule, given.decision))
         all += SecondFactorCase.all.map { ($0.verdict.rule, $0.verdict.decision.refusal) }
+        all += RevertCase.all.map { ($0.verdict.rule, $0.verdict.decision.refusal) }
         for isRegionAllowed in [true, false] {
             let verdict = decideSendFactorCode(isRegionAllowed: isRegionAllowed)
             all.append((verdict.rule, verdict.decision))

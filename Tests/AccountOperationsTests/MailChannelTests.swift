@@ -34,6 +34,14 @@ import Testing
                     reason: "password-reset",
                     until: "2026-12-22T05:04:05Z"
                 ),
+                changed: .init(
+                    added: ["github.com", "phone"],
+                    removed: ["oidc.corp"],
+                    replacesPassword: true,
+                    addedNumberEnding: "3434",
+                    at: "2026-11-22T05:04:05Z",
+                    until: "2026-12-22T05:04:05Z"
+                ),
                 merged: .init(isByOperator: true, undoUntil: "2026-12-22T05:04:05Z"),
                 numberEnding: "3434"
             )
@@ -52,6 +60,15 @@ import Testing
                 for said in ["3434", "https://example.com/link"] {
                     #expect(message.text.contains(said) && message.html.contains(said))
                 }
+            case .code(.revertSignInMethodChange):
+                for said in [
+                    "GitHub", "(…3434)", "corp", "2026-11-22 05:04 UTC", "2026-12-22 05:04 UTC",
+                    "https://example.com/link",
+                ] {
+                    #expect(message.text.contains(said) && message.html.contains(said), "\(said)")
+                }
+            case .signInMethodsChanged:
+                #expect(message.text.contains("2026-11-22 05:04 UTC") && message.html.contains("corp"))
             case .code(let kind):
                 // The code of a link is for the link.
                 #expect(message.text.contains("https://example.com/link") && !message.text.contains("12345678"))

@@ -418,7 +418,7 @@ struct MergeTests {
         }
     }
 
-    @Test(arguments: ["RECOVER_EMAIL", "REVERT_SECOND_FACTOR_ADDITION"])
+    @Test(arguments: ["RECOVER_EMAIL", "REVERT_SECOND_FACTOR_ADDITION", "REVERT_SIGN_IN_METHOD_CHANGE"])
     func `owners merge no account away while a mail can take back what was done to it`(kind: String) async throws {
         try await TestService.with { service in
             let stays = try await service.signUpAnonymously()
@@ -435,7 +435,7 @@ struct MergeTests {
                 INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, second_factor_id, created_at,
                         expires_at)
                     VALUES (decode(md5('c') || md5('c'), 'hex'), '\(kind)', '\(goes.user.id.rawValue)', 'a@example.com',
-                        'a@example.com', CASE WHEN '\(kind)' LIKE 'REVERT%' THEN 'f' END, '2025-06-15 03:04:05+00',
+                        'a@example.com', CASE WHEN '\(kind)' LIKE 'REVERT_SECOND%' THEN 'f' END, '2025-06-15 03:04:05+00',
                         '2099-01-02 03:04:05+00')
                 """
             )

@@ -135,10 +135,10 @@ struct WebhookTests {
                 told == [
                     "method.linked github.com L4",
                     "method.quarantined github.com I9", "method.quarantined password I9", "method.linked google.com I9",
-                    "method.restored github.com L4",
-                    "method.restored password B7",
+                    "method.restored github.com L4", "methods.changed ? L4",
+                    "method.restored password B7", "methods.changed ? B7",
                     "method.quarantined github.com R2", "method.quarantined google.com R2",
-                    "method.linked github.com L4",
+                    "method.linked github.com L4", "methods.changed ? L4",
                 ]
             )
         }
@@ -172,9 +172,60 @@ struct WebhookTests {
                 told == [
                     "method.linked phone N6",
                     "method.unlinked phone N6", "method.linked phone N6",
-                    "method.quarantined phone R4", "method.restored phone N6",
-                    "method.quarantined phone R4", "method.linked phone N6",
+                    "method.quarantined phone R4", "method.restored phone N6", "methods.changed ? N6",
+                    "method.quarantined phone R4", "method.linked phone N6", "methods.changed ? N6",
                 ]
+            )
+        }
+    }
+
+    @Test func `what the owner is mailed is told as one event, and what the mail's code undoes as well`() async throws {
+        let receiver = Receiver()
+        try await TestService.with(webhooks: receiver) { service in
+            let secret = try await service.addWebhook(Self.url)
+            let ada = try await service.signUp("ada@example.com")
+            func change(_ password: String?, removing provider: ProviderID? = nil) async throws {
+                service.clock.advance(seconds: 1)
+                let session = try await service.signIn("ada@example.com").success()
+                var update = UpdateAccount()
+                update.password = password
+                if let provider { update.removal.providers = [provider] }
+                _ = try await service.operations
+                    .updateAccount(update, idToken: session.tokens.idToken, tenant: .project).success()
+            }
+            // Not proven: a replaced password is told, and mailed to nobody.
+            try await change(TestService.password)
+            try await service.edit(ada.user.id) { $0.prove(.administrator) }
+            let gitHub = service.credential(.gitHub, subject: "gh-1")
+            let session = try await service.signIn("ada@example.com").success().tokens.idToken
+            _ = try await service.signIn(gitHub, idToken: session).signedIn()
+            try await change("another password", removing: .gitHub)
+            let mails = try await service.operations.mailsWithUsableCodes(tenant: .project)
+            let code = try #require(mails.last?.code)
+            _ = try await service.operations.applyEmailCode(code, tenant: .project).success()
+            try await service.sendAllWebhooks()
+            let told = try receiver.bodies(signedBy: secret).filter { $0["type"] == "methods.changed" }
+                .compactMap { $0["data"]?.object }
+            func expected(
+                _ rule: String,
+                added: JSONValue = [],
+                removed: JSONValue = [],
+                replaced: JSONValue = [],
+                ownerMailed: Bool
+            ) -> [String: JSONValue] {
+                [
+                    "userId": .string(ada.user.id.rawValue), "rule": .string(rule), "added": added,
+                    "removed": removed, "replaced": replaced, "ownerMailed": .bool(ownerMailed),
+                ]
+            }
+            #expect(
+                told == [
+                    expected("W4", replaced: ["password"], ownerMailed: false),
+                    expected("L4", added: ["github.com"], ownerMailed: true),
+                    expected("W4", removed: ["github.com"], replaced: ["password"], ownerMailed: true),
+                    expected("U23", added: ["github.com"], replaced: ["password"], ownerMailed: false),
+                ],
+                "\(told)"
             )
         }
     }

@@ -175,6 +175,7 @@ private let statementsOfDecisions: [Statement] = {
         occurredAt: origin,
         conflict: nil,
         method: .password,
+        methodChanges: nil,
         merge: nil,
         rule: "L4",
         attempts: 1,
@@ -463,6 +464,29 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "LinkedProviderRow.put", sql: LinkedProviderRow.put(provider, for: fixed, tenant: tenant)),
+        Statement(
+            name: "CodeMethodRow.insert",
+            sql: CodeMethodRow.insert(MethodSnapshot(.phone, wasThere: false), of: code, user: fixed)
+        ),
+        Statement(
+            name: "CodeMethodRow.insertPassword",
+            sql: CodeMethodRow.insert(MethodSnapshot(.password, wasThere: true), of: code, user: fixed)
+        ),
+        Statement(
+            name: "CodeMethodRow.live",
+            sql: CodeMethodRow.live(of: fixed, tenant: tenant, until: later, at: origin).sql
+        ),
+        Statement(
+            name: "CodeMethodRow.settle",
+            sql: CodeMethodRow.settle([.password], of: fixed, tenant: tenant)
+        ),
+        Statement(
+            name: "CodeMethodRow.settleAll",
+            sql: CodeMethodRow.settleAll(of: [fixed], tenant: tenant),
+            isHot: false
+        ),
+        Statement(name: "CodeMethodRow.since", sql: CodeMethodRow.since(code, of: fixed, at: origin).sql),
+        Statement(name: "CodeMethodRow.voidLater", sql: CodeMethodRow.voidLater(than: code, of: fixed, at: origin)),
         Statement(name: "EmailCodeRow.assertUsed", sql: EmailCodeRow.assertUsed([1], tenant: tenant, by: use)),
         Statement(
             name: "EmailCodeRow.canTakeBack",

@@ -12,9 +12,11 @@ struct MailTemplatesTests {
             "LINK": "https://id.example.com/__/auth/action?mode=x&oobCode=y", "EMAIL": "ada@example.com",
             "NEW_EMAIL": "ada@example.org", "APP_NAME": "Example", "DISPLAY_NAME": "Ada", "CODE": "12345678",
             "PROVIDER": "Google", "ASKING_NAME": "Ada L.", "ASKING_FROM": "192.0.2.7", "UNTIL": "2026-12-22 05:04 UTC",
-            "AFTER_RESET": "true", "BY_OPERATOR": "true",
+            "AFTER_RESET": "true", "BY_OPERATOR": "true", "AT": "2026-11-20 05:04 UTC", "PASSWORD_CHANGED": "true",
         ],
-        methods: ["Google", "GitHub"]
+        methods: ["Google", "GitHub"],
+        added: ["Facebook", "Phone number (…3434)"],
+        removed: ["Google"]
     )
 
     @Test(arguments: ["en", "zh-TW", "th"]) func `every mail, as it is read`(_ language: String) throws {
@@ -67,6 +69,7 @@ struct MailTemplatesTests {
         var values = Self.everything
         for name in values.text.keys { values.text[name] = value }
         values.methods = [value]
+        (values.added, values.removed) = ([value], [value])
         let templates = try MailTemplates()
         var marked = values
         for name in values.text.keys { marked.text[name] = "x" }

@@ -327,6 +327,46 @@ import Testing
         }
     }
 
+    @Test func `a change of sign-in methods is shown, undone by a button, and reported`() async throws {
+        let account = try await Account("stolen@example.com")
+        let confirm = try await account.link("VERIFY_EMAIL").replacing("/__/auth/action?", with: "/emulator/action?")
+        #expect(try await account.server.send(.GET, String(confirm.dropFirst(account.server.url.count))).status < 400)
+        let signIn: JSONValue = ["email": .string(account.email), "password": .string(Account.password)]
+        let session = try await account.server.send(.POST, "/v1/accounts:signInWithPassword?key=any", signIn).json
+        let idToken = try #require(session["idToken"])
+        func update(_ body: [String: JSONValue]) async throws -> Int {
+            let body = body.merging(["idToken": idToken]) { $1 }
+            return try await account.server.send(.POST, "/v1/accounts:update?key=any", .object(body)).status
+        }
+        let claims: JSONValue = ["sub": "thief"]
+        let linking: JSONValue = [
+            "requestUri": "http://localhost", "idToken": idToken,
+            "postBody": .string("providerId=github.com&access_token=\(claims.text)"),
+        ]
+        #expect(try await account.server.send(.POST, "/v1/accounts:signInWithIdp?key=any", linking).status == 200)
+        let link = try await account.mailed("REVERT_SIGN_IN_METHOD_CHANGE")
+        #expect(try await update(["password": "the thief's own"]) == 200)
+        try await Browser.run { browser in
+            try await browser.open(link)
+            try await browser.wait(for: "Undo the change")
+            let announced = try await browser.text("main")
+            #expect(announced.contains("will be removed:") && announced.contains("GitHub"), "\(announced)")
+            #expect(announced.contains("will work again") && announced.contains("Password"), "\(announced)")
+            #expect(try await account.signIn(nil, "the thief's own") == 200, "looking changes nothing")
+            try await browser.screenshot("action-6-revert")
+            try await browser.press("Undo the change")
+            try await browser.wait(for: "The change is undone")
+            let reported = try await browser.text("main")
+            #expect(reported.contains("were removed:") && reported.contains("GitHub"), "\(reported)")
+            #expect(try await browser.value("document.querySelector('main a')") == .null, "nobody is sent on from here")
+            #expect(try await account.signIn() == 200)
+            #expect(try await account.signIn(nil, "the thief's own") == 400)
+            try await browser.press("Send me a mail for it")
+            try await browser.wait(until: "document.getElementById('status').textContent.includes('on its way')")
+            #expect(try await account.mailed("PASSWORD_RESET").contains("mode=resetPassword"))
+        }
+    }
+
     @Test func `a mail gateway that opens a sign-in link and runs its scripts does not hand the code on`() async throws
     {
         let account = try await Account("gateway@example.com")
@@ -595,6 +635,7 @@ import Testing
         let english = try #require(strings["en"]?.object)
         for mode in [
             "resetPassword", "verifyEmail", "verifyAndChangeEmail", "recoverEmail", "revertSecondFactorAddition",
+            "revertSignInMethodChange",
         ] {
             for part in ["title", "text", "do", "unasked", "done", "next"] {
                 #expect(english["\(mode).\(part)"] != nil, "\(mode).\(part)")

@@ -18,9 +18,12 @@ const types = {
   recoverEmail: "RECOVER_EMAIL",
   resetPassword: "PASSWORD_RESET",
   revertSecondFactorAddition: "REVERT_SECOND_FACTOR_ADDITION",
+  revertSignInMethodChange: "REVERT_SIGN_IN_METHOD_CHANGE",
   verifyAndChangeEmail: "VERIFY_AND_CHANGE_EMAIL",
   verifyEmail: "VERIFY_EMAIL",
 };
+// Links that take back what somebody else did, who may know the password.
+const recovers = new Set(["recoverEmail", "revertSignInMethodChange"]);
 // What the API says, by the string that says it here. The first ones end it; after the others one can try again.
 const stoppers = {
   EMAIL_EXISTS: "taken",
@@ -171,6 +174,8 @@ const actions = {
       await call("POST", "v1/accounts:resetPassword", { oobCode: link.oobCode, newPassword });
     } else {
       applied = await call("POST", "v1/accounts:update", { oobCode: link.oobCode });
+      // As it was done, not as it was announced.
+      if (applied.concord?.reversal) code = { ...code, concord: applied.concord };
     }
     // A reload says that the link was used, which is so.
     isDone = true;
@@ -210,7 +215,7 @@ const actions = {
     location.replace(url);
   },
 
-  // Whoever changed the address may know the password.
+  // Whoever made the change may know the password.
   async secure() {
     await call("POST", "v1/accounts:sendOobCode", { requestType: "PASSWORD_RESET", email: code.email });
     isSecured = true;
@@ -260,6 +265,9 @@ function step() {
 function say() {
   byId("step").querySelector("[data-suspended]")?.replaceChildren(...suspendedItems());
   byId("step").querySelector("[data-methods]")?.replaceChildren(...methodItems());
+  for (const list of byId("step").querySelectorAll("[data-reversal]")) {
+    list.replaceChildren(...reversal(list.dataset.reversal).map((method) => listItem(method, "span")));
+  }
   fill(language, text, problem, status);
 }
 
@@ -268,17 +276,17 @@ const suspended = () => disowned?.suspended ?? code?.concord?.suspended ?? code?
 // The ways to sign in to the account.
 const methods = () => code?.concord?.account?.signInMethods ?? [];
 
-function suspendedItems() {
-  return suspended().map(({ method }) => itemOf(method, document.createElement("s")));
-}
+const suspendedItems = () => suspended().map(({ method }) => listItem(method, "s"));
 
-function methodItems() {
-  return methods().map((method) => itemOf(method, document.createElement("strong")));
-}
+const methodItems = () => methods().map((method) => listItem(method, "strong"));
 
-function itemOf(method, name) {
+// The ways to sign in that undoing a change removes (`removed`), brings back (`restored`), or cannot bring back (`taken`).
+const reversal = (part) => code?.concord?.reversal?.[part] ?? [];
+
+function listItem(method, element) {
   const item = document.createElement("li");
-  const ending = code.concord?.account?.phoneInfo?.slice(-4);
+  const name = document.createElement(element);
+  const ending = code?.concord?.account?.phoneInfo?.slice(-4);
   name.textContent = method === "phone" && ending
     ? strings[language]["verifyEmail.phone"].replace("{ending}", ending)
     : named.strings[language][`method.${method}`] ?? named.names[method] ?? method.replace(/^(oidc|saml)\./, "");
@@ -295,9 +303,9 @@ const keptUntil = () => suspended().map(({ expireTime }) => expireTime).filter(B
 
 // What a step may hold besides, by the name of `data-if`.
 const conditions = {
-  recovered: () => link.mode === "recoverEmail" && !isSecured,
-  // Who takes an address back is not sent on to where the change was asked for.
-  onward: () => onward() !== null && link.mode !== "recoverEmail",
+  recovered: () => recovers.has(link.mode) && !isSecured,
+  // Who takes something back is not sent on to where the change was asked for.
+  onward: () => onward() !== null && !recovers.has(link.mode),
   purpose: () => !link.mode,
   suspending: () => link.mode === "resetPassword" && suspended().length > 0,
   // An account whose address the code would be the first to prove.
@@ -308,9 +316,12 @@ const conditions = {
   stopping: () => suspended().length > 0,
   "stopping-none": () => suspended().length === 0,
   restorable: () => keptUntil() !== undefined && !givesUp(),
-  taken: () => !givesUp(),
+  "taken-over": () => !givesUp(),
   "given-up": () => givesUp(),
-  final: () => onward() === null && link.mode !== "recoverEmail",
+  final: () => onward() === null && !recovers.has(link.mode),
+  removed: () => reversal("removed").length > 0,
+  restored: () => reversal("restored").length > 0,
+  taken: () => reversal("taken").length > 0,
 };
 
 // The account loses the address, instead of going to its owner.

@@ -14,17 +14,19 @@ extension Route {
     ) { request in
         let body = request.body
         let operations = request.operations
-        guard operations.project.settings.policy.allowsPasswordSignIn else {
-            throw APIError.code(.passwordLoginDisabled)
-        }
         let newPassword = try body.nonEmptyString("newPassword")
+        let allowsPasswords = operations.project.settings.policy.allowsPasswordSignIn
+        // A project without passwords has the other codes too: only their page asks by code alone.
+        guard allowsPasswords || newPassword == nil else { throw APIError.code(.passwordLoginDisabled) }
         guard let oobCode = try body.nonEmptyString("oobCode") else {
+            guard allowsPasswords else { throw APIError.code(.passwordLoginDisabled) }
             return try await replacePassword(newPassword, request)
         }
         let code: EmailCodeRecord
         var factor: SecondFactor?
         var suspended: [MethodSuspension] = []
         var unproven: UnprovenAccount?
+        var reversal: MethodReversal?
         if let newPassword {
             code = try await operations.resetPassword(
                 oobCode,
@@ -33,8 +35,15 @@ extension Route {
                 tenant: request.tenant
             ).value()
         } else {
-            let inspected = try await operations.inspectEmailCode(oobCode, tenant: request.tenant).value()
+            let outcome = try await operations.inspectEmailCode(oobCode, tenant: request.tenant)
+            if !allowsPasswords {
+                guard case .success(let found) = outcome, found.code.kind.takesBack else {
+                    throw APIError.code(.passwordLoginDisabled)
+                }
+            }
+            let inspected = try outcome.value()
             code = inspected.code
+            reversal = inspected.reversal
             factor = inspected.secondFactor
             suspended = inspected.suspended
             unproven = inspected.unproven
@@ -55,6 +64,8 @@ extension Route {
             } else if let unproven {
                 writer.field("concord", object: { writer in writer.fields(of: unproven) })
             }
+            // Likewise: the sign-in methods that the code removes and brings back.
+            if let reversal { writer.field("concord", object: { writer in writer.reversal(reversal) }) }
         }
     }
 
@@ -96,6 +107,18 @@ extension JSONWriter {
             object: { writer in
                 writer.suspensions(unproven.suspended)
                 writer.field("givesAddressUp", unproven.givesAddressUp)
+            }
+        )
+    }
+
+    /// What a mailed code does, or did, to the sign-in methods of its account.
+    mutating func reversal(_ reversal: MethodReversal) {
+        field(
+            "reversal",
+            object: { writer in
+                writer.field("removed", reversal.removed.map(\.name))
+                writer.field("restored", reversal.restored.map(\.name))
+                writer.field("taken", reversal.taken.map(\.name))
             }
         )
     }

@@ -31,6 +31,7 @@ extension Route {
             return answer(
                 applied.user,
                 newEmail: applied.newEmail,
+                reversal: applied.reversal,
                 tokens: applied.tokens,
                 endedSessions: applied.endedSessions
             )
@@ -81,6 +82,7 @@ extension Route {
     private static func answer(
         _ user: UserRecord,
         newEmail: String? = nil,
+        reversal: MethodReversal? = nil,
         tokens: IssuedTokens? = nil,
         endedSessions: Bool = false
     ) -> APIResponse {
@@ -98,6 +100,8 @@ extension Route {
             writer.providerUserInfo(of: ShownAccount(user))
             if user.passwordUpdatedAt != nil { writer.field("passwordHash", redactedPasswordHash) }
             writer.field("newEmail", newEmail)
+            // Concord's own, for its page.
+            if let reversal { writer.field("concord", object: { writer in writer.reversal(reversal) }) }
             if let tokens { writer.tokens(tokens) }
             // Concord's own, for its page.
             if endedSessions { writer.field("concord", object: { writer in writer.field("endedSessions", true) }) }

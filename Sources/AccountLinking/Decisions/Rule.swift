@@ -118,6 +118,13 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     // Of every decision that gives an account an address (`decideTakeAddress`).
     case addressReserved = "U16"
     case secondFactorNeedsProvenAddress = "U17"
+    // Undoing a change of sign-in methods by its mail (`decideRevertMethodChange`).
+    case revertOfLostAccount = "U18"
+    case revertOfDisabledAccount = "U19"
+    case revertSettled = "U20"
+    case revertOfNothing = "U21"
+    case revertInPart = "U22"
+    case methodsReverted = "U23"
     // Of settling a conflict (`decideResolveConflict`).
     case credentialAddressTaken = "U26"
 

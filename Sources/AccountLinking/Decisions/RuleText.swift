@@ -332,6 +332,25 @@ extension Rule {
                 "any decision that would give an account an address that is reserved for another",
                 "refused: address exists"
             )
+        case .revertOfLostAccount:
+            RuleText("the account is gone, or was made anew after the code", "refused: invalid code")
+        case .revertOfDisabledAccount: RuleText("the account is disabled", "refused: user disabled")
+        case .revertSettled:
+            RuleText(
+                "a mailed reset, an administrator or an earlier code has settled every method since",
+                "refused: invalid code"
+            )
+        case .revertInPart:
+            RuleText(
+                "another account has a number or an identity that would come back",
+                "as U23; that method stays away"
+            )
+        case .revertOfNothing: RuleText("every method is as it was before the change", "every session ends")
+        case .methodsReverted:
+            RuleText(
+                "otherwise",
+                "the methods are as they were before the change; every session ends, no tokens"
+            )
         case .credentialAddressTaken:
             RuleText(
                 "a third account has the credential's address, one account per address",

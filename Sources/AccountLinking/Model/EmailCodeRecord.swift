@@ -8,12 +8,14 @@ package struct EmailCodeRecord: Sendable, Hashable {
         case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
         case recoverEmail = "RECOVER_EMAIL"
         case revertSecondFactorAddition = "REVERT_SECOND_FACTOR_ADDITION"
+        /// Brings back the sign-in methods that the account had before a change. Concord's own.
+        case revertSignInMethodChange = "REVERT_SIGN_IN_METHOD_CHANGE"
 
         /// Whether it takes back what an intruder may have done. A refusal leaves such a code usable: it is worth something once
         /// what stands in its way is gone.
         package var takesBack: Bool {
             switch self {
-            case .recoverEmail, .revertSecondFactorAddition: true
+            case .recoverEmail, .revertSecondFactorAddition, .revertSignInMethodChange: true
             case .passwordReset, .emailSignIn, .verifyEmail, .verifyAndChangeEmail: false
             }
         }

@@ -41,7 +41,7 @@ extension EmailCodeRecord.Kind {
         switch self {
         case .passwordReset, .emailSignIn, .verifyEmail, .verifyAndChangeEmail: true
         // What tells an owner of something is no answer to a request that goes on elsewhere.
-        case .recoverEmail, .revertSecondFactorAddition: false
+        case .recoverEmail, .revertSecondFactorAddition, .revertSignInMethodChange: false
         }
     }
 }

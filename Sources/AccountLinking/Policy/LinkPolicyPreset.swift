@@ -17,7 +17,8 @@ package enum SubjectChange: String, Sendable, Hashable, CaseIterable {
     /// The sign-in is a conflict. A recent session of the account settles it; the mailbox does not, because the next
     /// owner of a domain reads its mail.
     case conflict
-    /// The new subject replaces the old one, as production does. Other methods and sessions stay, and the owner gets no mail.
+    /// The new subject replaces the old one, as production does. Other methods and sessions stay. The owner gets a
+    /// mail that brings the old subject back.
     case replace
     /// The new subject takes the account over: other methods are suspended and sessions end. The owner gets a mail.
     case takeover

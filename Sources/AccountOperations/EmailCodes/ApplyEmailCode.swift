@@ -12,6 +12,8 @@ package struct AppliedEmailCode: Sendable {
     package var endedSessions = false
     /// Tokens of a new session, where the code came with one that it ended.
     package var tokens: IssuedTokens?
+    /// What became of sign-in methods; only for `revertSignInMethodChange`.
+    package var reversal: MethodReversal?
 }
 
 /// A code, judged with the account it is about.
@@ -26,11 +28,11 @@ struct JudgedEmailCode: Sendable {
 }
 
 extension AccountOperations {
-    /// Applies a code that verifies, changes or brings back an address, or takes a new second factor off again
-    /// (`accounts:update` with an `oobCode`).
+    /// Applies a code that verifies, changes or brings back an address, takes a new second factor off again, or undoes a change of
+    /// sign-in methods (`accounts:update` with an `oobCode`).
     ///
     /// Every answer of the rules uses the code up, also a refusal; of many callers at once exactly one is answered by
-    /// them. But a refusal leaves a code usable that brings an address back, or takes a second factor off
+    /// them. But a refusal leaves a code usable that takes back what an intruder may have done
     /// (`EmailCodeRecord.Kind.takesBack`). No tokens are issued, but to a session that a first proof ends and comes from.
     ///
     /// - `idToken`: of the session that presents the code; looked at only where it decides which sessions end.
@@ -57,11 +59,13 @@ extension AccountOperations {
             let code: EmailCodeRecord
             let kinds: [EmailCodeRecord.Kind] = [
                 .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
+                .revertSignInMethodChange,
             ]
             switch try await usableEmailCode(use, as: kinds) {
             case .denied(let denial): return .denied(denial)
             case .success(let found): code = found
             }
+            if code.kind == .revertSignInMethodChange { return try await applyRevert(code, use) }
             let judged = try await judge(code, from: caller)
             let (user, verdict) = (judged.user, judged.verdict)
             switch verdict.decision {
@@ -163,7 +167,8 @@ extension AccountOperations {
                 address: code.email
             )
             return JudgedEmailCode(user: user, verdict: verdict)
-        case .emailSignIn: break
+        // Judged by `judgeRevert`.
+        case .emailSignIn, .revertSignInMethodChange: break
         }
         return JudgedEmailCode(user: user, verdict: Verdict(.u12, .refuse(.invalidEmailCode)))
     }

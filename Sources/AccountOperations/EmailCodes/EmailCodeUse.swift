@@ -72,7 +72,9 @@ extension AccountOperations {
             companions: try [.useUp(code, by: use.id, at: use.now)]
                 + self.companions(of: change, from: user, to: changed, recovery: recovery, at: use.now) + companions
         )
-        let whole = try quarantining(write, by: change)
+        var whole = try quarantining(write, by: change)
+        whole.companions += settling(change, from: user, to: changed)
+        if code.kind == .passwordReset { whole.companions += try resetNotice(whole, changedBy: change) }
         guard let loss else { return try await store.apply(whole) == .applied ? changed : nil }
         let lost = try self.write(loss.change, ofAddressOf: loss.owner, rule, use)
         return try await store.apply(whole, takingAddressFrom: lost) == .applied ? changed : nil

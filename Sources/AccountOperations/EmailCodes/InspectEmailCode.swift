@@ -10,6 +10,8 @@ package struct InspectedEmailCode: Sendable {
     package let suspended: [MethodSuspension]
     /// The account, where the code would be the first proof of its address.
     package var unproven: UnprovenAccount?
+    /// What it does to sign-in methods, where it undoes a change of them.
+    package var reversal: MethodReversal?
 }
 
 /// An account whose address nobody has shown to own, as the person who reads the mailbox may know it: enough to tell an account
@@ -41,6 +43,15 @@ extension AccountOperations {
         // The account of a sign-in link is nobody's business before the address was named (S57).
         if code.kind == .emailSignIn {
             return .success(InspectedEmailCode(code: code, secondFactor: nil, suspended: []))
+        }
+        if code.kind == .revertSignInMethodChange {
+            let judged = try await judgeRevert(code)
+            if case .refuse(let refusal) = judged.verdict.decision {
+                return refused(.refusal(refusal), by: judged.verdict.rule)
+            }
+            return .success(
+                InspectedEmailCode(code: code, secondFactor: nil, suspended: [], reversal: judged.reversal)
+            )
         }
         let judged = try await judge(code)
         let verdict = judged.verdict

@@ -14,6 +14,8 @@ package struct Mail: Sendable, Hashable {
         case conflictProof
         /// Tells the owner of an account what was suspended and why. Carries nothing.
         case methodsQuarantined
+        /// Tells the owner of an account that its password was reset by mail. Carries nothing.
+        case signInMethodsChanged
         /// Tells the owner of an account that it and another were made one. Carries nothing.
         case accountsMerged
         /// Tells the owner of an account that the merge with another was undone. Carries nothing.
@@ -21,7 +23,8 @@ package struct Mail: Sendable, Hashable {
 
         package static let allCases =
             EmailCodeRecord.Kind.allCases.map(Self.code) + [
-                .addressInUse, .conflictProof, .methodsQuarantined, .accountsMerged, .mergeUndone,
+                .addressInUse, .conflictProof, .methodsQuarantined, .signInMethodsChanged, .accountsMerged,
+                .mergeUndone,
             ]
 
         package var name: String {
@@ -30,6 +33,7 @@ package struct Mail: Sendable, Hashable {
             case .addressInUse: "ADDRESS_IN_USE"
             case .conflictProof: "CONFLICT_PROOF"
             case .methodsQuarantined: "METHODS_QUARANTINED"
+            case .signInMethodsChanged: "SIGN_IN_METHODS_CHANGED"
             case .accountsMerged: "ACCOUNTS_MERGED"
             case .mergeUndone: "MERGE_UNDONE"
             }
@@ -61,6 +65,21 @@ package struct Mail: Sendable, Hashable {
         package var until: String
     }
 
+    /// What happened to the sign-in methods of the reader's account, and how long that can be undone.
+    package struct Changed: Sendable, Hashable {
+        /// Names of sign-in methods.
+        package var added: [String]
+        package var removed: [String]
+        package var replacesPassword: Bool
+        /// The last digits of a number that was added, and of one that was removed.
+        package var addedNumberEnding: String?
+        package var removedNumberEnding: String?
+        /// RFC 3339.
+        package var at: String
+        /// RFC 3339; `nil` where it cannot be undone.
+        package var until: String?
+    }
+
     /// Who made the reader's account and another one, and how long that can be undone.
     package struct Merged: Sendable, Hashable {
         package var isByOperator: Bool
@@ -83,6 +102,7 @@ package struct Mail: Sendable, Hashable {
     package var locale: String
     package var asking: Asking?
     package var suspended: Suspended?
+    package var changed: Changed?
     package var merged: Merged?
     /// The last digits of a number that became a second factor.
     package var numberEnding: String?
@@ -107,6 +127,15 @@ package struct Mail: Sendable, Hashable {
                 writer.field("suspendedReason", suspended.reason)
                 writer.field("suspendedUntil", suspended.until)
             }
+            if let changed {
+                writer.field("addedMethods", changed.added)
+                writer.field("removedMethods", changed.removed)
+                writer.field("replacesPassword", changed.replacesPassword)
+                writer.field("addedNumberEnding", changed.addedNumberEnding)
+                writer.field("removedNumberEnding", changed.removedNumberEnding)
+                writer.field("changedAt", changed.at)
+                writer.field("changedUndoUntil", changed.until)
+            }
             if let merged {
                 writer.field("mergedByOperator", merged.isByOperator)
                 writer.field("mergeUndoUntil", merged.undoUntil)
@@ -126,6 +155,7 @@ package struct Mail: Sendable, Hashable {
         locale: String,
         asking: Asking? = nil,
         suspended: Suspended? = nil,
+        changed: Changed? = nil,
         merged: Merged? = nil,
         numberEnding: String? = nil
     ) {
@@ -140,6 +170,7 @@ package struct Mail: Sendable, Hashable {
         self.locale = locale
         self.asking = asking
         self.suspended = suspended
+        self.changed = changed
         self.merged = merged
         self.numberEnding = numberEnding
     }
@@ -168,6 +199,17 @@ package struct Mail: Sendable, Hashable {
                     return nil
                 }
                 return Suspended(methods: methods.compactMap(\.string), reason: reason, until: until)
+            },
+            changed: value["changedAt"]?.string.map {
+                Changed(
+                    added: value["addedMethods"]?.array?.compactMap(\.string) ?? [],
+                    removed: value["removedMethods"]?.array?.compactMap(\.string) ?? [],
+                    replacesPassword: value["replacesPassword"]?.bool ?? false,
+                    addedNumberEnding: value["addedNumberEnding"]?.string,
+                    removedNumberEnding: value["removedNumberEnding"]?.string,
+                    at: $0,
+                    until: value["changedUndoUntil"]?.string
+                )
             },
             merged: value["mergeUndoUntil"]?.string.map {
                 Merged(isByOperator: value["mergedByOperator"]?.bool ?? false, undoUntil: $0)

@@ -92,6 +92,7 @@ extension EmailCodeRecord.Kind {
         case .verifyAndChangeEmail: "verifyAndChangeEmail"
         case .recoverEmail: "recoverEmail"
         case .revertSecondFactorAddition: "revertSecondFactorAddition"
+        case .revertSignInMethodChange: "revertSignInMethodChange"
         }
     }
 }

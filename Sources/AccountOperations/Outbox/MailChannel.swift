@@ -101,13 +101,27 @@ extension Mail {
             case .addressProven?, nil: text["AFTER_PROOF"] = "true"
             }
         }
+        func named(_ methods: [String]?, numberEnding: String? = nil) -> [String] {
+            methods?.map { method in
+                let name = methodName(method, in: language)
+                guard method == SignInMethod.phone.name, let numberEnding else { return name }
+                return "\(name) (…\(numberEnding))"
+            } ?? []
+        }
+        if let changed {
+            text["AT"] = toTheMinute(changed.at)
+            text["UNTIL"] = changed.until.map(toTheMinute)
+            if changed.replacesPassword { text["PASSWORD_CHANGED"] = "true" }
+        }
         if let merged {
             text["UNTIL"] = toTheMinute(merged.undoUntil)
             if merged.isByOperator { text["BY_OPERATOR"] = "true" }
         }
         return MailTemplates.Values(
             text: text,
-            methods: suspended?.methods.map { methodName($0, in: language) } ?? []
+            methods: named(suspended?.methods),
+            added: named(changed?.added, numberEnding: changed?.addedNumberEnding),
+            removed: named(changed?.removed, numberEnding: changed?.removedNumberEnding)
         )
     }
 }

@@ -394,6 +394,12 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "How long a method that a takeover or a reset took off can come back; 0: it is gone at once."
             ),
             .init(
+                "concord.revertSeconds",
+                .integer(Lifetimes.revertSecondsBounds),
+                .integer(Lifetimes.revertSeconds),
+                "How long the mail about a changed sign-in method can undo the change; 0: no mail and no undoing."
+            ),
+            .init(
                 "concord.merges.answerSeconds",
                 .integer(Lifetimes.mergeAnswerSecondsBounds),
                 .integer(Lifetimes.mergeAnswerSeconds),

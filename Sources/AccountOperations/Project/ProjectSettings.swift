@@ -12,6 +12,8 @@ package struct ProjectSettings: Sendable, Hashable {
     /// How long a suspended method can come back; 0: nothing is suspended.
     package let quarantineSeconds: Int64
     package let sessionLifetimes: SessionLifetimes
+    /// How long a mail can undo a change of sign-in methods; 0: their owners are not mailed.
+    let revertSeconds: Int64
     let mergeAnswerSeconds: Int64
     let mergeUndoSeconds: Int64
     /// How long events are kept, in seconds; `nil`: for good.
@@ -119,6 +121,7 @@ package struct ProjectSettings: Sendable, Hashable {
             inactivitySeconds: limit("concord", "sessions", "inactivitySeconds"),
             absoluteSeconds: limit("concord", "sessions", "absoluteSeconds")
         )
+        self.revertSeconds = value(["concord", "revertSeconds"])?.integer ?? Lifetimes.revertSeconds
         self.mergeAnswerSeconds =
             value(["concord", "merges", "answerSeconds"])?.integer ?? Lifetimes.mergeAnswerSeconds
         self.mergeUndoSeconds = value(["concord", "merges", "undoSeconds"])?.integer ?? Lifetimes.mergeUndoSeconds
@@ -158,7 +161,7 @@ package struct ProjectSettings: Sendable, Hashable {
             uniqueKeysWithValues: EmailCodeRecord.Kind.allCases.map { kind in
                 (kind, value(["concord", "codeLifetimes", kind.rawValue])?.integer ?? Lifetimes.codeSeconds(kind))
             }
-        )
+        ).merging([.revertSignInMethodChange: revertSeconds]) { $1 }
         self.displayName = value(["concord", "displayName"])?.string.flatMap { $0.isEmpty ? nil : $0 }
         self.defaultLocale = value(["notification", "defaultLocale"])?.string ?? "en"
         self.passwordPolicy = PasswordPolicy(

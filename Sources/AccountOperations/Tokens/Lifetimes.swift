@@ -77,6 +77,11 @@ package enum Lifetimes {
     /// How long the answer to a request that may be repeated is kept.
     static let keptAnswerSeconds: Int64 = 86_400
 
+    /// How long a mail can bring back the sign-in methods from before a change: a weekend away, and no longer. As long as it lives,
+    /// the mailbox alone undoes what a session did.
+    static let revertSeconds: Int64 = 3 * 86_400
+    static let revertSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
+
     /// How long a mailed code lives, unless the project says otherwise (`spec/05` A2).
     static func codeSeconds(_ kind: EmailCodeRecord.Kind) -> Int64 {
         switch kind {
@@ -86,6 +91,7 @@ package enum Lifetimes {
         case .recoverEmail: 30 * 86_400
         // Long enough to be read, and no longer: as long as it lives, the mailbox alone gets past the new factor.
         case .revertSecondFactorAddition: 7 * 86_400
+        case .revertSignInMethodChange: revertSeconds
         }
     }
     static let codeSecondsBounds: ClosedRange<Int64> = 60...366 * 86_400

@@ -165,6 +165,9 @@ extension Webhook {
                             writer.field("mergedUserId", merge.user.rawValue)
                         }
                         writer.field(message.conflict == nil ? "method" : "providerId", message.method?.name)
+                        for name in ["added", "removed", "replaced", "ownerMailed"] {
+                            writer.field(name, message.methodChanges?[name])
+                        }
                         writer.field("rule", message.rule)
                     }
                 )

@@ -142,6 +142,7 @@ extension AccountStore {
                 )
             )
             statements.append(QuarantinedMethodRow.deleteAll(of: replacedIDs, tenant: tenant))
+            statements.append(CodeMethodRow.settleAll(of: replacedIDs, tenant: tenant))
             statements.append(ConflictRow.supersedeAllLive(of: replacedIDs, tenant: tenant, at: now))
             statements.append(SessionRow.deleteAll(of: replacedIDs, tenant: tenant))
         }

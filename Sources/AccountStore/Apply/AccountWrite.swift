@@ -18,6 +18,8 @@ package struct AccountWrite: Sendable {
     package var companions: [Companion]
     /// Until when what the write takes off the account is suspended; `nil`: it is gone at once.
     package var quarantinedUntil: Timestamp?
+    /// The code that undoes what the write does to the account's sign-in methods.
+    package var revert: MethodRevert?
     /// The id of the mail among the companions that tells the owner of suspended methods; `nil` for none.
     package var ownerMail: PostgresUUID?
     /// Whether the version rises where nothing of the record changes, because something beside it does (ADR 0030).
@@ -133,6 +135,11 @@ extension AccountWrite {
                     ? QuarantinedMethodRow.insertPassword(of: previous, by: event, until: quarantinedUntil)
                     : QuarantinedMethodRow.insert(method, of: previous, by: event, until: quarantinedUntil)
             }
+        }
+        if let revert {
+            // Likewise.
+            statements.append(EmailCodeRow.insert(revert.code))
+            statements += revert.methods.map { CodeMethodRow.insert($0, of: revert.code, user: id) }
         }
         if let passwordHash {
             statements.append(

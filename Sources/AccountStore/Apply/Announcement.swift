@@ -1,4 +1,5 @@
 package import AccountLinking
+import JSON
 
 /// One thing that receivers of webhooks are told, written in the transaction that makes it true.
 ///
@@ -15,6 +16,8 @@ package struct Announcement: Sendable, Hashable {
         case methodUnlinked = "method.unlinked"
         case methodQuarantined = "method.quarantined"
         case methodRestored = "method.restored"
+        /// The ways in changed and their owner was mailed, a password was replaced, or a mailed code undid that: all in one event.
+        case methodsChanged = "methods.changed"
         /// The receiver may say no.
         case mergePrepared = "merge.prepared"
         case mergeCommitted = "merge.committed"
@@ -29,11 +32,14 @@ package struct Announcement: Sendable, Hashable {
     package let conflict: [UInt8]?
     /// The method that was linked or unlinked, or that a conflict is over; `nil` for what is about the account alone.
     package let method: SignInMethod?
+    /// The changes, for `methodsChanged`: a JSON object.
+    let changes: JSONValue?
 
-    private init(_ kind: Kind, conflict: [UInt8]?, method: SignInMethod?) {
+    private init(_ kind: Kind, conflict: [UInt8]? = nil, method: SignInMethod? = nil, changes: JSONValue? = nil) {
         self.kind = kind
         self.conflict = conflict
         self.method = method
+        self.changes = changes
     }
 
     static func about(_ conflict: ConflictRecord, _ kind: Kind) -> Announcement {
@@ -41,11 +47,20 @@ package struct Announcement: Sendable, Hashable {
     }
 
     static func about(_ method: SignInMethod, _ kind: Kind) -> Announcement {
-        Announcement(kind, conflict: nil, method: method)
+        Announcement(kind, method: method)
+    }
+
+    static func about(_ changes: MethodChanges, isMailed: Bool) -> Announcement {
+        func names(_ methods: [SignInMethod]) -> JSONValue { .array(methods.map { .string($0.name) }) }
+        let members: JSONValue = .object([
+            "added": names(changes.added), "removed": names(changes.removed),
+            "replaced": names(changes.replacesPassword ? [.password] : []), "ownerMailed": .bool(isMailed),
+        ])
+        return Announcement(.methodsChanged, changes: members)
     }
 
     static func ofAccount(_ kind: Kind) -> Announcement {
-        Announcement(kind, conflict: nil, method: nil)
+        Announcement(kind)
     }
 }
 

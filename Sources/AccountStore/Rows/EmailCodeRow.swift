@@ -61,7 +61,8 @@ struct EmailCodeRow: RowDecodable {
             SELECT EXISTS (
                 SELECT FROM one_time_codes
                 WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
-                    AND expires_at > \(now.stored) AND kind IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION')
+                    AND expires_at > \(now.stored) AND kind IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION',
+                        'REVERT_SIGN_IN_METHOD_CHANGE')
             )
             """
         )
@@ -151,15 +152,16 @@ struct EmailCodeRow: RowDecodable {
         """
         UPDATE one_time_codes SET consumed_at = \(now.stored)
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
-            AND kind NOT IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION')
+            AND kind NOT IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION', 'REVERT_SIGN_IN_METHOD_CHANGE')
         """
     }
 
+    /// Sign-in methods from before a takeover never come back, whoever had proven the address then.
     static func voidAllButProvenRecovery(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE one_time_codes SET consumed_at = \(now.stored)
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
-            AND NOT address_was_proven
+            AND (NOT address_was_proven OR kind = 'REVERT_SIGN_IN_METHOD_CHANGE')
         """
     }
 
@@ -263,7 +265,7 @@ extension AccountStore {
     }
 
     /// Whether a mail that went out can still take back what was done to the account of `user`: a change of its address, a
-    /// second factor. One round trip.
+    /// second factor, a sign-in method. One round trip.
     package func canTakeBack(
         of user: UserID,
         tenant: TenantID,

@@ -1,4 +1,5 @@
 package import AccountLinking
+package import JSON
 package import Postgres
 
 /// An event on its way to one endpoint.
@@ -12,8 +13,10 @@ package struct WebhookMessageRecord: Sendable, Hashable {
     package let kind: Announcement.Kind
     package let occurredAt: Timestamp
     package let conflict: [UInt8]?
-    /// `nil` for what is about a merge or sessions.
+    /// `nil` for an announcement about a merge, sessions or several methods.
     package let method: SignInMethod?
+    /// Of `methods.changed`: a JSON object with its members.
+    package let methodChanges: JSONValue?
     package let merge: MergedUser?
     package let rule: String
     /// Attempts begun so far.
@@ -77,7 +80,7 @@ struct WebhookMessageRow: RowDecodable {
 
     private static let columns: SQL = """
         m.position, m.endpoint_id, m.tenant_id, m.user_id, m.message_id, m.type, m.occurred_at, m.conflict_id, m.method,
-        m.merge_id, m.merged_user_id, m.rule, m.attempts, m.last_status
+        m.method_changes, m.merge_id, m.merged_user_id, m.rule, m.attempts, m.last_status
         """
 
     init(row: inout RowDecoder) throws(PostgresError) {
@@ -91,6 +94,7 @@ struct WebhookMessageRow: RowDecodable {
             occurredAt: try row.timestamp(),
             conflict: try row.next([UInt8]?.self),
             method: try row.optionallyParsed("webhook_messages.method", SignInMethod.init(name:)),
+            methodChanges: try row.optionalJSON("webhook_messages.method_changes"),
             merge: try Self.merge(&row),
             rule: try row.next(String.self),
             attempts: try row.next(Int32.self),
@@ -184,9 +188,10 @@ struct WebhookMessageRow: RowDecodable {
     ) -> SQL {
         """
         INSERT INTO webhook_messages (endpoint_id, tenant_id, user_id, message_id, type, occurred_at, conflict_id, method,
-            rule, next_attempt_at)
+            method_changes, rule, next_attempt_at)
         SELECT endpoint_id, \(tenant.rawValue), \(user.rawValue), \(id), \(type), \(now.stored),
-            \(announcement.conflict), \(announcement.method?.name), \(rule.rawValue), \(now.stored)
+            \(announcement.conflict), \(announcement.method?.name), \(announcement.changes.map { JSONText($0.text) }),
+            \(rule.rawValue), \(now.stored)
         FROM webhook_endpoints WHERE disabled_at IS NULL
         """
     }
@@ -325,7 +330,7 @@ extension AccountStore {
                 case .conflictOpened: WebhookMessageRow.insertOpened
                 case .methodLinked: WebhookMessageRow.insertLinked
                 case .conflictProven, .conflictResolved, .conflictDeclined, .methodUnlinked, .methodQuarantined,
-                    .methodRestored, .mergePrepared, .mergeCommitted, .mergeAborted, .mergeUndone, .sessionEnded,
+                    .methodRestored, .methodsChanged, .mergePrepared, .mergeCommitted, .mergeAborted, .mergeUndone, .sessionEnded,
                     .sessionsRevoked:
                     WebhookMessageRow.insert
                 }

@@ -43,6 +43,12 @@ private struct EmulatorAction {
                 .revertSecondFactorAddition,
                 "The second factor has been successfully removed."
             )
+        case "revertSignInMethodChange":
+            return try await apply(
+                code,
+                .revertSignInMethodChange,
+                "The change of sign-in methods has been successfully undone."
+            )
         case "resetPassword": return try await resetPassword(code)
         case "signIn": return try signIn()
         default: throw failure("Invalid mode", "Please use the link as it was sent.")
@@ -58,8 +64,8 @@ private struct EmulatorAction {
         let applied = try result(
             await request.operations.applyEmailCode(code, tenant: request.tenant, locale: parameter("lang"))
         )
-        // Who takes an address back is not sent on to where the change was asked for.
-        if kind != .recoverEmail, let onward = try onward() { return onward }
+        // Who takes something back is not sent on to where the change was asked for.
+        if !kind.takesBack, let onward = try onward() { return onward }
         return .object { writer in
             writer.field(
                 "authEmulator",

@@ -1,0 +1,77 @@
+import AccountLinking
+import AccountStore
+
+/// A code that brings sign-in methods back, judged with the account it is about.
+struct JudgedRevert: Sendable {
+    /// As it was loaded; `nil` when it is gone.
+    let user: UserRecord?
+    let verdict: Verdict<RevertDecision>
+    /// The methods as they come back.
+    let before: RevertibleMethods
+
+    /// What the code does, unless it is refused.
+    var reversal: MethodReversal? {
+        if case .revert(_, let reversal) = verdict.decision { reversal } else { nil }
+    }
+}
+
+extension AccountOperations {
+    /// What the rules say to a code that brings sign-in methods back.
+    func judgeRevert(_ code: EmailCodeRecord) async throws -> JudgedRevert {
+        var user: UserRecord?
+        var before = RevertibleMethods.none
+        var taken: Set<SignInMethod> = []
+        if let id = code.user {
+            user = try await store.user(id, tenant: code.tenant)
+            before = try await store.revertibleMethods(of: code, user: id, at: effects.now())
+            let owned = try await store.identifiers(
+                before.methods.compactMap(\.identifier),
+                takenFrom: id,
+                tenant: code.tenant
+            )
+            taken = Set(before.methods.filter { $0.identifier.map(owned.contains) ?? false }.map(\.method))
+        }
+        let verdict = decideRevertMethodChange(
+            account: user?.account,
+            isSameAccount: user.map { $0.createdAt <= code.createdAt } ?? false,
+            before: before.methods,
+            taken: taken
+        )
+        return JudgedRevert(user: user, verdict: verdict, before: before)
+    }
+
+    /// Brings the sign-in methods of before a change back by the code of its mail: rows U18 to U23.
+    ///
+    /// Of many callers at once one is answered by the rules. A change that runs beside it is judged anew, or undone by it.
+    /// - Returns: `nil` when the facts moved.
+    func applyRevert(_ code: EmailCodeRecord, _ use: EmailCodeUse) async throws -> Outcome<AppliedEmailCode>? {
+        let judged = try await judgeRevert(code)
+        let rule = judged.verdict.rule
+        switch judged.verdict.decision {
+        case .refuse(let refusal): return refused(.refusal(refusal), by: rule)
+        case .revert(_, let reversal):
+            guard let user = judged.user else { throw UnexpectedDecision(rule) }
+            let reverted = user.reverting(reversal, to: judged.before.methods, at: use.now)
+            var change = AccountChange()
+            if reversal.restored.contains(.password) { change.password = .set }
+            let write = AccountWrite(
+                previous: user,
+                user: reverted,
+                passwordHash: change.password == .set ? judged.before.passwordHash : nil,
+                event: AccountEvent(id: use.id, occurredAt: use.now, kind: .methodRestored, rule: rule),
+                companions: [
+                    .useUp(code, by: use.id, at: use.now),
+                    .voidLaterReverts(than: code, of: user.id, at: use.now),
+                    // The session that made the change may have asked for others, and a conflict is how it would come back.
+                    .voidEmailCodes(of: user.id, tenant: user.tenant, .allButRecovery, at: use.now),
+                    .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: use.now),
+                    .announce(MethodChanges(change, from: user, to: reverted), isMailed: false),
+                ]
+            )
+            guard try await store.apply(write) == .applied else { return nil }
+            return .success(
+                AppliedEmailCode(kind: code.kind, user: reverted, newEmail: nil, reversal: reversal)
+            )
+        }
+    }
+}

@@ -1,0 +1,237 @@
+package import AccountLinking
+package import Postgres
+
+/// A code that brings sign-in methods back, with the methods as they were.
+package struct MethodRevert: Sendable, Hashable {
+    package let code: EmailCodeRecord
+    package let methods: [MethodSnapshot]
+
+    package init(_ code: EmailCodeRecord, _ methods: [MethodSnapshot]) {
+        self.code = code
+        self.methods = methods
+    }
+}
+
+/// The methods that a code brings back.
+package struct RevertibleMethods: Sendable {
+    /// By name.
+    package let methods: [MethodSnapshot]
+    /// The hash of the password, where that is one of them.
+    package let passwordHash: String?
+
+    package static let none = RevertibleMethods(methods: [], passwordHash: nil)
+}
+
+struct CodeMethodRow: RowDecodable {
+    let method: MethodSnapshot
+    let passwordHash: String?
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        let name = try row.parsed("code_methods.method", SignInMethod.init(name:))
+        let wasThere = try row.next(Bool.self)
+        passwordHash = try row.next(String?.self)
+        let subject = try row.next(String?.self)
+        let issuer = try row.next(String?.self)
+        let email = try row.optionallyParsed("code_methods.email", EmailAddress.init)
+        let displayName = try row.next(String?.self)
+        let photoURL = try row.next(String?.self)
+        let screenName = try row.next(String?.self)
+        let linkedAt = try row.optionalTimestamp()
+        let updatedAt = try row.optionalTimestamp()
+        let proof = try row.optionallyParsed("code_methods.proof", UserRecord.Proof.init(rawValue:))
+        let provenAt = try row.optionalTimestamp()
+        var method = MethodSnapshot(name, wasThere: wasThere)
+        if let proof, let provenAt { method.proof = UserRecord.MethodProof(proof: proof, provenAt: provenAt) }
+        switch name {
+        case .password, .emailLink: break
+        case .phone: method.number = subject.flatMap(PhoneNumber.init)
+        case .provider(let provider):
+            guard let subject, let linkedAt, let updatedAt else { break }
+            guard let identity = ProviderIdentity(provider: provider, subject: subject) else {
+                throw .unreadable("code_methods.subject")
+            }
+            method.linked = UserRecord.LinkedProvider(
+                identity: identity,
+                issuer: issuer,
+                email: email,
+                displayName: displayName,
+                photoURL: photoURL,
+                screenName: screenName,
+                linkedAt: linkedAt,
+                updatedAt: updatedAt
+            )
+        }
+        self.method = method
+    }
+
+    /// The methods of `code` and of the account's later live codes: each as it was before the first of their changes, by name.
+    static func since(_ code: EmailCodeRecord, of user: UserID, at now: Timestamp) -> Query<CodeMethodRow> {
+        Query(
+            """
+            SELECT DISTINCT ON (method) method, was_there, password_hash, subject, issuer, m.email, display_name,
+                photo_url, screen_name, linked_at, updated_at, proof, proven_at
+            FROM code_methods AS m JOIN one_time_codes AS c ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
+            WHERE c.tenant_id = \(code.tenant.rawValue) AND c.user_id = \(user.rawValue)
+                AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND c.consumed_at IS NULL AND c.expires_at > \(now.stored)
+                AND c.created_at >= \(code.createdAt.stored)
+            ORDER BY method, c.created_at, c.code_hash
+            """
+        )
+    }
+
+    /// The live codes of the account, by method.
+    ///
+    /// `until`: codes that live until then and longer are counted.
+    static func live(of user: UserID, tenant: TenantID, until end: Timestamp, at now: Timestamp) -> Query<LiveRevertsRow> {
+        Query(
+            """
+            SELECT method, count(*) FILTER (WHERE c.expires_at >= \(end.stored)), max(c.created_at)
+            FROM code_methods AS m
+            JOIN one_time_codes AS c ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
+            WHERE c.tenant_id = \(tenant.rawValue) AND c.user_id = \(user.rawValue)
+                AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND c.consumed_at IS NULL AND c.expires_at > \(now.stored)
+            GROUP BY method
+            """
+        )
+    }
+
+    /// `method` of a code that was stored, as it was; the password of the account has to be there still.
+    static func insert(_ method: MethodSnapshot, of revert: EmailCodeRecord, user: UserID) -> SQL {
+        guard method.method != .password || !method.wasThere else { return insertPassword(method, of: revert, user: user) }
+        let linked = method.linked
+        return """
+            INSERT INTO code_methods (tenant_id, code_hash, method, was_there, subject, issuer, email, display_name,
+                photo_url, screen_name, linked_at, updated_at, proof, proven_at)
+            VALUES (\(revert.tenant.rawValue), \(revert.hash), \(method.method.name), \(method.wasThere),
+                \(method.number?.rawValue ?? linked?.identity.subject), \(linked?.issuer), \(linked?.email?.raw),
+                \(linked?.displayName), \(linked?.photoURL), \(linked?.screenName), \(linked?.linkedAt.stored),
+                \(linked?.updatedAt.stored), \(method.proof?.proof.rawValue), \(method.proof?.provenAt.stored))
+            """
+    }
+
+    private static func insertPassword(_ method: MethodSnapshot, of revert: EmailCodeRecord, user: UserID) -> SQL {
+        """
+        INSERT INTO code_methods (tenant_id, code_hash, method, was_there, password_hash, proof, proven_at)
+        SELECT tenant_id, \(revert.hash), 'password', true, hash, \(method.proof?.proof.rawValue),
+            \(method.proof?.provenAt.stored)
+        FROM password_credentials
+        WHERE tenant_id = \(revert.tenant.rawValue) AND user_id = \(user.rawValue)
+        """
+    }
+
+    /// From then on no code of these accounts brings anything back.
+    static func settleAll(of users: [UserID], tenant: TenantID) -> SQL {
+        """
+        DELETE FROM code_methods AS m USING one_time_codes AS c
+        WHERE c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash AND c.tenant_id = \(tenant.rawValue)
+            AND c.user_id = ANY(\(users.map(\.rawValue))) AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE'
+        """
+    }
+
+    /// From then on no code of the account brings these methods back.
+    static func settle(_ methods: [SignInMethod], of user: UserID, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM code_methods AS m USING one_time_codes AS c
+        WHERE c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash AND c.tenant_id = \(tenant.rawValue)
+            AND c.user_id = \(user.rawValue) AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE'
+            AND method = ANY(\(methods.map(\.name)))
+        """
+    }
+
+    /// Uses up the codes of the account that undo changes after that of `code`.
+    static func voidLater(than code: EmailCodeRecord, of user: UserID, at now: Timestamp) -> SQL {
+        """
+        UPDATE one_time_codes SET consumed_at = \(now.stored)
+        WHERE tenant_id = \(code.tenant.rawValue) AND user_id = \(user.rawValue)
+            AND kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND consumed_at IS NULL AND created_at >= \(code.createdAt.stored)
+        """
+    }
+}
+
+/// The live codes of an account for one method.
+struct LiveRevertsRow: RowDecodable {
+    let method: String
+    let count: Int64
+    let newest: Timestamp
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        method = try row.next(String.self)
+        count = try row.next(Int64.self)
+        newest = try row.timestamp()
+    }
+}
+
+/// The live codes of an account that bring sign-in methods back.
+package struct LiveReverts: Sendable {
+    private let counts: [String: Int64]
+    /// Time of the newest; `nil` where there is none.
+    package let newest: Timestamp?
+
+    fileprivate init(_ rows: [LiveRevertsRow]) {
+        counts = Dictionary(rows.map { ($0.method, $0.count) }, uniquingKeysWith: max)
+        newest = rows.map(\.newest).max()
+    }
+
+    /// Number of codes for `method` that live as long as was asked.
+    package func count(of method: SignInMethod) -> Int64 { counts[method.name] ?? 0 }
+}
+
+extension AccountWrite.Companion {
+    /// Makes `methods` of an account ones that no mailed code brings back.
+    package static func settleReverts(of methods: [SignInMethod], of user: UserID, tenant: TenantID) -> Self {
+        Self([CodeMethodRow.settle(methods, of: user, tenant: tenant)])
+    }
+
+    /// Uses up the codes that undo changes after that of `code`. After `useUp` of `code` itself.
+    package static func voidLaterReverts(than code: EmailCodeRecord, of user: UserID, at now: Timestamp) -> Self {
+        Self([CodeMethodRow.voidLater(than: code, of: user, at: now)])
+    }
+
+    /// Announces what a change does to sign-in methods.
+    ///
+    /// - `isMailed`: whether a mail tells the account's owner.
+    package static func announce(_ changes: MethodChanges, isMailed: Bool) -> Self {
+        Self([], announcing: [.about(changes, isMailed: isMailed)])
+    }
+}
+
+extension AccountStore {
+    /// The methods that `code`, of `user`, brings back at `now`. One round trip.
+    package func revertibleMethods(
+        of code: EmailCodeRecord,
+        user: UserID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> RevertibleMethods {
+        let rows = try await client.read(CodeMethodRow.since(code, of: user, at: now))
+        return RevertibleMethods(
+            methods: rows.map(\.method),
+            passwordHash: rows.lazy.compactMap(\.passwordHash).first
+        )
+    }
+
+    /// The codes of `user` that bring sign-in methods back at `now`. One round trip.
+    ///
+    /// `until`: codes that live until then and longer are counted.
+    package func liveReverts(
+        of user: UserID,
+        tenant: TenantID,
+        until end: Timestamp,
+        at now: Timestamp
+    ) async throws(PostgresError) -> LiveReverts {
+        LiveReverts(try await client.read(CodeMethodRow.live(of: user, tenant: tenant, until: end, at: now)))
+    }
+
+    /// The identifiers among `identifiers` that accounts other than `user` have. One round trip for each.
+    package func identifiers(
+        _ identifiers: [Identifier],
+        takenFrom user: UserID,
+        tenant: TenantID
+    ) async throws(PostgresError) -> Set<Identifier> {
+        var taken: Set<Identifier> = []
+        for identifier in identifiers {
+            let owner = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first?.owner
+            if let owner, owner != user { taken.insert(identifier) }
+        }
+        return taken
+    }
+}
