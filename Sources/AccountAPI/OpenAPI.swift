@@ -1254,7 +1254,7 @@ enum OpenAPI {
                 "additionalProperties": false,
                 "properties": {
                   "method": {"type": "string", "description": "password, phone, or the id of a provider."},
-                  "reason": {"type": "string", "enum": ["address-proven", "password-reset", "audit"]},
+                  "reason": {"type": "string", "enum": ["address-proven", "password-reset", "address-recovered", "audit"]},
                   "expireTime": {
                     "type": "string",
                     "format": "date-time",
@@ -1505,7 +1505,7 @@ enum OpenAPI {
                         "reason": {
                           "type": "string",
                           "description": "Why: somebody showed for the first time to own the address, or the password was reset by mail.",
-                          "enum": ["address-proven", "password-reset", "audit"]
+                          "enum": ["address-proven", "password-reset", "address-recovered", "audit"]
                         },
                         "decision": {"type": "string", "description": "Names the decision that suspended it."},
                         "quarantineTime": {"type": "string", "format": "date-time"},

@@ -182,7 +182,7 @@ extension AccountOperations {
             // others would tell whose is taken.
             attempt.keepsRefusals = caller != nil || verdict.decision == .refuse(.userDisabled)
             if caller == nil, pending == nil, case .signIn = verdict.decision {
-                verdict = try await adding(nil, to: verdict, of: found.identityOwner, &attempt)
+                verdict = try await adding(nil, to: verdict, of: found.identityOwner, isSessionRecent: true, &attempt)
             }
             let kept = (pending?.conflict).map { FirstFactor.KeptConflict(id: $0.id, user: $0.user) }
             var firstFactor = FirstFactor(.idp(credential, conflict: kept))

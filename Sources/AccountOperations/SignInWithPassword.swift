@@ -37,7 +37,13 @@ extension AccountOperations {
                 attempt.companions.append(rehash)
             }
             attempt.decisions = [judged.decision]
-            let verdict = try await adding(pendingToken, to: judged.verdict, of: judged.user, &attempt)
+            let verdict = try await adding(
+                pendingToken,
+                to: judged.verdict,
+                of: judged.user,
+                isSessionRecent: true,
+                &attempt
+            )
             var firstFactor = FirstFactor(.password)
             firstFactor.pendingToken = pendingToken
             return try await completeOrAsk(verdict, after: firstFactor, loaded: [judged.user], attempt)

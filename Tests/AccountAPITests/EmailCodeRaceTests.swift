@@ -197,6 +197,52 @@ struct EmailCodeRaceTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `of many recoveries against a thief's links and factors one wins, and leaves nothing of the thief's`(
+        wasProven: Bool
+    ) async throws {
+        try await TestAPI.with { api in
+            let ada = try await api.signUp("ada@example.com")
+            if wasProven { try await api.service.prove("ada@example.com") }
+            let change = try await api.code(
+                "VERIFY_AND_CHANGE_EMAIL",
+                session: ada["idToken"]?.string,
+                newEmail: "thief@example.com"
+            )
+            #expect(try await api.post("/v1/accounts:update", ["oobCode": .string(change)]).status == 200)
+            let recovery = try await api.listedCode("RECOVER_EMAIL").code
+            let session = try await api.signIn("thief@example.com").json
+            let idToken = try #require(session["idToken"]?.string)
+            api.service.clock.advance(seconds: 1)
+            let recovered = try await race(api) { operations, caller in
+                if caller % 8 < 2 {
+                    if case .success = try await operations.applyEmailCode(recovery, tenant: .project) { return true }
+                    return false
+                }
+                var update = UpdateAccount()
+                update.password = "password number \(caller)"
+                _ = try await operations.updateAccount(update, idToken: idToken, tenant: .project)
+                return false
+            }
+            #expect(recovered.count { $0 } == 1)
+            let owner = try #require(try await api.service.user(owning: "ada@example.com"))
+            #expect(owner.id.rawValue == ada["localId"]?.string && owner.account.isEmailVerified)
+            // The thief's password, if there was one, is suspended; the owner's own stays where the owner was known.
+            let database = api.service.database
+            let suspended = try await database.count(
+                "SELECT count(*) FROM quarantined_methods WHERE method = 'password'"
+            )
+            #expect(owner.passwordUpdatedAt == nil ? suspended == 1 : wasProven && suspended == 0)
+            let stored = try await database.count("SELECT count(*) FROM password_credentials")
+            #expect(stored == (owner.passwordUpdatedAt == nil ? 0 : 1))
+            #expect(try await database.count("SELECT count(*) FROM sessions") == 0)
+            #expect(
+                try await database.count("SELECT count(*) FROM account_events WHERE rule IN ('U14', 'U28', 'U29')") == 1
+            )
+            #expect(try await database.inconsistencies() == [])
+        }
+    }
+
     @Test func `of many sign-ups at an address that is reserved no more one gets it`() async throws {
         try await TestAPI.with { api in
             let (owner, _) = try await replaced(api, wasProven: true)

@@ -122,7 +122,7 @@ struct Attacks {
         let unproven = Account.fixture("m", email: ann, password: true)
         for (way, account) in arrivals(at: unproven) {
             #expect(
-                decideApplyEmailCode(account: account, code: begun, owner: nil)
+                decideApplyEmailCode(policy: LinkPolicy(), account: account, code: begun, owner: nil)
                     == Verdict(.u12, .refuse(.invalidEmailCode)),
                 "after \(way)"
             )
@@ -139,7 +139,7 @@ struct Attacks {
                 continue
             }
             #expect(
-                decideApplyEmailCode(account: proven.applying(change), code: begun, owner: nil)
+                decideApplyEmailCode(policy: LinkPolicy(), account: proven.applying(change), code: begun, owner: nil)
                     == Verdict(.u12, .refuse(.invalidEmailCode))
             )
         }
@@ -382,7 +382,13 @@ struct Attacks {
             proof: proof
         )
         // The attacker signs in, by password or provider, and is let in, but nothing of the owner's comes along.
-        let attacker = refusalOfNextSignIn(conflict: facts, target: prepared, policy: LinkPolicy(), now: now)
+        let attacker = refusalOfNextSignIn(
+            conflict: facts,
+            target: prepared,
+            credential: .untrusted,
+            policy: LinkPolicy(),
+            now: now
+        )
         #expect(attacker?.rule == .j15)
         // The owner goes on.
         let settled = decideResolveConflict(

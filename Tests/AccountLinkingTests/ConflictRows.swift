@@ -351,7 +351,13 @@ struct ResolveConflictRows {
 
     @Test func `J15: a sign-in settles what is proven, but not by the first proof of a mailbox`() {
         func refusal(_ facts: ConflictFacts, _ target: Account = owner()) -> Verdict<ConflictRefusal>? {
-            refusalOfNextSignIn(conflict: facts, target: target, policy: LinkPolicy().asInForce, now: noon)
+            refusalOfNextSignIn(
+                conflict: facts,
+                target: target,
+                credential: .untrusted,
+                policy: LinkPolicy().asInForce,
+                now: noon
+            )
         }
         #expect(refusal(proven) == nil)
         let unproven = owner(proof: nil)
@@ -509,6 +515,7 @@ enum ConflictCase {
                     refusalOfNextSignIn(
                         conflict: facts,
                         target: target,
+                        credential: .untrusted,
                         policy: LinkPolicy().asInForce,
                         now: noon
                     )?.rule

@@ -107,7 +107,7 @@ struct EmailLinkRows {
     @Test func `M6: a link gives an account without an address its address`() {
         let target = Account.fixture("t", phone: true)
         #expect(
-            decide(target: target, recent: false)
+            decide(target: target)
                 == Verdict(
                     .m6,
                     .signIn(
@@ -216,11 +216,53 @@ struct EmailLinkRows {
         #expect(decide(target: .fixture("t"), policy: closed).rule == .m8)
     }
 
-    @Test func `M10: replacing the address by a link needs a recent sign-in`() {
+    @Test func `M10: replacing the address by a link needs a recent sign-in under every policy`() {
         let target = Account.fixture("t", email: bob, password: true)
-        #expect(decide(target: target, recent: false) == Verdict(.m10, .refuse(.credentialTooOld)))
+        let refused = Verdict<SignInDecision>(.m10, .refuse(.credentialTooOld))
+        #expect(decide(target: target, policy: .firebase, recent: false) == refused)
         // The address was taken off first.
         let bare = Account.fixture("t", initialEmail: true)
-        #expect(decide(target: bare, recent: false) == Verdict(.m10, .refuse(.credentialTooOld)))
+        #expect(decide(target: bare, policy: .firebase, recent: false) == refused)
+    }
+
+    @Test func `M11: an old session links no mailbox, and does not learn whether it has an account`() {
+        let refused = Verdict<SignInDecision>(.mailedLinkNeedsRecentSignIn, .refuse(.credentialTooOld))
+        let withoutAddress = Account.fixture("t", phone: true)
+        let withAddress = Account.fixture("t", email: bob, password: true)
+        let owner = Account.fixture("o", email: ann, proof: .emailCode)
+        for target in [withoutAddress, withAddress] {
+            #expect(decide(target: target, recent: false) == refused)
+            #expect(decide(owner: owner, target: target, recent: false) == refused)
+            #expect(decide(owner: owner, target: target).rule == .m7)
+        }
+        #expect(decide(target: withoutAddress, policy: .firebase, recent: false).rule == .m6)
+        // A guest has nothing to sign in again with; one's own mailbox is nothing new.
+        #expect(decide(target: .fixture("t"), recent: false).rule == .m8)
+        let own = Account.fixture("t", email: ann, password: true)
+        #expect(decide(owner: own, target: own, recent: false).rule == .m6)
+    }
+
+    @Test func `M12: a link takes over an account that a former holder of the address opened with Apple`() {
+        let former = Account.fixture("o", email: ann, proof: .provider(.apple), providers: [.apple: "former"])
+        let verdict = decide(owner: former)
+        guard verdict.rule == .mailedLinkFromFormerHolder, case .signIn(_, let change, _) = verdict.decision else {
+            Issue.record("no takeover: \(verdict.rule)")
+            return
+        }
+        #expect(former.applying(change).signInMethods == [.emailLink] && change.quarantinesRemovals)
+        #expect(decide(owner: former, policy: .firebase).rule == .m2)
+        // Apple gives that mailbox out.
+        let relay = address("ann@icloud.com")
+        let owner = Account.fixture("o", email: relay, proof: .provider(.apple), providers: [.apple: "ann"])
+        #expect(LinkPolicy().isProven(owner) && !LinkPolicy().isProven(former) && LinkPolicy.firebase.isProven(former))
+        // Who has the session and the mailbox is both: the proof is the mailbox's from then on.
+        let own = decide(owner: former, target: former, recent: false)
+        guard own.rule == .m6, case .signIn(_, let change, _) = own.decision else {
+            Issue.record("not signed in: \(own.rule)")
+            return
+        }
+        let after = former.applying(change)
+        #expect(after.email?.proof == .emailLink && after.signInMethods == [.emailLink, .provider(.apple)])
+        #expect(decide(owner: after).rule == .m2)
     }
 }

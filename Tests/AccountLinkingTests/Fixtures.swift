@@ -67,6 +67,16 @@ extension Account {
     }
 }
 
+extension Account {
+    /// The account with one more linked provider, as its row is stored: with the issuer whose word linked it.
+    func linking(_ provider: ProviderID, _ subject: String, issuer: String?) -> Account {
+        var account = self
+        let linked = linkedProviders.map { (identity: identity($0.key, $0.value), issuer: String?.none) }
+        account.linkedProviders = LinkedSubjects(linked + [(identity(provider, subject), issuer)])
+        return account
+    }
+}
+
 func incoming(
     _ provider: ProviderID,
     _ subject: String,

@@ -53,7 +53,7 @@ struct SignInWithIdpLaws {
         forAll { point, decision in
             guard point.accounts.identityOwner == nil else { return nil }
             guard case .signIn(_, let change, _) = decision, let owner = point.accounts.emailOwner,
-                !owner.isEmailVerified
+                !owner.isEmailVerified || !point.policy.isProven(owner) && !point.hasAnotherSubject
             else { return nil }
             takeoverCount += 1
             let after = owner.applying(change)
@@ -69,7 +69,7 @@ struct SignInWithIdpLaws {
         forAll { point, decision in
             guard case .signIn(let id, let change, _) = decision,
                 let account = [point.accounts.identityOwner, point.accounts.emailOwner].compactMap({ $0 })
-                    .first(where: { $0.id == id }), account.isEmailVerified,
+                    .first(where: { $0.id == id }), point.policy.isProven(account),
                 // Where the operator has chosen that another subject takes the account over.
                 point.policy.subjectChange != .takeover
             else { return nil }
@@ -209,6 +209,7 @@ struct SignInWithIdpLaws {
             (.takeoverBySubject, { $0.hasAnotherSubject && $0.policy.subjectChange == .takeover }),
             (.subjectMoved, { $0.hasAnotherSubject && $0.policy.subjectChange == .move }),
             (.i8, { $0.hasAnotherSubject }),
+            (.takeoverFromFormerHolder, { $0.m?.email?.proof == .provider(.apple) }),
             (.i7, { $0.m != nil }),
             (.i14, { !$0.policy.allowsClientSignUp }),
             (.i4, { $0.claim == .absent }),
@@ -225,7 +226,9 @@ extension SignInWithIdpCase {
     fileprivate var f: Account? { accounts.identityOwner }
     fileprivate var m: Account? { policy.isOneAccountPerEmail ? accounts.emailOwner : nil }
     fileprivate var hasAnotherSubject: Bool {
-        m?.linkedProviders.keys.contains(credential.identity.provider) == true
+        let isOfParty = m?.linkedProviders[workspace] != nil && credential.identity.provider == .google
+        return m?.linkedProviders.keys.contains(credential.identity.provider) == true
+            || isOfParty && [.conflict, .takeover].contains(policy.subjectChange)
     }
     fileprivate var asksSecondFactor: Bool { policy.requiresEnrolledSecondFactors && proven == nil }
 }
@@ -414,8 +417,8 @@ struct EmailLinkLaws {
 
     @Test func `an unproven account without a session loses all its other methods`() {
         forAll { point, decision in
-            guard point.target == nil && point.owner?.isEmailVerified == false else { return nil }
-            guard case .signIn(_, let change, _) = decision, let owner = point.owner else { return nil }
+            guard point.target == nil, let owner = point.owner, !point.policy.isProven(owner) else { return nil }
+            guard case .signIn(_, let change, _) = decision else { return nil }
             return owner.applying(change).signInMethods == [.emailLink] && change.endsSessions
                 && change.voidsOutstandingProofs && change.linkedIdentity == nil && change.profile == .keep
         }
@@ -423,12 +426,22 @@ struct EmailLinkLaws {
 
     @Test func `a proven account, and one with a session, keep every method`() {
         forAll { point, decision in
-            guard point.target != nil || point.owner?.isEmailVerified == true else { return nil }
+            guard point.target != nil || point.owner.map(point.policy.isProven) == true else { return nil }
             guard case .signIn(_, let change, _) = decision, let account = point.target ?? point.owner else {
                 return nil
             }
             return Set(account.signInMethods).isSubset(of: account.applying(change).signInMethods)
                 && !change.voidsOutstandingProofs
+        }
+    }
+
+    @Test func `an old session sets no address, where linking needs a recent one`() {
+        forAll { point, decision in
+            guard let target = point.target, !point.isSessionRecent, point.policy.linkingNeedsRecentSignIn,
+                !target.isAnonymous
+            else { return nil }
+            guard case .signIn(_, let change, _) = decision, case .set = change.email else { return true }
+            return false
         }
     }
 
@@ -609,9 +622,16 @@ struct UpdateLaws {
                 return nil
             }
             let lost = Set(account.signInMethods).subtracting(account.applying(change).signInMethods)
-            let isEviction = point.kind == .resetPassword && !lost.subtracting([.emailLink]).isEmpty
-            let isDisowned = point.kind == .verifyEmail && change.voidsOutstandingProofs
-            return change.quarantinesRemovals == (isEviction || isDisowned)
+            switch point.kind {
+            case .resetPassword:
+                return change.quarantinesRemovals == !lost.subtracting([.emailLink]).isEmpty
+            case .applyEmailCode:
+                // A takeover says so whatever the account has.
+                return change.quarantinesRemovals
+                    == (!lost.isEmpty || change.voidsOutstandingProofs)
+            case .verifyEmail: return change.quarantinesRemovals == change.voidsOutstandingProofs
+            default: return !change.quarantinesRemovals
+            }
         }
     }
 
@@ -623,6 +643,28 @@ struct UpdateLaws {
             let after = account.applying(change)
             guard after.hasEmail else { return account.hasSecondFactor && !after.hasPassword && !after.hasEmailLink }
             return after.isEmailVerified && after.signInMethods.isEmpty && change.endsSessions
+        }
+    }
+
+    @Test func `an address that is taken back leaves nothing younger, and after a first proof nothing at all`() {
+        checkLaw(UpdateCase.all.filter { $0.kind == .applyEmailCode }) { point in
+            guard let account = point.account else { return nil }
+            let change: AccountChange
+            switch point.verdict.decision {
+            case .apply(_, let applied, _): change = applied
+            case .takeAddress(_, let applied, from: _, _): change = applied
+            case .unchanged, .refuse: return nil
+            }
+            let after = account.applying(change)
+            switch point.verdict.rule {
+            case .recoverySuspendsAdditions:
+                return !after.hasPassword && after.linkedProviders.isEmpty && !after.hasSecondFactor
+                    && after.phoneNumber == account.phoneNumber && change.endsSessions
+            case .takeoverByRecovery:
+                return after.signInMethods.isEmpty && after.isEmailVerified && change.endsSessions
+                    && change.voidsOutstandingProofs
+            default: return nil
+            }
         }
     }
 

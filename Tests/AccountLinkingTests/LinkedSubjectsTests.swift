@@ -32,4 +32,19 @@ struct LinkedSubjectsTests {
         #expect(LinkedSubjects(identities) == [.google: "second"])
         #expect(LinkedSubjects([ProviderIdentity]()).isEmpty)
     }
+
+    @Test func `the issuer of a row is kept where the provider alone does not say who gives the subjects out`() throws {
+        let rows = [
+            (identity(provider("oidc.work"), "w"), "https://accounts.google.com"),
+            (identity(.google, "g"), "https://accounts.google.com"),
+            (identity(.microsoft, "m"), "https://login.microsoftonline.com/directory/v2.0"),
+        ].map { (identity: $0.0, issuer: String?.some($0.1)) }
+        var subjects = LinkedSubjects(rows)
+        #expect(subjects.keys == [.google, .microsoft, provider("oidc.work")])
+        #expect(subjects.issuer(of: .google) == nil)
+        #expect(subjects.issuer(of: .microsoft) == "https://login.microsoftonline.com/directory/v2.0")
+        #expect(subjects.mapValues { $0 + "!" }.issuer(of: provider("oidc.work")) == "https://accounts.google.com")
+        subjects[provider("oidc.work")] = "another"
+        #expect(subjects.issuer(of: provider("oidc.work")) == nil)
+    }
 }

@@ -102,10 +102,15 @@ struct QuarantineRows {
         #expect(discard(.provider(.facebook), of: account) == Verdict(.b8, nil))
     }
 
-    @Test func `the owner is told whether it was a reset, the first proof or an audit`() {
+    @Test func `the owner is told whether it was a reset, the first proof, a recovery or an audit`() {
         let reset: Set<Rule> = [.r2, .r3, .r4]
         for rule in Rule.allCases {
-            let other: QuarantineReason = rule == .o6 ? .audit : .addressProven
+            let other: QuarantineReason =
+                switch rule {
+                case .o6: .audit
+                case .recoverySuspendsAdditions, .decoyGivesWay: .addressRecovered
+                default: .addressProven
+                }
             #expect(QuarantineReason(rule) == (reset.contains(rule) ? .passwordReset : other))
         }
     }

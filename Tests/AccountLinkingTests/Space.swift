@@ -46,6 +46,9 @@ func everyPoint<Point>(_ choose: (inout Choices) -> Point) -> [Point] {
     return points
 }
 
+/// An `oidc.*` provider of Google's.
+let workspace = provider("oidc.workspace")
+
 /// One point of the space of `decideSignInWithIdp`.
 struct SignInWithIdpCase {
     var policy = LinkPolicy()
@@ -75,7 +78,13 @@ struct SignInWithIdpCase {
                 isCoarse: true
             )
         case 2:
-            accounts.emailOwner = .choose(&choices, id: "M", email: email, otherSubjectOf: provider)
+            var owner = Account.choose(&choices, id: "M", email: email, otherSubjectOf: provider)
+            // Apple's word counts for a new address there.
+            if owner.isEmailVerified, choices.chooseBool() { owner.email?.proof = .provider(.apple) }
+            if owner.isEmailVerified, provider == .google, choices.chooseBool() {
+                owner = owner.linking(workspace, "google-of-M", issuer: "https://accounts.google.com")
+            }
+            accounts.emailOwner = owner
         case 3:
             let owner = Account.choose(
                 &choices,
@@ -105,7 +114,7 @@ struct SignInWithIdpCase {
         if point.policy.requiresEnrolledSecondFactors {
             point.proven = choices.choose(from: [nil, (accounts.identityOwner ?? accounts.emailOwner)?.id])
         }
-        if accounts.emailOwner?.linkedProviders[provider] != nil {
+        if let linked = accounts.emailOwner?.linkedProviders, linked[provider] != nil || linked[workspace] != nil {
             point.policy.subjectChange = choices.choose(from: SubjectChange.allCases)
         }
         return point
@@ -207,7 +216,11 @@ struct EmailLinkCase {
         var point = EmailLinkCase()
         switch choices.choose(below: 6) {
         case 0: break
-        case 1: point.owner = .choose(&choices, id: "O", email: ann)
+        case 1:
+            point.owner = .choose(&choices, id: "O", email: ann)
+            if point.owner?.isEmailVerified == true, choices.chooseBool() {
+                point.owner?.email?.proof = .provider(.apple)
+            }
         case 2: point.target = .choose(&choices, id: "T", email: nil)
         case 3: point.target = .choose(&choices, id: "T", email: bob)
         case 4:
@@ -221,6 +234,7 @@ struct EmailLinkCase {
         point.isSessionRecent = choices.chooseBool()
         point.policy.allowsEmailLinkSignIn = choices.chooseBool()
         if !point.policy.allowsEmailLinkSignIn { return point }
+        if point.target != nil { point.policy.linkingNeedsRecentSignIn = choices.chooseBool() }
         point.policy.allowsClientSignUp = choices.chooseBool()
         point.policy.requiresEnrolledSecondFactors = choices.chooseBool()
         if point.policy.requiresEnrolledSecondFactors {
@@ -429,9 +443,18 @@ struct UpdateCase {
             )
         case .applyEmailCode:
             account.hasInitialEmail = choices.chooseBool()
+            account.hasSecondFactor = choices.chooseBool()
+            policy.requiresEnrolledSecondFactors = choices.chooseBool()
+            let additions = AccountAdditions(
+                methods: Set(account.signInMethods).intersection([.password, .provider(.facebook)]),
+                olderSecondFactors: account.hasSecondFactor ? [] : nil
+            )
             let code = choices.choose(from: [
-                EmailCodeChange.recover(initial: ann, ownerCameLater: false),
-                .recover(initial: ann, ownerCameLater: true),
+                EmailCodeChange.recover(initial: ann, ownerCameLater: false, since: nil),
+                .recover(initial: ann, ownerCameLater: false, since: AccountAdditions()),
+                .recover(initial: ann, ownerCameLater: false, since: additions),
+                .recover(initial: ann, ownerCameLater: true, since: nil),
+                .recover(initial: ann, ownerCameLater: true, since: additions),
                 .verifyAndChange(to: ann, sentFor: email, sessionEpoch: account.sessionEpoch),
                 .verifyAndChange(to: ann, sentFor: email, sessionEpoch: account.sessionEpoch - 1),
                 .verifyAndChange(to: ann, sentFor: address("old@example.com"), sessionEpoch: account.sessionEpoch),
@@ -450,7 +473,8 @@ struct UpdateCase {
                     AddressReservation(address: ann, account: user("R"), wasProven: false),
                 ])
             }
-            verdict = decideApplyEmailCode(account: account, code: code, owner: owner).respecting(reservation)
+            verdict = decideApplyEmailCode(policy: policy, account: account, code: code, owner: owner)
+                .respecting(reservation)
         case .verifyEmail:
             policy.firstProofEndsSessions = choices.chooseBool()
             policy.requiresEnrolledSecondFactors = choices.chooseBool()

@@ -204,6 +204,7 @@ struct StolenAndRecycled {
         }
         #expect(withoutAddress.applying(added).email == nil)
     }
+
     @Test func `who confirms the address of an account that an intruder began leaves the intruder no session`() {
         let begun = Account.fixture("i", email: ann, password: true, providers: [.facebook: "intruder"])
         func answer(_ answer: VerifyEmailAnswer, _ policy: LinkPolicy) -> (rule: Rule, after: Account?) {
@@ -222,6 +223,254 @@ struct StolenAndRecycled {
             #expect(disowned.rule == .disowned && disowned.after?.signInMethods == [])
             #expect(disowned.after?.sessionEpoch == begun.sessionEpoch + 1)
             #expect(disowned.after?.isEmailVerified == true)
+        }
+    }
+
+    @Test func `an old stolen session of an account without an address does not link the thief's mailbox`() {
+        let victim = Account.fixture("v", phone: true, providers: [.apple: "victim"])
+        func link(_ policy: LinkPolicy, owner: Account? = nil) -> Verdict<SignInDecision> {
+            decideSignInWithEmailLink(
+                policy: policy,
+                email: bob,
+                owner: owner,
+                target: victim,
+                isSessionRecent: false,
+                secondFactorProvenBy: nil
+            )
+        }
+        let refused = Verdict<SignInDecision>(.mailedLinkNeedsRecentSignIn, .refuse(.credentialTooOld))
+        #expect(link(LinkPolicy()) == refused)
+        #expect(link(LinkPolicy(), owner: .fixture("o", email: bob, proof: .emailCode)) == refused)
+        #expect(link(.firebase).rule == .m6)
+    }
+
+    @Test func `a thief who moved an account and set up methods is out when the owner takes it back`() {
+        let noon = Timestamp(secondsSinceEpoch: 1_700_000_000)
+        var record = UserRecord(tenant: .project, id: user("v"), sessionEpoch: 7, createdAt: noon)
+        func add(_ change: AccountChange, afterSeconds seconds: Int64) {
+            let now = noon.adding(seconds: seconds)
+            record = record.applying(change, ChangeContext(now: now, methodProof: .session))
+        }
+        add(
+            .only {
+                $0.email = .set(ann, proof: .emailCode)
+                $0.password = .set
+                $0.linkedIdentity = identity(.apple, "victim")
+            },
+            afterSeconds: 1
+        )
+        // The mail to the victim leaves with the change of address.
+        let mail = noon.adding(seconds: 100)
+        add(
+            .only {
+                $0.email = .set(bob, proof: .emailCode)
+                $0.rememberedInitialEmail = ann
+            },
+            afterSeconds: 100
+        )
+        add(.only { $0.password = .set }, afterSeconds: 101)
+        add(.only { $0.linkedIdentity = identity(.google, "thief") }, afterSeconds: 102)
+        var app = SecondFactor.app("thief's")
+        app.enrolledAt = noon.adding(seconds: 103)
+        add(.only { $0.secondFactors = [app] }, afterSeconds: 103)
+
+        let verdict = decideApplyEmailCode(
+            policy: .secondFactors,
+            account: record.account,
+            code: .recover(initial: ann, ownerCameLater: false, since: record.additions(since: mail)),
+            owner: nil
+        )
+        guard verdict.rule == .recoverySuspendsAdditions, case .apply(_, let change, _) = verdict.decision else {
+            Issue.record("the thief stays: \(verdict.rule)")
+            return
+        }
+        let after = record.account.applying(change)
+        #expect(after.signInMethods == [.provider(.apple)] && after.email?.address == ann && !after.hasSecondFactor)
+        #expect(change.endsSessions && change.quarantinesRemovals)
+        // The owner enters by the mailbox, and no factor of the thief's is asked for.
+        let link = decideSignInWithEmailLink(
+            policy: .secondFactors,
+            email: ann,
+            owner: after,
+            target: nil,
+            isSessionRecent: false,
+            secondFactorProvenBy: nil
+        )
+        #expect(link.rule == .m2)
+        #expect(decideResetPassword(policy: .secondFactors, account: after, address: ann).rule == .r6)
+    }
+
+    @Test func `an intruder who registered an address and moved on is out when its owner takes it back`() {
+        let prepared = Account.fixture(
+            "i",
+            email: bob,
+            proof: .emailCode,
+            password: true,
+            providers: [.google: "intruder"],
+            initialEmail: true
+        )
+        for policy in [LinkPolicy(), .firebase] {
+            let verdict = decideApplyEmailCode(
+                policy: policy,
+                account: prepared,
+                code: .recover(initial: ann, ownerCameLater: false, since: nil),
+                owner: nil
+            )
+            guard verdict.rule == .takeoverByRecovery, case .apply(_, let change, _) = verdict.decision else {
+                Issue.record("the intruder stays: \(verdict.rule)")
+                return
+            }
+            let after = prepared.applying(change)
+            #expect(after.signInMethods.isEmpty && after.email == AccountEmail(address: ann, proof: .emailCode))
+            #expect(change.quarantinesRemovals && change.endsSessions && change.voidsOutstandingProofs)
+        }
+    }
+
+    @Test func `the former holder of an address, who came with Apple, is out when its present holder comes`() {
+        let johns = address("john@corp.example")
+        let former = Account.fixture("f", email: johns, proof: .provider(.apple), providers: [.apple: "former"])
+        let google = incoming(.google, "present", johns, flagged: true, hostedDomain: "corp.example")
+        func entered(_ policy: LinkPolicy) -> [(Rule, Account)] {
+            var entries: [(Rule, Account)] = []
+            let byGoogle = signIn(google, to: former, policy)
+            if case .signIn(_, let change, _) = byGoogle.decision {
+                entries.append((byGoogle.rule, former.applying(change)))
+            }
+            let byLink = decideSignInWithEmailLink(
+                policy: policy,
+                email: johns,
+                owner: former,
+                target: nil,
+                isSessionRecent: false,
+                secondFactorProvenBy: nil
+            )
+            if case .signIn(_, let change, _) = byLink.decision {
+                entries.append((byLink.rule, former.applying(change)))
+            }
+            let byReset = decideResetPassword(policy: policy, account: former, address: johns)
+            if case .apply(_, let change, _) = byReset.decision {
+                entries.append((byReset.rule, former.applying(change)))
+            }
+            return entries
+        }
+        let strict = entered(LinkPolicy())
+        #expect(strict.map(\.0) == [.takeoverFromFormerHolder, .mailedLinkFromFormerHolder, .r3])
+        for (rule, account) in strict {
+            #expect(account.linkedProviders[.apple] == nil, "\(rule)")
+            #expect(account.sessionEpoch > former.sessionEpoch && LinkPolicy().isProven(account), "\(rule)")
+        }
+        let production = entered(.firebase)
+        #expect(production.map(\.0) == [.i7, .m2, .r6])
+        #expect(production.allSatisfy { $0.1.linkedProviders[.apple] == "former" })
+        // Where Google knows another person by the address, the newcomer is not believed either.
+        var withGoogle = former
+        withGoogle.linkedProviders[.google] = "former"
+        #expect(signIn(google, to: withGoogle, LinkPolicy()).rule == .subjectDiffers)
+        // A sign-in by Google that was linked in a session is better proof than Apple's word, and suspends nothing.
+        withGoogle.linkedProviders[.google] = "present"
+        let own = decideSignInWithIdp(
+            policy: LinkPolicy(),
+            accounts: MatchingAccounts(identityOwner: withGoogle, emailOwner: withGoogle),
+            credential: google,
+            isProviderEnabled: true,
+            createsUsers: true,
+            secondFactorProvenBy: nil
+        )
+        #expect(
+            own
+                == Verdict(
+                    .i2,
+                    .signIn(
+                        withGoogle.id,
+                        .only { $0.email = .prove(.provider(.google)) },
+                        emailWasRecycled: false
+                    )
+                )
+        )
+    }
+
+    @Test(arguments: ["https://accounts.google.com", "accounts.google.com"])
+    func `the next owner of a domain does not get in by another id of the same issuer`(issuer: String) {
+        let workspace = provider("oidc.workspace")
+        let email = owner.email?.address
+        let byAnotherID = incoming(
+            workspace,
+            "next-john",
+            email,
+            flagged: true,
+            hostedDomain: "corp.example",
+            issuer: issuer
+        )
+        #expect(signIn(byAnotherID, to: owner, LinkPolicy()).rule == .subjectDiffers)
+        #expect(signIn(byAnotherID, to: owner, .policy { $0.subjectChange = .takeover }).rule == .takeoverBySubject)
+        // The other way round: what is linked is the other id.
+        let registered = Account.fixture("m", email: email, proof: .emailCode, password: true)
+            .linking(workspace, "john", issuer: issuer)
+        let byGoogle = incoming(.google, "next-john", email, flagged: true, hostedDomain: "corp.example")
+        #expect(signIn(byGoogle, to: registered, LinkPolicy()).rule == .subjectDiffers)
+        // The same subject is the same person.
+        let same = incoming(workspace, "john", email, flagged: true, hostedDomain: "corp.example", issuer: issuer)
+        #expect(signIn(same, to: owner, LinkPolicy()).rule == .i7)
+        // An issuer of one's own is registered twice.
+        let (first, second) = (provider("oidc.first"), provider("oidc.second"))
+        let trusting = LinkPolicy.policy {
+            $0.emailTrust = $0.emailTrust.adding([.init(.init(.openIDConnect), .verifying)])
+        }
+        let twice = Account.fixture("m", email: email, proof: .emailCode)
+            .linking(first, "john", issuer: "https://id.corp.example")
+        func next(_ issuer: String) -> Rule {
+            signIn(incoming(second, "next-john", email, flagged: true, issuer: issuer), to: twice, trusting).rule
+        }
+        #expect(next("https://id.corp.example") == .subjectDiffers)
+        #expect(next("https://id.other.example") == .i7)
+        // Production knows nothing of issuers.
+        var production = LinkPolicy.firebase
+        production.emailTrust = production.emailTrust.adding([.init(.init(.openIDConnect), .verifying)])
+        #expect(signIn(byAnotherID, to: owner, production).rule == .i7)
+    }
+
+    @Test func `by another id of the issuer the mailbox settles no conflict, and the old person's next sign-in none`() {
+        let noon = Timestamp(secondsSinceEpoch: 1_700_000_000)
+        let next = incoming(
+            provider("oidc.workspace"),
+            "next-john",
+            owner.email?.address,
+            flagged: true,
+            hostedDomain: "corp.example",
+            issuer: "https://accounts.google.com"
+        )
+        for (kind, settles) in [(ConflictProofKind.mailbox, false), (.session, true)] {
+            let facts = ConflictFacts(
+                state: .proven,
+                expiresAt: noon.adding(seconds: 60),
+                tenant: .project,
+                account: owner.id,
+                proof: ConflictProofFacts(
+                    binding: ProofBinding(kind, of: owner, policyVersion: LinkPolicy().version),
+                    attempts: 0,
+                    expiresAt: noon.adding(seconds: 60)
+                )
+            )
+            let resolved = decideResolveConflict(
+                policy: LinkPolicy(),
+                conflict: facts,
+                handleTenant: .project,
+                isProver: true,
+                target: owner,
+                identityOwner: nil,
+                credential: next,
+                isProviderEnabled: true,
+                now: noon
+            )
+            #expect(resolved.rule == (settles ? .j12 : .j10))
+            let waits = refusalOfNextSignIn(
+                conflict: facts,
+                target: owner,
+                credential: next,
+                policy: LinkPolicy(),
+                now: noon
+            )
+            #expect(waits == (settles ? nil : Verdict(.j15, .unproven)))
         }
     }
 }

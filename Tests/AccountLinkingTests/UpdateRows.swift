@@ -169,14 +169,15 @@ struct ChangeEmailRows {
     private func apply(
         _ account: Account?,
         _ code: EmailCodeChange,
-        owner: Account? = nil
+        owner: Account? = nil,
+        policy: LinkPolicy = LinkPolicy()
     ) -> Verdict<UpdateDecision> {
-        decideApplyEmailCode(account: account, code: code, owner: owner)
+        decideApplyEmailCode(policy: policy, account: account, code: code, owner: owner)
     }
 
     private let bobs = Account.fixture("t", email: bob, proof: .emailCode, password: true)
     private let change = EmailCodeChange.verifyAndChange(to: ann, sentFor: bob, sessionEpoch: 7)
-    private let recover = EmailCodeChange.recover(initial: ann, ownerCameLater: false)
+    private let recover = EmailCodeChange.recover(initial: ann, ownerCameLater: false, since: AccountAdditions())
 
     @Test func `U0: a disabled account changes nothing`() {
         let disabled = Account.fixture("t", email: ann, disabled: true)
@@ -279,7 +280,7 @@ struct ChangeEmailRows {
     {
         let account = Account.fixture("t", email: bob, initialEmail: true)
         let refused = Verdict<UpdateDecision>(.u10, .refuse(.emailExists))
-        let later = EmailCodeChange.recover(initial: ann, ownerCameLater: true)
+        let later = EmailCodeChange.recover(initial: ann, ownerCameLater: true, since: AccountAdditions())
         #expect(apply(account, recover, owner: .fixture("o", email: ann)) == refused)
         #expect(apply(account, later, owner: .fixture("o", email: ann, proof: .emailCode)) == refused)
     }
@@ -295,7 +296,7 @@ struct ChangeEmailRows {
             providers: [.gitHub: "thief"],
             initialEmail: true
         )
-        let verdict = apply(stolen, .recover(initial: ann, ownerCameLater: true), owner: decoy)
+        let verdict = apply(stolen, .recover(initial: ann, ownerCameLater: true, since: AccountAdditions()), owner: decoy)
         let restored = AccountChange.only {
             $0.email = .set(ann, proof: .emailCode)
             $0.endsSessions = true
@@ -310,6 +311,123 @@ struct ChangeEmailRows {
         #expect(left.signInMethods == [.phone, .provider(.gitHub)], "what is whoever's made it")
         #expect(left.email == nil && !left.hasPassword && !left.hasInitialEmail)
         #expect(left.sessionEpoch > decoy.sessionEpoch)
+    }
+
+    @Test func `U28: what was set up since the mail goes with the thief's address, and what is older stays`() {
+        let stolen = Account.fixture(
+            "t",
+            email: bob,
+            proof: .emailCode,
+            password: true,
+            phone: true,
+            providers: [.google: "thief", .facebook: "owner"],
+            secondFactor: true,
+            initialEmail: true
+        )
+        let additions = AccountAdditions(
+            methods: [.password, .provider(.google)],
+            olderSecondFactors: [.app("owner's")]
+        )
+        let change = AccountChange.only {
+            $0.email = .set(ann, proof: .emailCode)
+            $0.password = .remove
+            $0.unlinkedProviders = [.google]
+            $0.secondFactors = [.app("owner's")]
+            $0.quarantinesRemovals = true
+            $0.endsSessions = true
+        }
+        for policy in [LinkPolicy(), .secondFactors, .firebase] {
+            #expect(
+                apply(stolen, .recover(initial: ann, ownerCameLater: false, since: additions), policy: policy)
+                    == Verdict(.recoverySuspendsAdditions, .apply(user("t"), change, issuesTokens: false))
+            )
+        }
+        #expect(stolen.applying(change).signInMethods == [.phone, .provider(.facebook)])
+        let decoy = Account.fixture("o", email: ann, password: true)
+        let overDecoy = apply(stolen, .recover(initial: ann, ownerCameLater: true, since: additions), owner: decoy)
+        guard overDecoy.rule == .decoyGivesWay,
+            case .takeAddress(user("t"), change, from: user("o"), _) = overDecoy.decision
+        else {
+            Issue.record("the decoy stayed: \(overDecoy)")
+            return
+        }
+    }
+
+    @Test func `U28: methods and second factors count from when they were proven`() {
+        let mail = Timestamp(secondsSinceEpoch: 100)
+        var record = UserRecord(
+            tenant: .project,
+            id: user("t"),
+            sessionEpoch: 7,
+            createdAt: Timestamp(secondsSinceEpoch: 1)
+        )
+        record.email = AccountEmail(address: bob, proof: .emailCode)
+        func add(_ change: AccountChange, at seconds: Int64) {
+            let now = Timestamp(secondsSinceEpoch: seconds)
+            record = record.applying(change, ChangeContext(now: now, methodProof: .session))
+        }
+        add(.only { $0.password = .set }, at: 100)
+        add(.only { $0.linkedIdentity = identity(.google, "thief") }, at: 101)
+        add(.only { $0.linkedIdentity = identity(.facebook, "owner") }, at: 99)
+        add(.only { $0.phone = .set(annsNumber) }, at: 99)
+        add(.only { $0.emailLink = true }, at: 101)
+        #expect(record.additions(since: mail) == AccountAdditions(methods: [.password, .provider(.google)]))
+        // The owner's subject gave way to the thief's.
+        add(
+            .only {
+                $0.unlinkedProviders = [.facebook]
+                $0.linkedIdentity = identity(.facebook, "thief")
+            },
+            at: 102
+        )
+        #expect(record.additions(since: mail).methods == [.password, .provider(.google), .provider(.facebook)])
+        // Fixtures are enrolled at 1.
+        record.secondFactors = [.app("old")]
+        #expect(record.additions(since: mail).olderSecondFactors == nil)
+        var young = SecondFactor.app("young")
+        young.enrolledAt = mail
+        record.secondFactors.append(young)
+        #expect(record.additions(since: mail).olderSecondFactors == [.app("old")])
+        #expect(record.additions(since: Timestamp(secondsSinceEpoch: 200)).isEmpty)
+    }
+
+    @Test func `U29: the first proof of an address takes the account over from whoever registered it`() {
+        let prepared = Account.fixture(
+            "t",
+            email: bob,
+            proof: .emailCode,
+            password: true,
+            providers: [.google: "intruder"],
+            initialEmail: true
+        )
+        let code = EmailCodeChange.recover(initial: ann, ownerCameLater: false, since: nil)
+        let change = AccountChange.only {
+            $0.email = .set(ann, proof: .emailCode)
+            $0.password = .remove
+            $0.emailLink = false
+            $0.phone = .remove
+            $0.unlinkedProviders = [.google]
+            $0.quarantinesRemovals = true
+            $0.endsSessions = true
+            $0.voidsOutstandingProofs = true
+        }
+        #expect(apply(prepared, code) == Verdict(.takeoverByRecovery, .apply(user("t"), change, issuesTokens: false)))
+        #expect(prepared.applying(change).signInMethods.isEmpty)
+        // The address is the account's again, and not proven.
+        let back = Account.fixture("t", email: ann, password: true, providers: [.google: "intruder"])
+        #expect(apply(back, code).rule == .takeoverByRecovery)
+        let proven = Account.fixture("t", email: ann, proof: .emailLink, password: true)
+        #expect(apply(proven, code).rule == .u14)
+        let byApple = Account.fixture("t", email: ann, proof: .provider(.apple), providers: [.apple: "former"])
+        #expect(apply(byApple, code).rule == .takeoverByRecovery)
+    }
+
+    @Test func `U30: nobody but its owner takes back an account that asks for a second factor by a first proof`() {
+        let strangers = Account.fixture("t", email: bob, proof: .emailCode, secondFactor: true, initialEmail: true)
+        let code = EmailCodeChange.recover(initial: ann, ownerCameLater: false, since: nil)
+        let refused = Verdict<UpdateDecision>(.recoveryOfStrangersAccount, .refuse(.invalidEmailCode))
+        #expect(apply(strangers, code, policy: .secondFactors) == refused)
+        #expect(apply(strangers, code).rule == .takeoverByRecovery)
     }
 
     @Test func `U11: a mailed change sets the address proven, remembers the first one and ends sessions`() {

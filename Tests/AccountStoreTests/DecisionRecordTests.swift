@@ -160,6 +160,7 @@ private struct Chance {
     private var state: UInt64
 
     private static let work = ProviderID("oidc.work") ?? .google
+    private static let issuers = [nil, "https://id.example", "https://accounts.google.com"]
 
     /// What no kept decision may hold.
     static let secrets = ["ann", "bob", "Ann", "+4412", "subject-"]
@@ -192,7 +193,7 @@ private struct Chance {
     }
 
     private mutating func proof() -> EmailProof? {
-        pick([nil, .emailCode, .emailLink, .passwordReset, .provider(.google), .administrator])
+        pick([nil, .emailCode, .emailLink, .passwordReset, .provider(.google), .provider(.apple), .administrator])
     }
 
     private mutating func account(_ id: String) -> Account {
@@ -206,6 +207,11 @@ private struct Chance {
         for provider in [ProviderID.google, .gitHub, .facebook] where isLucky(oneIn: 3) {
             account.linkedProviders[provider] = "subject-\(pick([1, 2]))"
         }
+        if isLucky(oneIn: 4) {
+            let rows = account.linkedProviders.map { (identity: identity($0.key, $0.value), issuer: String?.none) }
+            let work = identity(Self.work, "subject-\(pick([1, 2]))")
+            account.linkedProviders = LinkedSubjects(rows + [(work, pick(Self.issuers))])
+        }
         account.hasSecondFactor = isLucky(oneIn: 6)
         account.usesCustomTokens = isLucky()
         return account
@@ -217,7 +223,7 @@ private struct Chance {
             identity(provider, "subject-\(pick([1, 2]))"),
             perhaps { $0.email() }
         )
-        credential.issuer = pick([nil, "https://id.example"])
+        credential.issuer = pick(Self.issuers)
         if case .present(let address, _, _) = credential.email {
             credential.email = .present(
                 address,

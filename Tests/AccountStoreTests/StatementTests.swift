@@ -506,6 +506,10 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "EmailCodeRow.insert", sql: EmailCodeRow.insert(code)),
         Statement(
+            name: "EmailCodeRow.provenRecoveries",
+            sql: EmailCodeRow.provenRecoveries(of: fixed, tenant: tenant, at: origin).sql
+        ),
+        Statement(
             name: "EmailCodeRow.recoverable",
             sql: EmailCodeRow.recoverable(of: [fixed], tenant: tenant).sql
         ),
@@ -530,6 +534,10 @@ private let statementsOfDecisions: [Statement] = {
         Statement(
             name: "EmailCodeRow.voidAllButRecovery",
             sql: EmailCodeRow.voidAllButRecovery(of: fixed, tenant: tenant, at: origin)
+        ),
+        Statement(
+            name: "EmailCodeRow.voidElsewhere",
+            sql: EmailCodeRow.voidElsewhere(of: fixed, than: mailbox, tenant: tenant, at: origin)
         ),
         Statement(name: "EmailCodeRow.withHash", sql: EmailCodeRow.withHash([1], tenant: tenant).sql),
         Statement(

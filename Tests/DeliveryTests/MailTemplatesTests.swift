@@ -31,10 +31,13 @@ struct MailTemplatesTests {
             var audited = plain
             audited.text["AFTER_PROOF"] = nil
             audited.text["AFTER_AUDIT"] = "true"
+            var recovered = plain
+            recovered.text["AFTER_PROOF"] = nil
+            recovered.text["AFTER_RECOVERY"] = "true"
             let variants =
                 switch type {
                 case "CONFLICT_PROOF": [Self.everything, plain]
-                case "METHODS_QUARANTINED": [Self.everything, plain, audited]
+                case "METHODS_QUARANTINED": [Self.everything, plain, recovered, audited]
                 case "ACCOUNTS_MERGED": [Self.everything, plain]
                 default: [plain]
                 }

@@ -175,7 +175,7 @@ const actions = {
     } else {
       applied = await call("POST", "v1/accounts:update", { oobCode: link.oobCode });
       // As it was done, not as it was announced.
-      if (applied.concord?.reversal) code = { ...code, concord: applied.concord };
+      if (applied.concord?.reversal || applied.concord?.suspended) code = { ...code, concord: applied.concord };
     }
     // A reload says that the link was used, which is so.
     isDone = true;
@@ -271,7 +271,7 @@ function say() {
   fill(language, text, problem, status);
 }
 
-// The ways to sign in that a new password, or disowning the account, takes off the account.
+// The ways to sign in that a new password, an address that is taken back, or disowning the account takes off it.
 const suspended = () => disowned?.suspended ?? code?.concord?.suspended ?? code?.concord?.disown?.suspended ?? [];
 // The ways to sign in to the account.
 const methods = () => code?.concord?.account?.signInMethods ?? [];
@@ -307,7 +307,7 @@ const conditions = {
   // Who takes something back is not sent on to where the change was asked for.
   onward: () => onward() !== null && !recovers.has(link.mode),
   purpose: () => !link.mode,
-  suspending: () => link.mode === "resetPassword" && suspended().length > 0,
+  suspending: () => ["resetPassword", "recoverEmail"].includes(link.mode) && suspended().length > 0,
   // An account whose address the code would be the first to prove.
   enterable: () => methods().length > 0,
   bare: () => methods().length === 0,

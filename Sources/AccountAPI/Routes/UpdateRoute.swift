@@ -31,6 +31,7 @@ extension Route {
             return answer(
                 applied.user,
                 newEmail: applied.newEmail,
+                suspended: applied.suspended,
                 reversal: applied.reversal,
                 tokens: applied.tokens,
                 endedSessions: applied.endedSessions
@@ -82,6 +83,7 @@ extension Route {
     private static func answer(
         _ user: UserRecord,
         newEmail: String? = nil,
+        suspended: [MethodSuspension] = [],
         reversal: MethodReversal? = nil,
         tokens: IssuedTokens? = nil,
         endedSessions: Bool = false
@@ -100,6 +102,10 @@ extension Route {
             writer.providerUserInfo(of: ShownAccount(user))
             if user.passwordUpdatedAt != nil { writer.field("passwordHash", redactedPasswordHash) }
             writer.field("newEmail", newEmail)
+            // Concord's own, for its page: the methods that taking the address back took off the account.
+            if !suspended.isEmpty {
+                writer.field("concord", object: { writer in writer.suspensions(suspended) })
+            }
             // Concord's own, for its page.
             if let reversal { writer.field("concord", object: { writer in writer.reversal(reversal) }) }
             if let tokens { writer.tokens(tokens) }

@@ -193,7 +193,7 @@ package struct AccountSnapshot: Sendable {
     /// Tells the account, where there is one, of the linked providers.
     package mutating func linkAccount() {
         if linkedProviders.isEmpty { return }
-        account?.linkedProviders = LinkedSubjects(linkedProviders.lazy.map(\.identity))
+        account?.linkedProviders = LinkedSubjects(linkedProviders.lazy.map { ($0.identity, $0.issuer) })
     }
 
     /// When the account was last used, as far as that is known.

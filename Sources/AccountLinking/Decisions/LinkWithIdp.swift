@@ -81,7 +81,7 @@ extension AccountChange {
         let mayBeUnproven = !target.hasHadEmail && !(target.hasSecondFactor && policy.secondFactorsNeedProvenAddress)
         var change = AccountChange()
         change.linkedIdentity = credential.identity
-        if target.needsProof(of: claim) {
+        if policy.needsProof(target, of: claim, by: .provider(provider)) {
             change.email = .prove(.provider(provider))
         } else if policy.isOneAccountPerEmail, !target.hasEmail, claim.isVerified || mayBeUnproven,
             let address = claim.address

@@ -4,6 +4,8 @@ package enum QuarantineReason: String, Sendable, Hashable, CaseIterable {
     case addressProven = "address-proven"
     /// The password was reset by mail, to be rid of whoever else could get in.
     case passwordReset = "password-reset"
+    /// The owner took the account's address back by a mail. What was set up after the address was replaced could be a thief's.
+    case addressRecovered = "address-recovered"
     /// An operator's audit found that it may be somebody else's, or that nobody uses it.
     case audit
 
@@ -12,6 +14,7 @@ package enum QuarantineReason: String, Sendable, Hashable, CaseIterable {
         self =
             switch rule {
             case .r2, .r3, .r4: .passwordReset
+            case .recoverySuspendsAdditions, .decoyGivesWay: .addressRecovered
             case .o6: .audit
             default: .addressProven
             }

@@ -19,7 +19,8 @@ package func decideResetPassword(
     var change = AccountChange()
     change.password = .set
     change.endsSessions = true
-    if !email.isVerified {
+    let wasProven = policy.isProven(account)
+    if !wasProven {
         // The first proof of this address. Whoever held the account before has no claim on what was under way.
         change.email = .prove(.passwordReset)
         change.voidsOutstandingProofs = true
@@ -29,7 +30,7 @@ package func decideResetPassword(
     }
     // The policy is for accounts whose owner is known. What was linked before the first proof may be an intruder's, who
     // registered the address.
-    guard policy.passwordResetUnlinksProviders || !email.isVerified else {
+    guard policy.passwordResetUnlinksProviders || !wasProven else {
         return Verdict(.r6, .apply(account.id, change, issuesTokens: false))
     }
     change.unlinkedProviders = Set(account.linkedProviders.keys)

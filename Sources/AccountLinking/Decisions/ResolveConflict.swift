@@ -34,12 +34,15 @@ package func refusalOfProver(
 /// Whoever signs in has shown more than whoever holds the token of the proof, but for an account whose address nobody had
 /// shown to own: that is whoever made it, and the proof, by mail, somebody else's. It would be used up, with the owner's
 /// credential, to let the owner into the intruder's account (`spec/09` 7). Only settling it by its token takes over (J11).
+/// A credential of another subject waits as well: the next owner of a domain reads its mail, and the old person signs in.
 ///
 /// - `target`: the account as it was before the sign-in.
+/// - `credential`: the one that the conflict keeps.
 /// - Returns: why not; `nil` when it may, by the rules of linking.
 package func refusalOfNextSignIn(
     conflict: ConflictFacts,
     target: Account,
+    credential: IncomingCredential,
     policy: LinkPolicy,
     now: Timestamp
 ) -> Verdict<ConflictRefusal>? {
@@ -52,13 +55,16 @@ package func refusalOfNextSignIn(
         now: now
     )
     if let stale { return stale }
-    return conflict.isProvenByFirstMail(to: target) ? Verdict(.j15, .unproven) : nil
+    if conflict.isProvenByFirstMail(to: target, policy) { return Verdict(.j15, .unproven) }
+    let isMailbox = conflict.proof?.binding.kind == .mailbox
+    let isAnotherPerson = !policy.providersOfAnotherSubject(of: target, than: credential).isEmpty
+    return isMailbox && isAnotherPerson ? Verdict(.j15, .unproven) : nil
 }
 
 extension ConflictFacts {
     /// Whether it is proven by the mailbox of an address that nobody had shown to own before.
-    fileprivate func isProvenByFirstMail(to target: Account) -> Bool {
-        proof?.binding.kind == .mailbox && !target.isEmailVerified
+    fileprivate func isProvenByFirstMail(to target: Account, _ policy: LinkPolicy) -> Bool {
+        proof?.binding.kind == .mailbox && !policy.isProven(target)
     }
 }
 
@@ -109,7 +115,9 @@ package func decideResolveConflict(
     if policy.isOneAccountPerEmail, claim != .absent, let emailOwner, emailOwner != target.id {
         return Verdict(.credentialAddressTaken, .refuse(.refused(.emailExists)))
     }
-    if target.linkedProviders[provider] != nil {
+    let isOfProvider = target.linkedProviders[provider] != nil
+    let isOfParty = !policy.providersOfAnotherSubject(of: target, than: credential).isEmpty
+    if isOfProvider || isOfParty && proof.binding.kind == .mailbox {
         // The mailbox proves nothing here: the next owner of a domain reads its mail. A session is the account's owner.
         guard policy.subjectChange == .conflict, proof.binding.kind == .session else {
             return Verdict(.j10, .refuse(.providerAlreadyLinked))
@@ -118,7 +126,7 @@ package func decideResolveConflict(
         change.unlinkedProviders = [provider]
         return Verdict(.subjectReplacedAfterProof, .resolve(target.id, change))
     }
-    if conflict.isProvenByFirstMail(to: target) {
+    if conflict.isProvenByFirstMail(to: target, policy) {
         // The owner of the mailbox has come, and until now nobody had shown to be that (as row M3).
         var change = AccountChange.takeover(of: target, proof: .emailCode)
         change.linkedIdentity = credential.identity

@@ -23,6 +23,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case subjectDiffers = "I16"
     case takeoverBySubject = "I17"
     case subjectMoved = "I18"
+    case takeoverFromFormerHolder = "I21"
 
     // Linking a provider to the account of the session (`decideLinkWithIdp`).
     case l0 = "L0"
@@ -50,6 +51,8 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case m8 = "M8"
     case m9 = "M9"
     case m10 = "M10"
+    case mailedLinkNeedsRecentSignIn = "M11"
+    case mailedLinkFromFormerHolder = "M12"
 
     // Sign-in or link by a telephone number, and codes sent there (`decideSignInWithPhone`, `decideSendPhoneCode`).
     case n0 = "N0"
@@ -127,6 +130,10 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case methodsReverted = "U23"
     // Of settling a conflict (`decideResolveConflict`).
     case credentialAddressTaken = "U26"
+    // Taking an address back (`decideApplyEmailCode`).
+    case recoverySuspendsAdditions = "U28"
+    case takeoverByRecovery = "U29"
+    case recoveryOfStrangersAccount = "U30"
 
     // Verifying the address (`decideVerifyEmail`).
     case v1 = "V1"

@@ -72,6 +72,11 @@ extension Rule {
                 "M is not proven",
                 "takeover (below) by the identity, which is linked and brings its profile"
             )
+        case .takeoverFromFormerHolder:
+            RuleText(
+                "M is proven only by a provider whose word counts for new addresses (verifying-new)",
+                "takeover (below) by the identity, as I9"
+            )
         case .subjectDiffers:
             RuleText(
                 "M has another subject of this provider, policy: conflict",
@@ -136,6 +141,16 @@ extension Rule {
         case .m7: RuleText("T, and O is another account", "refused: address exists")
         case .m5: RuleText("the account must show its second factor", "second factor; nothing is written")
         case .m8: RuleText("T is anonymous, no O", "the address is set on T, proven")
+        case .mailedLinkNeedsRecentSignIn:
+            RuleText(
+                "T is not anonymous and not O, the session is old, and policy asks for a recent one",
+                "refused: sign in again"
+            )
+        case .mailedLinkFromFormerHolder:
+            RuleText(
+                "O is proven only by a provider whose word counts for new addresses (verifying-new)",
+                "takeover by the link, as M3"
+            )
         case .m10:
             RuleText(
                 "T has another address, or had one that was taken off, no O, and the session is old",
@@ -319,12 +334,27 @@ extension Rule {
         case .decoyGivesWay:
             RuleText(
                 "by code, first address: O is another account, made after the code, whose address nobody has shown to own",
-                "as U14; O gives the address up"
+                "as U14, U28 or U29; O gives the address up"
             )
         case .u10:
             RuleText(
                 "by code, first address: O is another account",
                 "refused: address exists; the code stays usable"
+            )
+        case .recoveryOfStrangersAccount:
+            RuleText(
+                "by code, first address: nobody had shown to own it, and the account must show its second factor",
+                "refused: invalid code; who proves the address gets it"
+            )
+        case .recoverySuspendsAdditions:
+            RuleText(
+                "by code, first address: proven before it was replaced, and methods or second factors are no older than the code",
+                "as U14; those methods are suspended, those second factors removed"
+            )
+        case .takeoverByRecovery:
+            RuleText(
+                "by code, first address: nobody had shown to own it, nor has since",
+                "takeover, as M3, with the address set; sessions end, no tokens"
             )
         case .u14: RuleText("by code, first address: otherwise", "set, proven; sessions end, no tokens")
         case .addressReserved:
@@ -624,7 +654,10 @@ extension Rule {
         case .declinedByOperator: RuleText("an administrator turns the conflict down", "declined")
         case .j15:
             RuleText(
-                "by the next sign-in: proven by mail, and nobody had shown to own the address before",
+                """
+                by the next sign-in: proven by mail, and nobody had shown to own the address before, or the account has \
+                another subject of this provider
+                """,
                 "stays proven: who signs in need not be who reads the mail, to whom J11 is left"
             )
         case .e1:

@@ -5,7 +5,8 @@
 ///
 /// - `owner`: the account that owns the address.
 /// - `target`: the account of the session, when the link is to be attached to it.
-/// - `isSessionRecent`: whether that session may change the address (`reauthentication`); unused without a target.
+/// - `isSessionRecent`: true if that session signed in a moment ago; unused without a target. A link that changes the address
+///   needs that under every policy.
 /// - `secondFactorProvenBy`: the account whose second factor this sign-in or its session has already proven, if any.
 package func decideSignInWithEmailLink(
     policy: LinkPolicy,
@@ -17,6 +18,10 @@ package func decideSignInWithEmailLink(
 ) -> Verdict<SignInDecision> {
     guard policy.allowsEmailLinkSignIn else { return Verdict(.m0, .refuse(.operationNotAllowed)) }
     if owner?.isDisabled ?? false || target?.isDisabled ?? false { return Verdict(.m4, .refuse(.userDisabled)) }
+    // Before the owner is looked at: a stolen old session must not find out who has the address.
+    if policy.linkingNeedsRecentSignIn, let target, !target.isAnonymous, owner?.id != target.id, !isSessionRecent {
+        return Verdict(.mailedLinkNeedsRecentSignIn, .refuse(.credentialTooOld))
+    }
     if let owner, let target, owner.id != target.id { return Verdict(.m7, .refuse(.emailExists)) }
     if let account = target ?? owner, policy.needsSecondFactor(account, provenBy: secondFactorProvenBy) {
         return Verdict(.m5, .secondFactorRequired(account.id))
@@ -26,7 +31,7 @@ package func decideSignInWithEmailLink(
     change.emailLink = true
     switch (target, owner) {
     case (.some(let target), .some):
-        if !target.isEmailVerified { change.email = .prove(.emailLink) }
+        if !policy.isProven(target) { change.email = .prove(.emailLink) }
         return Verdict(.m6, .signIn(target.id, change.unlessVain(for: target), emailWasRecycled: false))
     case (.some(let target), .none):
         change.email = .set(email, proof: .emailLink)
@@ -41,12 +46,13 @@ package func decideSignInWithEmailLink(
         }
         return Verdict(.m6, .signIn(target.id, change, emailWasRecycled: false))
     case (.none, .some(let owner)):
-        if owner.isEmailVerified {
+        if policy.isProven(owner) {
             return Verdict(.m2, .signIn(owner.id, change.unlessVain(for: owner), emailWasRecycled: false))
         }
         change = .takeover(of: owner, proof: .emailLink)
         change.emailLink = true
-        return Verdict(.m3, .signIn(owner.id, change, emailWasRecycled: false))
+        let rule: Rule = owner.isEmailVerified ? .mailedLinkFromFormerHolder : .m3
+        return Verdict(rule, .signIn(owner.id, change, emailWasRecycled: false))
     case (.none, .none):
         guard policy.allowsClientSignUp else { return Verdict(.m9, .refuse(.signUpDisabled)) }
         change.email = .set(email, proof: .emailLink)

@@ -25,7 +25,7 @@ package func decideSignInWithIdp(
             return Verdict(.i3, .secondFactorRequired(owner.id))
         }
         var change = AccountChange()
-        if owner.needsProof(of: claim) { change.email = .prove(proof) }
+        if policy.needsProof(owner, of: claim, by: proof) { change.email = .prove(proof) }
         return Verdict(.i2, .signIn(owner.id, change, emailWasRecycled: false))
     }
 
@@ -49,14 +49,16 @@ package func decideSignInWithIdp(
         if policy.needsSecondFactor(account, provenBy: secondFactorProvenBy) {
             return Verdict(.i13, .secondFactorRequired(account.id))
         }
-        guard account.isEmailVerified else {
+        // Before the proof is weighed: a provider that knows two people by the address says that this is not the owner.
+        if account.isEmailVerified, !policy.providersOfAnotherSubject(of: account, than: credential).isEmpty {
+            return signInOfAnotherSubject(policy: policy, account: account, credential: credential)
+        }
+        guard policy.isProven(account) else {
             var change = AccountChange.takeover(of: account, proof: proof)
             change.linkedIdentity = identity
             change.profile = .replace(credential.profile)
-            return Verdict(.i9, .signIn(account.id, change, emailWasRecycled: false))
-        }
-        if account.linkedProviders[identity.provider] != nil {
-            return signInOfAnotherSubject(policy: policy, account: account, credential: credential)
+            let rule: Rule = account.isEmailVerified ? .takeoverFromFormerHolder : .i9
+            return Verdict(rule, .signIn(account.id, change, emailWasRecycled: false))
         }
         var change = AccountChange()
         change.linkedIdentity = identity
@@ -75,8 +77,8 @@ package func decideSignInWithIdp(
     }
 }
 
-/// The provider gives the proven address of `account` to a subject other than the one that is linked: rows I8 and I16 to
-/// I18. The provider says that this is a different person.
+/// The provider gives the proven address of `account` to a subject other than the one that is linked, by this provider or by the
+/// same party under another id: rows I8 and I16 to I18. The provider says that this is a different person.
 private func signInOfAnotherSubject(
     policy: LinkPolicy,
     account: Account,
@@ -99,6 +101,7 @@ private func signInOfAnotherSubject(
     case .replace, .move:
         change.linkedIdentity = identity
         change.unlinkedProviders = [identity.provider]
+        if !policy.isProven(account) { change.email = .prove(.provider(identity.provider)) }
         let rule: Rule = policy.subjectChange == .move ? .subjectMoved : .i8
         return Verdict(rule, .signIn(account.id, change, emailWasRecycled: true))
     }
@@ -110,13 +113,5 @@ extension AccountChange {
         change.linkedIdentity = credential.identity
         change.profile = .fillBlanks(credential.profile)
         return change
-    }
-}
-
-extension Account {
-    /// Whether `claim` proves the account's own, so far unproven address.
-    func needsProof(of claim: EmailClaim) -> Bool {
-        guard let email, !email.isVerified else { return false }
-        return claim == .verified(email.address)
     }
 }

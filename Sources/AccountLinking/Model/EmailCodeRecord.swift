@@ -34,6 +34,10 @@ package struct EmailCodeRecord: Sendable, Hashable {
     /// How often a code may come back with an address it was not sent to (`spec/09` 16).
     package static let attemptsMax: Int32 = 5
 
+    /// Live codes that bring an address back and are looked at, the oldest first. Nearly every account has one address that
+    /// such codes name.
+    package static let recoveriesMax: Int64 = 16
+
     package var tenant: TenantID
     /// SHA-256 of the code.
     package var hash: [UInt8]

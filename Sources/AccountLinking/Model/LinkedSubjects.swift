@@ -3,6 +3,8 @@ package struct LinkedSubjects: Sendable, Hashable {
     private struct Entry: Sendable, Hashable {
         var key: ProviderID
         var value: String
+        /// `nil` where the provider alone says who gives the subjects out.
+        var issuer: String?
     }
 
     /// In the order of providers, each once.
@@ -16,15 +18,29 @@ package struct LinkedSubjects: Sendable, Hashable {
         for identity in identities { self[identity.provider] = identity.subject }
     }
 
+    /// Of several identities with one provider the last counts. Each comes with the issuer whose word linked it.
+    package init(_ linked: some Sequence<(identity: ProviderIdentity, issuer: String?)>) {
+        entries.reserveCapacity(linked.underestimatedCount)
+        for (identity, issuer) in linked {
+            put(identity.subject, issuer: identity.provider.hasManyIssuers ? issuer : nil, at: identity.provider)
+        }
+    }
+
+    /// An identity whose subject is set has no issuer: only rows that are stored know it.
     package subscript(provider: ProviderID) -> String? {
         get { entries.first { $0.key == provider }?.value }
-        set {
-            // They mostly come in order.
-            let isBehind = entries.last.map { $0.key < provider } ?? true
-            let place = (isBehind ? nil : entries.firstIndex { provider <= $0.key }) ?? entries.endIndex
-            if place < entries.endIndex, entries[place].key == provider { entries.remove(at: place) }
-            if let newValue { entries.insert(Entry(key: provider, value: newValue), at: place) }
-        }
+        set { put(newValue, issuer: nil, at: provider) }
+    }
+
+    /// The issuer whose word linked the subject. Kept for providers that have more than one (`hasManyIssuers`).
+    package func issuer(of provider: ProviderID) -> String? { entries.first { $0.key == provider }?.issuer }
+
+    private mutating func put(_ subject: String?, issuer: String?, at provider: ProviderID) {
+        // They mostly come in order.
+        let isBehind = entries.last.map { $0.key < provider } ?? true
+        let place = (isBehind ? nil : entries.firstIndex { provider <= $0.key }) ?? entries.endIndex
+        if place < entries.endIndex, entries[place].key == provider { entries.remove(at: place) }
+        if let subject { entries.insert(Entry(key: provider, value: subject, issuer: issuer), at: place) }
     }
 
     package var keys: [ProviderID] { entries.map(\.key) }

@@ -134,7 +134,7 @@ package struct UserRecord: Sendable, Hashable {
             hasPassword: passwordUpdatedAt != nil,
             hasEmailLink: methodProofs[.emailLink] != nil,
             phoneNumber: phoneNumber,
-            linkedProviders: LinkedSubjects(linkedProviders.values.lazy.map(\.identity)),
+            linkedProviders: LinkedSubjects(linkedProviders.values.lazy.map { ($0.identity, $0.issuer) }),
             hasSecondFactor: !secondFactors.isEmpty,
             usesCustomTokens: usesCustomTokens
         )

@@ -22,6 +22,25 @@ extension ProviderID {
     }
 }
 
+/// The party that gives out the subjects of a provider. Two providers of one party know the same people.
+package enum SubjectAuthority: Sendable, Hashable {
+    case provider(ProviderID)
+    case issuer(String)
+}
+
+extension ProviderID {
+    /// Returns true if the provider alone does not say who gives its subjects out.
+    package var hasManyIssuers: Bool { isOpenIDConnect || self == .microsoft }
+
+    /// The party that gives out the provider's subjects under `issuer`: a known issuer's provider, whatever id it is
+    /// registered with. Each directory of Microsoft's has people of its own.
+    package func authority(issuer: String?) -> SubjectAuthority {
+        guard hasManyIssuers, let issuer else { return .provider(self) }
+        guard let known = ProviderID.known(forIssuer: issuer), known != .microsoft else { return .issuer(issuer) }
+        return .provider(known)
+    }
+}
+
 /// A directory of Microsoft Entra as its issuer names it (learn.microsoft.com, "ID token claims reference").
 private struct MicrosoftDirectory {
     /// An id, a domain, or one of the names that stand for many directories.

@@ -108,9 +108,9 @@ package func reauthenticationMethods(
     var methods = workingMethods(of: account, policy: policy, enabledProviders: enabledProviders)
         .map(ReauthenticationMethod.signIn)
     // The owner of a proven address is let in by a mailed link although none was ever followed (row M2). Where nobody has
-    // shown to own it, the link would take every other method away (row M3), so it is offered only to who has none.
+    // shown to own it, the link would take every other method away (rows M3 and M12), so it is offered only to who has none.
     if account.hasEmail, !account.hasEmailLink, policy.allowsEmailLinkSignIn,
-        account.isEmailVerified || account.signInMethods.isEmpty
+        policy.isProven(account) || account.signInMethods.isEmpty
     {
         methods.append(.signIn(.emailLink))
     }

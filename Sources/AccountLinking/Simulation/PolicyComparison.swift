@@ -100,6 +100,11 @@ package struct PolicyComparison: Sendable {
     ) {
         let domain = String(address.domain)
         var transitions: [SignInTransition] = []
+        let isProven = present.policy.isProven(account)
+        let willBeProven = proposed.policy.isProven(account)
+        let parties = Set(
+            snapshot.linkedProviders.lazy.map { $0.identity.provider.authority(issuer: $0.issuer) }
+        )
         for (provider, all) in signIns {
             let linked = snapshot.linkedProviders.first { $0.identity.provider == provider }
             for subject in Memo.Subject.allCases {
@@ -114,7 +119,10 @@ package struct PolicyComparison: Sendable {
                     domain: namedDomains.contains(domain) ? domain : nil,
                     subject: subject,
                     isDisabled: account.isDisabled,
-                    isProven: account.isEmailVerified
+                    isVerified: account.isEmailVerified,
+                    isProven: isProven,
+                    willBeProven: willBeProven,
+                    parties: parties
                 )
                 if let known = memo.transitions[facts] {
                     transitions += known
@@ -220,7 +228,12 @@ package struct PolicyComparison: Sendable {
             var domain: String?
             var subject: Subject
             var isDisabled: Bool
+            var isVerified: Bool
+            /// Under each policy (`LinkPolicy.isProven`).
             var isProven: Bool
+            var willBeProven: Bool
+            /// The parties whose subjects are linked.
+            var parties: Set<SubjectAuthority>
         }
 
         fileprivate var transitions: [Facts: [SignInTransition]] = [:]

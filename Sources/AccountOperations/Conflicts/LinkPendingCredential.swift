@@ -13,11 +13,13 @@ extension AccountOperations {
     /// conflict of the account.
     ///
     /// `user`: the account as `verdict` was taken on it. `prover`: the account whose second factor this sign-in has proven.
+    /// `isSessionRecent`: false if the sign-in goes on with a session that is old.
     func adding(
         _ pendingToken: String?,
         to verdict: Verdict<SignInDecision>,
         of user: UserRecord?,
         secondFactorProvenBy prover: UserID? = nil,
+        isSessionRecent: Bool,
         _ attempt: inout SignInAttempt
     ) async throws -> Verdict<SignInDecision> {
         guard let user, case .signIn(let id, var change, emailWasRecycled: false) = verdict.decision,
@@ -38,10 +40,10 @@ extension AccountOperations {
             credential: credential,
             isProviderEnabled: isAccepted(credential),
             secondFactorProvenBy: prover,
-            // The sign-in is the one that is being completed. It settles a changed subject only with the handle at hand: a
-            // conflict that the mailbox proved may be that of the next owner of a domain, who reads its mail.
+            // It settles a changed subject only with the handle at hand: a conflict that the mailbox proved may be that of the
+            // next owner of a domain, who reads its mail.
             request: LinkRequest(
-                isSessionRecent: true,
+                isSessionRecent: isSessionRecent,
                 settlesConflict: pendingToken != nil && pending.conflict.isOpenedBySignIn(to: user.id)
             )
         )
@@ -61,7 +63,14 @@ extension AccountOperations {
         guard let conflict = try await store.provenConflict(of: user.id, tenant: user.tenant, at: now) else {
             return nil
         }
-        let refusal = refusalOfNextSignIn(conflict: conflict.facts, target: user.account, policy: policy, now: now)
-        return refusal == nil ? try open(conflict) : nil
+        let pending = try open(conflict)
+        let refusal = refusalOfNextSignIn(
+            conflict: conflict.facts,
+            target: user.account,
+            credential: pending.credential.incoming,
+            policy: policy,
+            now: now
+        )
+        return refusal == nil ? pending : nil
     }
 }

@@ -14,6 +14,8 @@ package struct AppliedEmailCode: Sendable {
     package var tokens: IssuedTokens?
     /// What became of sign-in methods; only for `revertSignInMethodChange`.
     package var reversal: MethodReversal?
+    /// The sign-in methods that it took off the account, by name.
+    package var suspended: [MethodSuspension] = []
 }
 
 /// A code, judged with the account it is about.
@@ -90,7 +92,7 @@ extension AccountOperations {
                     session: session,
                     recovery: recovery,
                     decisions: judged.decisions,
-                    companions: judged.claim.clearing
+                    companions: judged.claim.clearing + voidingElsewhere(code, of: user)
                 )
                 guard let changed else { return nil }
                 return .success(
@@ -99,7 +101,8 @@ extension AccountOperations {
                         user: changed,
                         newEmail: code.newEmail?.lowercased,
                         endedSessions: code.kind == .verifyEmail && change.endsSessions,
-                        tokens: try session.map { try issueTokens(for: changed, session: $0, at: use.now) }
+                        tokens: try session.map { try issueTokens(for: changed, session: $0, at: use.now) },
+                        suspended: suspensions(by: change, of: user.account, verdict.rule, at: use.now)
                     )
                 )
             case .takeAddress(_, let change, from: _, let loss):
@@ -110,11 +113,36 @@ extension AccountOperations {
                     verdict.rule,
                     using: code,
                     use,
+                    companions: voidingElsewhere(code, of: user),
                     takingAddressFrom: (owner, loss)
                 )
-                return changed.map { .success(AppliedEmailCode(kind: code.kind, user: $0, newEmail: nil)) }
+                return changed.map {
+                    var applied = AppliedEmailCode(kind: code.kind, user: $0, newEmail: nil)
+                    applied.suspended = suspensions(by: change, of: user.account, verdict.rule, at: use.now)
+                    return .success(applied)
+                }
             }
         }
+    }
+
+    /// The time when the first live code went to the mailbox of `code` whose reader had shown to be that; `nil` if none did. A
+    /// thief who moves on leaves a code behind each time, and whichever the owner opens undoes everything since the first. One
+    /// round trip.
+    private func startOfRecovery(by code: EmailCodeRecord) async throws -> Timestamp? {
+        guard let id = code.user else { return nil }
+        return try await store.provenRecoveries(of: id, tenant: code.tenant, at: effects.now())
+            .first { $0.email == code.email }?.createdAt
+    }
+
+    /// Makes void what a thief may have asked for who had the account since: open conflicts, and codes that went anywhere but to
+    /// the mailbox that takes the address back. Codes in that mailbox stay: they take back what was done before.
+    private func voidingElsewhere(_ code: EmailCodeRecord, of user: UserRecord) -> [AccountWrite.Companion] {
+        guard code.kind == .recoverEmail else { return [] }
+        let now = effects.now()
+        return [
+            .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: now),
+            .voidEmailCodes(of: user.id, tenant: user.tenant, sentElsewhereThanTo: code.email, at: now),
+        ]
     }
 
     /// What the rules say to a code about an account.
@@ -147,16 +175,29 @@ extension AccountOperations {
             guard let newEmail = code.newEmail, let epoch = code.sessionEpoch else { break }
             let claim = try await store.claim(on: newEmail, tenant: code.tenant, at: effects.now())
             let change = EmailCodeChange.verifyAndChange(to: newEmail, sentFor: code.email, sessionEpoch: epoch)
-            let verdict = decideApplyEmailCode(account: user?.account, code: change, owner: claim.owner?.account)
-                .respecting(claim.reservation)
+            let verdict = decideApplyEmailCode(
+                policy: policy,
+                account: user?.account,
+                code: change,
+                owner: claim.owner?.account
+            ).respecting(claim.reservation)
             return JudgedEmailCode(user: user, verdict: verdict, claim: claim)
         case .recoverEmail:
             user = user.flatMap { code.bringsBackAddress(of: $0) ? $0 : nil }
             let claim = try await store.claim(on: code.email, tenant: code.tenant, at: effects.now())
             let ownerCameLater = claim.owner.map { $0.createdAt >= code.createdAt } ?? false
-            let change = EmailCodeChange.recover(initial: code.email, ownerCameLater: ownerCameLater)
-            let verdict = decideApplyEmailCode(account: user?.account, code: change, owner: claim.owner?.account)
-                .respecting(claim.reservation)
+            let start = try await startOfRecovery(by: code)
+            let change = EmailCodeChange.recover(
+                initial: code.email,
+                ownerCameLater: ownerCameLater,
+                since: start.flatMap { user?.additions(since: $0) }
+            )
+            let verdict = decideApplyEmailCode(
+                policy: policy,
+                account: user?.account,
+                code: change,
+                owner: claim.owner?.account
+            ).respecting(claim.reservation)
             return JudgedEmailCode(user: user, verdict: verdict, claim: claim)
         case .revertSecondFactorAddition:
             guard let factor = code.secondFactor else { break }

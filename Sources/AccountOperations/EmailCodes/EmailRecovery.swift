@@ -40,7 +40,7 @@ extension AccountOperations {
             ]
         }
         if let recovery, user.email?.address != previous.email?.address {
-            companions += try recoveryMail(recovery, for: user, replacing: previous.email, at: now)
+            companions += try recoveryMail(recovery, for: user, replacing: previous.account, at: now)
         }
         return companions
     }
@@ -48,12 +48,12 @@ extension AccountOperations {
     /// The code and the mail that let the owner of an account's first address take it back (`RECOVER_EMAIL`). Nothing
     /// for an account that has its first address. The address is reserved for the account as long as the code lives.
     ///
-    /// `replaced`: the address it had until now, which may be another than the first. Whether the first was proven is known
-    /// only while it is the account's.
+    /// `previous`: the account with the address it had until now, which may be another than the first. Whether the first was
+    /// proven is known only while it is the account's; the codes that live remember it (`provenRecoveries`).
     private func recoveryMail(
         _ recovery: EmailRecovery,
         for user: UserRecord,
-        replacing replaced: AccountEmail?,
+        replacing previous: Account,
         at now: Timestamp
     ) throws -> [AccountWrite.Companion] {
         guard let initial = user.initialEmail.flatMap(EmailAddress.init), user.email?.address != initial else {
@@ -65,7 +65,7 @@ extension AccountOperations {
             kind: .recoverEmail,
             user: user.id,
             email: initial,
-            addressWasProven: replaced?.address == initial && replaced?.isVerified == true,
+            addressWasProven: previous.email?.address == initial && policy.isProven(previous),
             createdAt: now,
             expiresAt: now.adding(seconds: project.settings.codeSeconds(.recoverEmail))
         )
@@ -74,13 +74,18 @@ extension AccountOperations {
 
     /// The code and the mail that tell of a new second factor, and take it off again (`REVERT_SECOND_FACTOR_ADDITION`).
     /// Nothing for an account that has no address.
+    ///
+    /// `elsewhere`: the address that the mail goes to instead; a proven one.
     func revertMail(
         _ recovery: EmailRecovery,
         of factor: SecondFactor,
         to user: UserRecord,
+        elsewhere: EmailAddress? = nil,
         at now: Timestamp
     ) throws -> [AccountWrite.Companion] {
-        guard let email = user.email else { return [] }
+        guard let email = elsewhere.map({ AccountEmail(address: $0, proof: .emailCode) }) ?? user.email else {
+            return []
+        }
         let record = EmailCodeRecord(
             tenant: user.tenant,
             hash: recovery.code.hash,
@@ -99,6 +104,19 @@ extension AccountOperations {
             numberEnding: (factor.number?.rawValue.suffix(4)).map { String($0) }
         )
         return [.issue(record), mail]
+    }
+
+    /// The same mail to the address that a live code can take back: the account's present one may be a thief's. Nothing where no
+    /// such code lives. One round trip.
+    func revertMailToFirstAddress(
+        _ recovery: EmailRecovery,
+        of factor: SecondFactor,
+        to user: UserRecord,
+        at now: Timestamp
+    ) async throws -> [AccountWrite.Companion] {
+        let recoveries = try await store.provenRecoveries(of: user.id, tenant: user.tenant, at: now)
+        guard let first = recoveries.first?.email, first != user.email?.address else { return [] }
+        return try revertMail(recovery, of: factor, to: user, elsewhere: first, at: now)
     }
 
     private func mail(

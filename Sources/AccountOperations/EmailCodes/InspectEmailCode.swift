@@ -60,8 +60,12 @@ extension AccountOperations {
         }
         let factor = code.secondFactor.flatMap { id in judged.user?.secondFactors.first { $0.id == id } }
         var suspended: [MethodSuspension] = []
-        if case .apply(_, let change, issuesTokens: _) = verdict.decision, let user = judged.user {
-            suspended = suspensions(by: change, of: user.account, verdict.rule, at: use.now)
+        if let user = judged.user {
+            switch verdict.decision {
+            case .apply(_, let change, issuesTokens: _), .takeAddress(_, let change, from: _, _):
+                suspended = suspensions(by: change, of: user.account, verdict.rule, at: use.now)
+            case .unchanged, .refuse: break
+            }
         }
         var inspected = InspectedEmailCode(code: code, secondFactor: factor, suspended: suspended)
         if code.kind == .verifyEmail, let user = judged.user { inspected.unproven = unproven(user, code, verdict, use) }

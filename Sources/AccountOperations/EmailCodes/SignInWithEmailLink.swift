@@ -94,7 +94,9 @@ extension AccountOperations {
             var firstFactor = FirstFactor(.emailLink(code.email))
             firstFactor.links = caller != nil
             firstFactor.isSessionRecent =
-                caller?.isRecent(for: .changeEmail, policy: policy, now: use.now) ?? false
+                target.flatMap { target in
+                    caller?.isRecent(onAccount: target.account, policy: policy, now: use.now)
+                } ?? false
             firstFactor.authTime = caller?.token.authTime
             firstFactor.pendingToken = request.pendingToken
             firstFactor.locale = locale
@@ -110,7 +112,13 @@ extension AccountOperations {
                 guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
             }
             attempt.companions = [.useUp(code, by: use.id, at: use.now)] + claim.clearing
-            let whole = try await adding(request.pendingToken, to: verdict, of: target ?? owner, &attempt)
+            let whole = try await adding(
+                request.pendingToken,
+                to: verdict,
+                of: target ?? owner,
+                isSessionRecent: caller == nil || firstFactor.isSessionRecent,
+                &attempt
+            )
             return try await completeOrAsk(whole, after: firstFactor, loaded: [target, owner], attempt)
         }
     }

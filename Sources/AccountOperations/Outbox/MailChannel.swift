@@ -98,6 +98,7 @@ extension Mail {
             switch QuarantineReason(rawValue: suspended.reason) {
             case .passwordReset?: text["AFTER_RESET"] = "true"
             case .audit?: text["AFTER_AUDIT"] = "true"
+            case .addressRecovered?: text["AFTER_RECOVERY"] = "true"
             case .addressProven?, nil: text["AFTER_PROOF"] = "true"
             }
         }

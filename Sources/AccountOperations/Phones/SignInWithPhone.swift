@@ -100,15 +100,17 @@ extension AccountOperations {
                 }
             }
             let owner = try await store.user(owning: .phone(number), tenant: tenant)
+            let isSessionRecent =
+                target.flatMap { target in
+                    caller?.isRecent(onAccount: target.account, policy: policy, now: attempt.now)
+                } ?? true
             let question = SignInQuestion.phone(
                 number: number,
                 owner: owner?.account,
                 target: target?.account,
                 operation: request.operation,
                 shownBy: request.shown.kind,
-                isSessionRecent: target.flatMap { target in
-                    caller?.isRecent(onAccount: target.account, policy: policy, now: attempt.now)
-                } ?? true
+                isSessionRecent: isSessionRecent
             )
             let verdict = attempt.ask(question, policy)
             if case .refuse(let refusal) = verdict.decision, request.shown.kind == .code {
@@ -127,7 +129,13 @@ extension AccountOperations {
                 }
             }
             attempt.companions = [.useUp(verification, by: use.id, at: use.now)]
-            let whole = try await adding(request.pendingToken, to: verdict, of: target ?? owner, &attempt)
+            let whole = try await adding(
+                request.pendingToken,
+                to: verdict,
+                of: target ?? owner,
+                isSessionRecent: isSessionRecent,
+                &attempt
+            )
             switch try await complete(whole, loaded: [target, owner], attempt) {
             case nil: return nil
             case .denied(let denial): return .denied(denial)

@@ -93,7 +93,8 @@ extension AccountOperations {
     }
 
     /// Enrols what the code shows to be the user's own: rows G. Every other session ends; the answer's one has shown both. The
-    /// account's address is told, and can take the factor off again: the session may be stolen.
+    /// account's address is told, and can take the factor off again: the session may be stolen. If a code can take a first
+    /// address back, that one is told as well.
     ///
     /// `locale`: the language of that mail, as sent.
     package func finishEnrollment(
@@ -121,6 +122,7 @@ extension AccountOperations {
         guard let id = SecondFactorID(effects.newLocalID()) else { throw UnexpectedDecision(.g9) }
         let use = effects.newEventID()
         let revert = EmailRecovery(effects: effects, locale: locale)
+        let firstRevert = EmailRecovery(effects: effects, locale: locale)
         let attempt = UpdateAttempt(
             effects: effects,
             methodProof: .session,
@@ -171,8 +173,10 @@ extension AccountOperations {
                 new: factor,
                 session: caller.asFactorSession(for: .enrollSecondFactor, policy: policy, now: attempt.now)
             )
-            let mail = try revertMail(revert, of: factor, to: user, at: attempt.now)
-            let updated = try await apply(verdict, to: user, attempt, companions: new.companions + mail)
+            let mails =
+                try revertMail(revert, of: factor, to: user, at: attempt.now)
+                + (await revertMailToFirstAddress(firstRevert, of: factor, to: user, at: attempt.now))
+            let updated = try await apply(verdict, to: user, attempt, companions: new.companions + mails)
             switch updated {
             case nil: return nil
             case .denied(let denial): return .denied(denial)

@@ -373,6 +373,7 @@ extension AccountOperations {
             to: verdict,
             of: user,
             secondFactorProvenBy: user.id,
+            isSessionRecent: !firstFactor.links || firstFactor.isSessionRecent,
             &attempt
         )
         return try await complete(whole, loaded: loaded, attempt)

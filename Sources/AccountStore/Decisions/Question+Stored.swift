@@ -370,6 +370,17 @@ extension JSONWriter {
                             }
                         }
                     )
+                    let issuers = account.linkedProviders.compactMap { provider, _ in
+                        account.linkedProviders.issuer(of: provider).map { (provider, $0) }
+                    }
+                    if !issuers.isEmpty {
+                        writer.field(
+                            "issuers",
+                            object: { writer in
+                                for (provider, issuer) in issuers { writer.field(provider.rawValue, issuer) }
+                            }
+                        )
+                    }
                 }
                 if account.hasSecondFactor { writer.field("secondFactor", true) }
                 if account.usesCustomTokens { writer.field("customTokens", true) }
@@ -430,10 +441,12 @@ extension Account {
             let epoch = value["sessionEpoch"]?.integer
         else { return nil }
         func isTrue(_ name: String) -> Bool { value[name] == .bool(true) }
-        var providers = LinkedSubjects()
+        var linked: [(identity: ProviderIdentity, issuer: String?)] = []
         for (name, subject) in value["providers"]?.object ?? [:] {
-            guard let provider = ProviderID(name), let subject = subject.string else { return nil }
-            providers[provider] = subject
+            guard let provider = ProviderID(name), let subject = subject.string,
+                let identity = ProviderIdentity(provider: provider, subject: subject)
+            else { return nil }
+            linked.append((identity, value["issuers"]?[name]?.string))
         }
         self.init(
             id: id,
@@ -447,7 +460,7 @@ extension Account {
             hasPassword: isTrue("password"),
             hasEmailLink: isTrue("emailLink"),
             phoneNumber: value["phone"]?.string.flatMap { PhoneNumber($0) },
-            linkedProviders: providers,
+            linkedProviders: LinkedSubjects(linked),
             hasSecondFactor: isTrue("secondFactor"),
             usesCustomTokens: isTrue("customTokens")
         )

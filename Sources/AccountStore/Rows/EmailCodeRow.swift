@@ -85,6 +85,16 @@ struct EmailCodeRow: RowDecodable {
         )
     }
 
+    /// The live codes that bring an address back to an account and went there when it was proven, the oldest first.
+    static func provenRecoveries(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<ProvenRecoveryRow> {
+        """
+        SELECT email, created_at FROM one_time_codes
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND kind = 'RECOVER_EMAIL'
+            AND address_was_proven AND consumed_at IS NULL AND expires_at > \(now.stored)
+        ORDER BY created_at LIMIT \(EmailCodeRecord.recoveriesMax)
+        """
+    }
+
     /// The addresses of codes that bring one back to accounts, in whatever state.
     static func recoverable(of users: [UserID], tenant: TenantID) -> Query<RecoverableAddressRow> {
         """
@@ -165,6 +175,20 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
+    /// What went to `address` stays.
+    static func voidElsewhere(
+        of user: UserID,
+        than address: EmailAddress,
+        tenant: TenantID,
+        at now: Timestamp
+    ) -> SQL {
+        """
+        UPDATE one_time_codes SET consumed_at = \(now.stored)
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
+            AND email_key <> \(address.canonical)
+        """
+    }
+
     /// Drops the codes of deleted accounts.
     static func deleteOrphans(tenant: TenantID) -> SQL {
         """
@@ -186,6 +210,17 @@ struct EmailCodeRow: RowDecodable {
 
     static func deleteAll(of user: UserID, tenant: TenantID) -> SQL {
         "DELETE FROM one_time_codes WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)"
+    }
+}
+
+/// A live code that brings a proven address back to an account.
+package struct ProvenRecoveryRow: RowDecodable {
+    package let email: EmailAddress
+    package let createdAt: Timestamp
+
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        email = try row.parsed("one_time_codes.email", EmailAddress.init)
+        createdAt = try row.timestamp()
     }
 }
 
@@ -249,7 +284,29 @@ extension AccountWrite.Companion {
     }
 }
 
+extension AccountWrite.Companion {
+    /// Makes outstanding codes of an account void that went anywhere but to `address`.
+    package static func voidEmailCodes(
+        of user: UserID,
+        tenant: TenantID,
+        sentElsewhereThanTo address: EmailAddress,
+        at now: Timestamp
+    ) -> Self {
+        Self([EmailCodeRow.voidElsewhere(of: user, than: address, tenant: tenant, at: now)])
+    }
+}
+
 extension AccountStore {
+    /// The live codes that bring an address back to the account of `user` and went there when it was proven, the oldest
+    /// first, so many of them (`EmailCodeRecord.recoveriesMax`). One round trip.
+    package func provenRecoveries(
+        of user: UserID,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> [ProvenRecoveryRow] {
+        try await client.read(EmailCodeRow.provenRecoveries(of: user, tenant: tenant, at: now))
+    }
+
     /// The code with `hash`, whatever its state; `nil` when there is none. One round trip.
     package func emailCode(_ hash: [UInt8], tenant: TenantID) async throws(PostgresError) -> EmailCodeRecord? {
         try await client.read(EmailCodeRow.withHash(hash, tenant: tenant)).first?.record
