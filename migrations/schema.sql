@@ -65,6 +65,34 @@ CREATE TABLE public.audit_steps (
     CONSTRAINT audit_steps_version_check CHECK ((version >= 1))
 );
 
+CREATE TABLE public.code_methods (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    code_hash bytea NOT NULL,
+    method text NOT NULL COLLATE pg_catalog."C",
+    was_there boolean NOT NULL,
+    password_hash text,
+    subject text COLLATE pg_catalog."C",
+    issuer text,
+    email text,
+    display_name text,
+    photo_url text,
+    screen_name text,
+    linked_at timestamp with time zone,
+    updated_at timestamp with time zone,
+    proof text,
+    proven_at timestamp with time zone,
+    CONSTRAINT code_methods_check CHECK (((password_hash IS NOT NULL) = (was_there AND (method = 'password'::text)))),
+    CONSTRAINT code_methods_check1 CHECK (((subject IS NOT NULL) = (was_there AND (method <> ALL (ARRAY['password'::text, 'emailLink'::text]))))),
+    CONSTRAINT code_methods_check2 CHECK (((linked_at IS NOT NULL) = (was_there AND (method <> ALL (ARRAY['password'::text, 'emailLink'::text, 'phone'::text]))))),
+    CONSTRAINT code_methods_check3 CHECK (((linked_at IS NULL) = (updated_at IS NULL))),
+    CONSTRAINT code_methods_check4 CHECK (((proof IS NULL) = (proven_at IS NULL))),
+    CONSTRAINT code_methods_display_name_check CHECK ((length(display_name) <= 256)),
+    CONSTRAINT code_methods_email_check CHECK ((length(email) <= 255)),
+    CONSTRAINT code_methods_photo_url_check CHECK ((length(photo_url) <= 2048)),
+    CONSTRAINT code_methods_screen_name_check CHECK ((length(screen_name) <= 256)),
+    CONSTRAINT code_methods_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
+);
+
 CREATE TABLE public.conflicts (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -237,6 +265,7 @@ CREATE TABLE public.one_time_codes (
     attempts integer DEFAULT 0 NOT NULL,
     second_factor_id text COLLATE pg_catalog."C",
     address_was_proven boolean DEFAULT false NOT NULL,
+    asked_auth_time timestamp with time zone,
     CONSTRAINT one_time_codes_address_was_proven_check CHECK (((NOT address_was_proven) OR (kind = ANY (ARRAY['RECOVER_EMAIL'::text, 'REVERT_SECOND_FACTOR_ADDITION'::text])))),
     CONSTRAINT one_time_codes_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT one_time_codes_check CHECK (((consumed_by IS NULL) OR (consumed_at IS NOT NULL))),
@@ -245,7 +274,7 @@ CREATE TABLE public.one_time_codes (
     CONSTRAINT one_time_codes_code_hash_check CHECK ((length(code_hash) = 32)),
     CONSTRAINT one_time_codes_email_check CHECK (((length(email) >= 3) AND (length(email) <= 255))),
     CONSTRAINT one_time_codes_email_key_check CHECK (((length(email_key) >= 3) AND (length(email_key) <= 255))),
-    CONSTRAINT one_time_codes_kind_check CHECK ((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text, 'VERIFY_EMAIL'::text, 'VERIFY_AND_CHANGE_EMAIL'::text, 'RECOVER_EMAIL'::text, 'REVERT_SECOND_FACTOR_ADDITION'::text]))),
+    CONSTRAINT one_time_codes_kind_check CHECK ((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text, 'VERIFY_EMAIL'::text, 'VERIFY_AND_CHANGE_EMAIL'::text, 'RECOVER_EMAIL'::text, 'REVERT_SECOND_FACTOR_ADDITION'::text, 'REVERT_SIGN_IN_METHOD_CHANGE'::text]))),
     CONSTRAINT one_time_codes_new_email_check CHECK (((length(new_email) >= 3) AND (length(new_email) <= 255))),
     CONSTRAINT one_time_codes_second_factor_check CHECK (((kind = 'REVERT_SECOND_FACTOR_ADDITION'::text) = (second_factor_id IS NOT NULL)))
 );
@@ -464,6 +493,9 @@ CREATE TABLE public.sessions (
     session_claims jsonb,
     sign_in_attributes jsonb,
     started_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    lifetime_start timestamp with time zone,
+    device text,
     CONSTRAINT sessions_check CHECK (((second_factor IS NULL) = (second_factor_id IS NULL))),
     CONSTRAINT sessions_secret_hash_check CHECK ((length(secret_hash) = 32)),
     CONSTRAINT sessions_session_id_check CHECK ((length(session_id) = 16))
@@ -491,6 +523,19 @@ CREATE TABLE public.sign_in_methods (
     method text NOT NULL COLLATE pg_catalog."C",
     proof text NOT NULL,
     proven_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.sign_in_refusals (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    day integer NOT NULL,
+    reason text NOT NULL COLLATE pg_catalog."C",
+    count bigint NOT NULL,
+    first_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    CONSTRAINT sign_in_refusals_check CHECK ((last_at >= first_at)),
+    CONSTRAINT sign_in_refusals_count_check CHECK ((count > 0)),
+    CONSTRAINT sign_in_refusals_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 32)))
 );
 
 CREATE TABLE public.signing_keys (
@@ -540,6 +585,7 @@ CREATE TABLE public.users (
     created_at timestamp with time zone NOT NULL,
     last_login_at timestamp with time zone,
     last_refresh_at timestamp with time zone,
+    session_ended_at timestamp with time zone,
     CONSTRAINT users_check CHECK (((email_proof IS NULL) = (email_proven_at IS NULL))),
     CONSTRAINT users_check1 CHECK (((email_proof IS NULL) OR (email IS NOT NULL))),
     CONSTRAINT users_custom_attributes_check CHECK ((length(custom_attributes) <= 1000)),
@@ -594,10 +640,12 @@ CREATE TABLE public.webhook_messages (
     finished_at timestamp with time zone,
     merge_id uuid,
     merged_user_id text COLLATE pg_catalog."C",
+    method_changes jsonb,
     CONSTRAINT webhook_messages_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT webhook_messages_check CHECK (((state = 'pending'::text) = (finished_at IS NULL))),
     CONSTRAINT webhook_messages_conflict_id_check CHECK ((length(conflict_id) = 16)),
     CONSTRAINT webhook_messages_merge_check CHECK (((merge_id IS NULL) = (merged_user_id IS NULL))),
+    CONSTRAINT webhook_messages_method_changes_check CHECK ((jsonb_typeof(method_changes) = 'object'::text)),
     CONSTRAINT webhook_messages_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text]))),
     CONSTRAINT webhook_messages_type_check CHECK ((type ~ '^[a-z]+[.][a-z]+$'::text))
 );
@@ -625,6 +673,9 @@ ALTER TABLE ONLY public.audit_plans
 
 ALTER TABLE ONLY public.audit_steps
     ADD CONSTRAINT audit_steps_pkey PRIMARY KEY (plan_id, step);
+
+ALTER TABLE ONLY public.code_methods
+    ADD CONSTRAINT code_methods_pkey PRIMARY KEY (tenant_id, code_hash, method);
 
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_pkey PRIMARY KEY (tenant_id, user_id, conflict_id);
@@ -701,6 +752,9 @@ ALTER TABLE ONLY public.second_factors
 ALTER TABLE ONLY public.service_accounts
     ADD CONSTRAINT service_accounts_pkey PRIMARY KEY (key_id);
 
+ALTER TABLE public.sessions
+    ADD CONSTRAINT sessions_device_check CHECK (((length(device) >= 1) AND (length(device) <= 200))) NOT VALID;
+
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, user_id, session_id);
 
@@ -709,6 +763,9 @@ ALTER TABLE ONLY public.short_codes
 
 ALTER TABLE ONLY public.sign_in_methods
     ADD CONSTRAINT sign_in_methods_pkey PRIMARY KEY (tenant_id, user_id, method);
+
+ALTER TABLE ONLY public.sign_in_refusals
+    ADD CONSTRAINT sign_in_refusals_pkey PRIMARY KEY (tenant_id, user_id, day, reason);
 
 ALTER TABLE ONLY public.signing_keys
     ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (key_id);
@@ -808,6 +865,8 @@ CREATE INDEX second_factors_by_number ON public.second_factors USING btree (tena
 
 CREATE INDEX short_codes_by_expiry ON public.short_codes USING btree (expires_at);
 
+CREATE INDEX sign_in_refusals_by_day ON public.sign_in_refusals USING btree (day);
+
 CREATE INDEX used_id_tokens_by_expiry ON public.used_id_tokens USING btree (expires_at);
 
 CREATE INDEX users_by_initial_email ON public.users USING btree (tenant_id, lower((initial_email COLLATE "C"))) WHERE (initial_email IS NOT NULL);
@@ -824,6 +883,9 @@ CREATE INDEX webhook_messages_waiting ON public.webhook_messages USING btree (en
 
 ALTER TABLE ONLY public.audit_steps
     ADD CONSTRAINT audit_steps_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES public.audit_plans(plan_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.code_methods
+    ADD CONSTRAINT code_methods_tenant_id_code_hash_fkey FOREIGN KEY (tenant_id, code_hash) REFERENCES public.one_time_codes(tenant_id, code_hash) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
@@ -851,6 +913,9 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.sign_in_methods
     ADD CONSTRAINT sign_in_methods_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.sign_in_refusals
+    ADD CONSTRAINT sign_in_refusals_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.used_id_tokens
     ADD CONSTRAINT used_id_tokens_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;

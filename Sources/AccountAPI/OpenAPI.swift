@@ -1203,6 +1203,11 @@ enum OpenAPI {
                     "type": "array",
                     "description": "The methods among them that settling the conflict now suspends. Only for who proved to be the owner, and absent where the conflict cannot be settled.",
                     "items": {"$ref": "#/components/schemas/Suspension"}
+                  },
+                  "replaced": {
+                    "type": "array",
+                    "description": "The providers whose linked account settling the conflict now replaces by the one that was brought. Present where `suspended` is.",
+                    "items": {"type": "string"}
                   }
                 }
               },
@@ -1396,7 +1401,7 @@ enum OpenAPI {
               },
               "SignedIn": {
                 "type": "object",
-                "required": ["localId", "idToken", "refreshToken", "expiresIn", "suspended"],
+                "required": ["localId", "idToken", "refreshToken", "expiresIn", "suspended", "replaced"],
                 "additionalProperties": false,
                 "properties": {
                   "localId": {"type": "string"},
@@ -1407,6 +1412,11 @@ enum OpenAPI {
                     "type": "array",
                     "description": "The methods that this suspended, because they were set up before anybody had proven the address.",
                     "items": {"$ref": "#/components/schemas/Suspension"}
+                  },
+                  "replaced": {
+                    "type": "array",
+                    "description": "The providers whose linked account this replaced by the one that was brought. A mail to the proven address of the account undoes it.",
+                    "items": {"type": "string"}
                   }
                 }
               },

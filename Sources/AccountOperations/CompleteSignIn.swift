@@ -13,6 +13,8 @@ package struct SignedIn: Sendable {
     package let linkedProvider: ProviderID?
     /// The methods that the sign-in took off the account, by name: somebody else may have set them up.
     package let suspended: [MethodSuspension]
+    /// The providers whose linked account the sign-in replaced by another.
+    package let replaced: [ProviderID]
     /// Names the decision to an operator.
     package let decision: DecisionID
 }
@@ -156,6 +158,7 @@ extension AccountOperations {
             emailWasRecycled: isRecycled,
             linkedProvider: linkedProvider,
             suspended: previous.map { suspensions(by: applied, of: $0.account, verdict.rule, at: attempt.now) } ?? [],
+            replaced: previous.map { providersReplaced(by: applied, of: $0.account) } ?? [],
             decision: attempt.decision
         )
         if let use = attempt.idTokenUse { companions.append(.use(use, of: user.id, tenant: user.tenant)) }

@@ -13,28 +13,25 @@ extension AccountOperations {
     /// A new account with a password, an anonymous one, or a password for the account of a session.
     ///
     /// `displayName`: what the account is to be called, at most `Profile.displayNameLengthMax` characters. `locale`: the
-    /// language for the mail to a replaced address, as sent. `clientAddress`: the network address of the client, as far as it
-    /// is known.
+    /// language for the mail to a replaced address, as sent.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
     package func signUp(
         _ request: SignUp,
         displayName: String? = nil,
         from client: PasswordClient = .unknown,
         tenant: TenantID,
-        locale: String? = nil,
-        clientAddress: String? = nil
+        locale: String? = nil
     ) async throws -> Outcome<SignedIn> {
         switch request {
         case .anonymous:
-            return try await createAnonymous(displayName: displayName, tenant: tenant, clientAddress: clientAddress)
+            return try await createAnonymous(displayName: displayName, from: client, tenant: tenant)
         case .password(let email, let password):
             return try await create(
                 email: email,
                 password: password,
                 displayName: displayName,
                 client: client,
-                tenant: tenant,
-                clientAddress: clientAddress
+                tenant: tenant
             )
         case .link(let email, let password, let idToken):
             return try await link(
@@ -51,8 +48,8 @@ extension AccountOperations {
 
     private func createAnonymous(
         displayName: String?,
-        tenant: TenantID,
-        clientAddress: String?
+        from client: PasswordClient,
+        tenant: TenantID
     ) async throws -> Outcome<SignedIn> {
         var attempt = SignInAttempt(
             effects: effects,
@@ -60,7 +57,7 @@ extension AccountOperations {
             session: NewSession(effects: effects, signInProvider: "anonymous"),
             methodProof: .signUp
         )
-        attempt.signUpLimits = limits(on: .signUps, from: clientAddress)
+        attempt.signUpLimits = limits(on: .signUps, from: client.address)
         return try await decideAndApply { [attempt] in
             var attempt = attempt
             let verdict = attempt.ask(.signUp(.anonymous, emailOwner: nil, displayName: displayName), policy)
@@ -73,15 +70,14 @@ extension AccountOperations {
         password: String,
         displayName: String?,
         client: PasswordClient,
-        tenant: TenantID,
-        clientAddress: String?
+        tenant: TenantID
     ) async throws -> Outcome<SignedIn> {
         let request = SignUpRequest.password(email)
         // A look first: hashing for an address that is taken would be work for nothing.
         let outlook = try await outlook(of: request, for: email, tenant: tenant)
         if case .refuse(let refusal) = outlook.decision { return refused(.refusal(refusal), by: outlook.rule) }
         if let objection = objection(toNew: password, for: email) { return .denied(objection) }
-        let limits = limits(on: .signUps, from: clientAddress)
+        let limits = limits(on: .signUps, from: client.address)
         if let denial = try await denial(of: .signUps, within: limits, tenant: tenant, at: effects.now()) {
             return .denied(denial)
         }

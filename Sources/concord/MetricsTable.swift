@@ -222,7 +222,7 @@ enum MetricsTable {
                 MetricFamily.Label(
                     "reason",
                     HashQueue.Refusal.allCases.map(\.rawValue),
-                    "`full`: no place was free; `displaced`: another network had fewer that waited"
+                    "no place was free, or another network had fewer that waited"
                 )
             ],
             "Passwords refused because too many waited"

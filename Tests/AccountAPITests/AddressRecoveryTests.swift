@@ -131,6 +131,8 @@ struct AddressRecoveryTests {
     }
 
     private func takeAddressOff(_ api: TestAPI, _ idToken: JSONValue) async throws {
+        // The account's own methods are older than the mail.
+        api.service.clock.advance(seconds: 1)
         let removal: JSONValue = ["idToken": idToken, "deleteAttribute": ["EMAIL"]]
         #expect(try await api.post("/v1/accounts:update", removal).status == 200)
     }

@@ -126,7 +126,7 @@ struct LockoutTests {
         }
     }
 
-    @Test func `a device secret of another account helps nobody`() async throws {
+    @Test func `a device secret of another account is ignored`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             _ = try await api.signUp("eve@example.com")
@@ -192,7 +192,7 @@ struct LockoutTests {
         }
     }
 
-    @Test func `an address that nobody has meets the limits of one that somebody has`() async throws {
+    @Test func `an address without an account meets the limits of one with an account`() async throws {
         try await TestAPI.with(settings: ["signIn": ["email": ["enabled": true]]]) { api in
             _ = try await api.signUp("ada@example.com")
             for email: JSONValue in ["ada@example.com", "nobody@example.com"] {

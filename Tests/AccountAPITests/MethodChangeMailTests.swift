@@ -49,7 +49,7 @@ struct MethodChangeMailTests {
         let body = what.merging(["idToken": session["idToken"] ?? .null]) { $1 }
         let answer = try await api.post(Self.update, .object(body))
         #expect(answer.status == 200, "\(answer.text)")
-        // What ends sessions answers with the tokens of a new one.
+        // An answer to a change that ends sessions carries the tokens of a new one.
         return answer.json["idToken"] == nil ? session : answer.json
     }
 
@@ -60,7 +60,8 @@ struct MethodChangeMailTests {
     }
 
     private func codes(_ api: TestAPI) async throws -> [String] {
-        try await api.listedCodes().filter { $0["requestType"] == .string(Self.type) }.compactMap { $0["oobCode"]?.string }
+        try await api.listedCodes().filter { $0["requestType"] == .string(Self.type) }
+            .compactMap { $0["oobCode"]?.string }
     }
 
     private func apply(_ code: String, _ api: TestAPI) async throws -> TestAPI.Answer {
@@ -204,7 +205,8 @@ struct MethodChangeMailTests {
     }
 
     @Test func `nothing of before a takeover comes back`() async throws {
-        let settings = ProjectSettings.developmentDefaults.setting(false, at: ["linkPolicy", "linkingNeedsRecentSignIn"])
+        let settings = ProjectSettings.developmentDefaults
+            .setting(false, at: ["linkPolicy", "linkingNeedsRecentSignIn"])
         try await TestAPI.with(settings: settings) { api in
             // An intruder prepares an account, unlinks an own provider, and moves the account to the victim's address.
             var intruder = try await stolenSession(api, "intruder@evil.example")
@@ -371,8 +373,8 @@ struct MethodChangeMailTests {
             let database = api.service.database
             let owner = try await stolenSession(api)
             let thief = try await change(api, owner, ["password": .string(Self.thiefs)])
-            let hashes = try await database.count("SELECT count(*) FROM code_methods WHERE password_hash LIKE '$argon2%'")
-            #expect(hashes == 1)
+            let hashes: Query<Int64?> = "SELECT count(*) FROM code_methods WHERE password_hash LIKE '$argon2%'"
+            #expect(try await database.rows(hashes) == [1])
             api.service.clock.advance(seconds: 3 * 86_400)
             let now = api.service.clock.now
             _ = try await api.service.operations.store.purge(.codes, endedBefore: now, rowsMax: 100)

@@ -86,6 +86,29 @@ import Testing
         )
     }
 
+    @Test func `a linked account that a conflict replaces is named before the click and after it`() async throws {
+        try await TestAPI.withAdministrator { api in
+            func google(_ subject: String) async throws -> JSONValue {
+                let claims = #"{"sub":"\#(subject)","email":"\#(Self.email)","hd":"example.com"}"#
+                let body: JSONValue = [
+                    "requestUri": "http://localhost", "returnIdpCredential": true,
+                    "postBody": .string("providerId=google.com&id_token=\(claims)"),
+                ]
+                return try await api.post("/v1/accounts:signInWithIdp", body).json
+            }
+            let owner = try await google("old")
+            let handle = try #require(try await google("new")["pendingToken"]?.string)
+            let session: JSONValue = ["kind": "session", "idToken": owner["idToken"] ?? .null]
+            let proven = try await post(api, "/proof", session, handle)
+            #expect(proven.json["conflict"]?["replaced"] == ["google.com"], "\(proven.text)")
+            #expect(proven.json["conflict"]?["suspended"] == [])
+            let token: JSONValue = ["proofToken": proven.json["proofToken"] ?? .null]
+            let resolved = try await post(api, ":resolve", token, handle)
+            #expect(resolved.status == 200 && resolved.json["replaced"] == ["google.com"], "\(resolved.text)")
+            #expect(try await google("new")["localId"] == owner["localId"])
+        }
+    }
+
     @Test
     func
         `a password that a takeover suspends is named before the click and after it, and comes back by the named route`()

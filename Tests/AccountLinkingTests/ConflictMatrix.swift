@@ -48,8 +48,13 @@ struct ConflictMatrix {
         ),
         Line(
             "trusted provider only",
-            .fixture("m", email: ann, proof: .provider(.apple), providers: [.apple: "a"]),
+            .fixture("m", email: ann, proof: .provider(.yahoo), providers: [.yahoo: "a"]),
             (.i7, .i11, .m2, .p6, .s4)
+        ),
+        Line(
+            "provider that is trusted for new addresses only",
+            .fixture("m", email: ann, proof: .provider(.apple), providers: [.apple: "a"]),
+            (.takeoverFromFormerHolder, .i11, .mailedLinkFromFormerHolder, .p6, .s4)
         ),
         Line(
             "untrusted provider and password, unverified",
@@ -58,7 +63,7 @@ struct ConflictMatrix {
         ),
         Line(
             "untrusted provider linked to a verified account",
-            .fixture("m", email: ann, proof: .provider(.apple), providers: [.apple: "a", .facebook: "f"]),
+            .fixture("m", email: ann, proof: .provider(.yahoo), providers: [.yahoo: "a", .facebook: "f"]),
             (.i7, .i11, .m2, .p6, .s4)
         ),
         Line("phone and unverified e-mail", .fixture("m", email: ann, phone: true), (.i9, .i11, .m3, .p7, .s4)),

@@ -626,9 +626,8 @@ struct UpdateLaws {
             case .resetPassword:
                 return change.quarantinesRemovals == !lost.subtracting([.emailLink]).isEmpty
             case .applyEmailCode:
-                // A takeover says so whatever the account has.
-                return change.quarantinesRemovals
-                    == (!lost.isEmpty || change.voidsOutstandingProofs)
+                // A password without an address is no method, and a takeover says so whatever the account has.
+                return lost.isEmpty || change.quarantinesRemovals
             case .verifyEmail: return change.quarantinesRemovals == change.voidsOutstandingProofs
             default: return !change.quarantinesRemovals
             }

@@ -95,7 +95,7 @@ extension RevertDecision {
     }
 }
 
-/// What holds on every combination.
+/// Laws that hold on every combination.
 struct RevertLaws {
     @Test func `a method that the account did not have before is never left on it`() {
         for point in RevertCase.all {
@@ -135,7 +135,13 @@ struct RevertRows {
         decideRevertMethodChange(account: account, isSameAccount: isSameAccount, before: before, taken: taken)
     }
 
-    private let stolen = Account.fixture("A", email: ann, proof: .emailCode, password: true, providers: [.google: "thief"])
+    private let stolen = Account.fixture(
+        "A",
+        email: ann,
+        proof: .emailCode,
+        password: true,
+        providers: [.google: "thief"]
+    )
 
     private func reverts(_ rule: Rule, _ reversal: MethodReversal) -> Verdict<RevertDecision> {
         Verdict(rule, .revert(user("A"), reversal))

@@ -446,7 +446,8 @@ struct UpdateCase {
             account.hasSecondFactor = choices.chooseBool()
             policy.requiresEnrolledSecondFactors = choices.chooseBool()
             let additions = AccountAdditions(
-                methods: Set(account.signInMethods).intersection([.password, .provider(.facebook)]),
+                methods: Set(account.signInMethods + (account.hasPassword ? [.password] : []))
+                    .intersection([.password, .provider(.facebook)]),
                 olderSecondFactors: account.hasSecondFactor ? [] : nil
             )
             let code = choices.choose(from: [

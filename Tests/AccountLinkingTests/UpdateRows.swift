@@ -389,6 +389,9 @@ struct ChangeEmailRows {
         record.secondFactors.append(young)
         #expect(record.additions(since: mail).olderSecondFactors == [.app("old")])
         #expect(record.additions(since: Timestamp(secondsSinceEpoch: 200)).isEmpty)
+        // The thief took the address off. The password waits for the next.
+        record.email = nil
+        #expect(record.additions(since: mail).methods.contains(.password))
     }
 
     @Test func `U29: the first proof of an address takes the account over from whoever registered it`() {

@@ -72,7 +72,7 @@ struct HashQueueTests {
         }
     }
 
-    @Test func `who comes to a full queue takes the newest place of the network that waits with most`() {
+    @Test func `a newcomer to a full queue takes the newest place of the network that waits with most`() {
         var queue = Conversation(placesMax: 4)
         let flood = (0..<3).map { _ in queue.enter(Self.attacker) }
         let more = queue.enter(Self.attacker)
@@ -138,7 +138,7 @@ struct HashQueueTests {
     }
 
     @Test(arguments: 0..<200)
-    func `in every conversation the queue is bounded, loses nobody, and starves nobody`(seed: UInt64) {
+    func `in every conversation the queue is bounded, loses no caller, and starves none`(seed: UInt64) {
         var random = SplitMix(state: seed)
         let threadCount = Int.random(in: 1...3, using: &random)
         let placesMax = Int.random(in: threadCount...24, using: &random)

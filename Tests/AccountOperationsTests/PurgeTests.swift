@@ -523,22 +523,6 @@ struct PurgeTests {
         _ = try await service.operations.updateProjectConfig(change, by: .owner).get()
     }
 
-    @Test func `a run is bounded, and the next goes on`() async throws {
-        try await TestService.with { service in
-            let end = time(service, -1)
-            try await service.database.execute(
-                """
-                INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
-                SELECT sha256(n::text::bytea), 1, \(end), \(end) FROM generate_series(1, 25) AS n
-                """
-            )
-            var purge = purge(service, rowsMax: 2)
-            #expect(try await purge.run().rows[.passwordAttempts] == 20)
-            #expect(try await service.database.count("SELECT count(*) FROM password_attempts") == 5)
-            #expect(try await purge.run().rows[.passwordAttempts] == 5)
-        }
-    }
-
     @Test func `many servers at once delete every row once`() async throws {
         try await TestService.withTwo { first, second in
             let end = time(first, -1)

@@ -34,12 +34,12 @@ struct RowLimitTests {
         switch way {
         case .anonymous:
             return { service, client in
-                try await service.operations.signUp(.anonymous, tenant: .project, clientAddress: client).denial
+                try await service.operations.signUp(.anonymous, from: .init(network: client), tenant: .project).denial
             }
         case .password:
             return { service, client in
                 let request = SignUp.password(mailbox, TestService.password)
-                return try await service.operations.signUp(request, tenant: .project, clientAddress: client).denial
+                return try await service.operations.signUp(request, from: .init(network: client), tenant: .project).denial
             }
         case .provider:
             return { service, client in
@@ -140,7 +140,7 @@ struct RowLimitTests {
         try await TestService.withTwo(settings: settings) { first, second async throws in
             let denials = try await first.race(with: second, count: 128) { service, caller in
                 let client = "192.0.2.\(caller / 2 % 4)"
-                return try await service.operations.signUp(.anonymous, tenant: .project, clientAddress: client).denial
+                return try await service.operations.signUp(.anonymous, from: .init(network: client), tenant: .project).denial
             }
             #expect(denials.allSatisfy { $0 == nil })
             #expect(try await accounts(first) == 128)
@@ -154,7 +154,7 @@ struct RowLimitTests {
             first,
             second async throws in
             func signUp(_ service: TestService, _ client: String?) async throws -> Denial? {
-                try await service.operations.signUp(.anonymous, tenant: .project, clientAddress: client).denial
+                try await service.operations.signUp(.anonymous, from: .init(network: client), tenant: .project).denial
             }
             for client in ["192.0.2.1", "192.0.2.2", nil] { #expect(try await signUp(first, client) == nil) }
             #expect(try await signUp(second, "192.0.2.3") == .limitReached(.signUps))
@@ -183,7 +183,7 @@ struct RowLimitTests {
         let settings: JSONValue = ["signIn": ["anonymous": ["enabled": true]]]
         try await TestService.withTwo(settings: settings) { first, second async throws in
             let denials = try await first.race(with: second, count: 110) { service, _ in
-                try await service.operations.signUp(.anonymous, tenant: .project, clientAddress: Self.home).denial
+                try await service.operations.signUp(.anonymous, from: .init(network: Self.home), tenant: .project).denial
             }
             #expect(denials.count { $0 == nil } == 100)
             #expect(try await accounts(first) == 100)

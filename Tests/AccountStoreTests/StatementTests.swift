@@ -1327,6 +1327,8 @@ struct PlanTests {
         INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, created_at, expires_at)
             SELECT sha256(n::text::bytea), 'PASSWORD_RESET', 'user-' || n, 'user' || n || '@example.com',
                 'user' || n || '@example.com', now(), now() + interval '1 hour' FROM generate_series(1, 1000) AS n;
+        INSERT INTO code_methods (code_hash, method, was_there)
+            SELECT sha256(n::text::bytea), 'password', false FROM generate_series(1, 1000) AS n;
         INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
             SELECT sha256(convert_to('user' || n || '@example.com', 'UTF8')), 1, now(), now() + interval '1 day'
             FROM generate_series(1, 1000) AS n;

@@ -19,7 +19,10 @@ struct AuthorizedDomainTests {
             #expect(ending.status == .exited(0), "\(ending.error)")
             #expect(ending.output.contains("\nauthorized domains: none\n"))
             #expect(ending.output.contains("\n  concord policy apply domains.yaml\n"))
-            #expect(try await database.count("SELECT count(*) FROM project_config WHERE settings = '{}'") == 1)
+            let unset: Query<Int64?> = """
+                SELECT count(*) FROM project_config WHERE settings = '{"linkPolicy": {"preset": "strict"}}'
+                """
+            #expect(try await database.count(unset) == 1)
             // What it says works.
             try await Folder.with { folder in
                 try folder.write("domains.yaml", "authorizedDomains: [app.example.com]\n")
@@ -28,7 +31,8 @@ struct AuthorizedDomainTests {
                 #expect(ending.status == .exited(0), "\(ending.error)")
             }
             let stored: Query<Int64?> = """
-                SELECT count(*) FROM project_config WHERE settings = '{"authorizedDomains": ["app.example.com"]}'
+                SELECT count(*) FROM project_config
+                    WHERE settings = '{"authorizedDomains": ["app.example.com"], "linkPolicy": {"preset": "strict"}}'
                 """
             #expect(try await database.count(stored) == 1)
         }
@@ -47,7 +51,7 @@ struct AuthorizedDomainTests {
             #expect(ending.output.contains("\nwarning: demo-test.web.app: web.app gives names to anyone"))
             let stored: Query<Int64?> = """
                 SELECT count(*) FROM project_config
-                    WHERE settings = '{"authorizedDomains": ["app.example.com", "demo-test.web.app"]}'
+                    WHERE settings - 'linkPolicy' = '{"authorizedDomains": ["app.example.com", "demo-test.web.app"]}'
                 """
             #expect(try await database.count(stored) == 1)
         }

@@ -22,7 +22,7 @@ const types = {
   verifyAndChangeEmail: "VERIFY_AND_CHANGE_EMAIL",
   verifyEmail: "VERIFY_EMAIL",
 };
-// Links that take back what somebody else did, who may know the password.
+// Links that take back the act of another person, who may know the password.
 const recovers = new Set(["recoverEmail", "revertSignInMethodChange"]);
 // What the API says, by the string that says it here. The first ones end it; after the others one can try again.
 const stoppers = {
@@ -174,7 +174,7 @@ const actions = {
       await call("POST", "v1/accounts:resetPassword", { oobCode: link.oobCode, newPassword });
     } else {
       applied = await call("POST", "v1/accounts:update", { oobCode: link.oobCode });
-      // As it was done, not as it was announced.
+      // The result may differ from the announcement.
       if (applied.concord?.reversal || applied.concord?.suspended) code = { ...code, concord: applied.concord };
     }
     // A reload says that the link was used, which is so.
@@ -215,7 +215,7 @@ const actions = {
     location.replace(url);
   },
 
-  // Whoever made the change may know the password.
+  // The person who made the change may know the password.
   async secure() {
     await call("POST", "v1/accounts:sendOobCode", { requestType: "PASSWORD_RESET", email: code.email });
     isSecured = true;
@@ -304,7 +304,7 @@ const keptUntil = () => suspended().map(({ expireTime }) => expireTime).filter(B
 // What a step may hold besides, by the name of `data-if`.
 const conditions = {
   recovered: () => recovers.has(link.mode) && !isSecured,
-  // Who takes something back is not sent on to where the change was asked for.
+  // A link that takes something back leads nowhere: the change was asked for there.
   onward: () => onward() !== null && !recovers.has(link.mode),
   purpose: () => !link.mode,
   suspending: () => ["resetPassword", "recoverEmail"].includes(link.mode) && suspended().length > 0,

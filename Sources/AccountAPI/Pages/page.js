@@ -267,6 +267,7 @@ const conditions = {
   suspending: () => Boolean(stopping()[0]?.expireTime),
   // A project that keeps nothing.
   deleting: () => stopping().length > 0 && !stopping()[0].expireTime,
+  replacing: () => conflict.replaced?.length > 0,
   suspended: () => kept.suspended?.length > 0,
 };
 

@@ -140,6 +140,7 @@ extension APIResponse {
             writer.field("localId", signedIn.user.id.rawValue)
             writer.tokens(signedIn.tokens)
             writer.suspensions(signedIn.suspended)
+            writer.field("replaced", signedIn.replaced.map(\.rawValue))
         }
     }
 
@@ -179,5 +180,6 @@ extension JSONWriter {
         }
         if let methods = view.signInMethods { field("signInMethods", methods.map(\.name)) }
         if let suspended = view.suspended { suspensions(suspended) }
+        if let replaced = view.replaced { field("replaced", replaced.map(\.rawValue)) }
     }
 }

@@ -111,7 +111,7 @@ extension JSONWriter {
         )
     }
 
-    /// What a mailed code does, or did, to the sign-in methods of its account.
+    /// Writes the effect of a mailed code on the sign-in methods of its account.
     mutating func reversal(_ reversal: MethodReversal) {
         field(
             "reversal",

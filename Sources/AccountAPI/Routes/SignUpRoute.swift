@@ -22,8 +22,7 @@ extension Route {
                 displayName: name == "" ? nil : name,
                 from: request.passwordClient(),
                 tenant: request.tenant,
-                locale: request.locale,
-                clientAddress: request.subscriber
+                locale: request.locale
             )
             .value()
         return .object(after: result.decision) { writer in

@@ -10,7 +10,7 @@ package enum EmailCodeChange: Sendable, Hashable {
     ///
     /// - `ownerCameLater`: whether the account that owns the address now was made after the code. Then it has been given the
     ///   address after that, perhaps to keep its owner from coming back.
-    /// - `since`: the account's additions since the mail, if whoever reads the mailbox had shown to by then; `nil` if not.
+    /// - `since`: the account's additions since the mail, if the address had been proven by then; `nil` if not.
     case recover(initial: EmailAddress, ownerCameLater: Bool, since: AccountAdditions?)
 }
 
@@ -30,13 +30,16 @@ package struct AccountAdditions: Sendable, Hashable {
 }
 
 extension UserRecord {
-    /// The methods and second factors that the account has had since `start` only.
+    /// The methods and second factors that the account has had since `start` only. A password counts also while the account has
+    /// no address: it works again once the address is back.
     package func additions(since start: Timestamp) -> AccountAdditions {
-        let methods = account.signInMethods.filter { method in
+        let account = account
+        let present = account.signInMethods + (account.hasPassword && !account.hasEmail ? [.password] : [])
+        let methods = present.filter { method in
             let provenAt = methodProofs[method]?.provenAt
             return switch method {
             case .emailLink: false
-            case .password: (passwordUpdatedAt ?? provenAt).map { $0 >= start } ?? false
+            case .password: (provenAt ?? passwordUpdatedAt).map { $0 >= start } ?? false
             case .phone: provenAt.map { $0 >= start } ?? false
             case .provider(let provider):
                 (linkedProviders[provider]?.linkedAt).map { max($0, provenAt ?? $0) >= start } ?? false
@@ -85,7 +88,7 @@ package func decideApplyEmailCode(
         } else if account.email?.address == initial, policy.isProven(account) {
             recovery = .recovering(initial, of: account, without: AccountAdditions())
         } else if policy.needsSecondFactor(account, provenBy: nil) {
-            // Nobody is in the account without the factor. Whoever proves the address gets it elsewhere (U16).
+            // The account is that of the person who set the factor up. The address goes to who proves it (U16).
             return Verdict(.recoveryOfStrangersAccount, .refuse(.invalidEmailCode))
         } else {
             recovery = .firstProof(of: initial, by: account)
@@ -125,7 +128,7 @@ extension Verdict<AccountChange> {
         return Verdict(.recoverySuspendsAdditions, change)
     }
 
-    /// Nobody had shown to read the mailbox until now. The account is that of whoever registered the address, as at a takeover.
+    /// Until now no reader of the mailbox was known, so the account may be an intruder's who registered the address.
     fileprivate static func firstProof(of address: EmailAddress, by account: Account) -> Self {
         var change = AccountChange.takeover(of: account, proof: .emailCode)
         if account.email?.address != address { change.email = .set(address, proof: .emailCode) }

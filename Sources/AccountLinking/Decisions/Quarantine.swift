@@ -30,6 +30,13 @@ package func methodsSuspended(by change: AccountChange, of account: Account) -> 
     return methodsLost(from: account, to: account.applying(change))
 }
 
+/// The providers of `account` whose linked identity `change` exchanges for another, or removes for good, by name.
+package func providersReplaced(by change: AccountChange, of account: Account) -> [ProviderID] {
+    guard !change.quarantinesRemovals else { return [] }
+    let after = account.applying(change).linkedProviders
+    return account.linkedProviders.keys.filter { after[$0] != account.linkedProviders[$0] }.sorted()
+}
+
 /// The sign-in methods, mailed links aside, that an account had before and does not have after.
 package func methodsLost(from before: Account, to after: Account) -> [SignInMethod] {
     let left = after.signInMethods

@@ -233,3 +233,41 @@ package enum Question: Sendable, Hashable {
         }
     }
 }
+
+extension Question {
+    /// The accounts that the question is about.
+    package var accounts: [Account] {
+        switch self {
+        case .signIn(let question): question.accounts
+        case .update(let question): question.accounts
+        case .resolution(let question): [question.target].compactMap(\.self)
+        }
+    }
+}
+
+extension SignInQuestion {
+    fileprivate var accounts: [Account] {
+        switch self {
+        case .idp(let accounts, _, _, _, _): [accounts.identityOwner, accounts.emailOwner].compactMap(\.self)
+        case .linkIdp(let target, let accounts, _, _, _, _):
+            [target, accounts.identityOwner, accounts.emailOwner].compactMap(\.self)
+        case .emailLink(_, let owner, let target, _, _), .phone(_, let owner, let target, _, _, _):
+            [owner, target].compactMap(\.self)
+        case .password(let owner, _, _, _), .signUp(_, let owner, _), .customToken(let owner, _):
+            [owner].compactMap(\.self)
+        case .reserved(let question, _): question.accounts
+        }
+    }
+}
+
+extension UpdateQuestion {
+    fileprivate var accounts: [Account] {
+        switch self {
+        case .unlink(let account, _, _, _), .removeMethod(let account, _, _, _), .restorePassword(let account, _, _, _, _):
+            [account]
+        case .resetPassword(let account, _), .verifyEmail(let account, _, _): [account].compactMap(\.self)
+        case .updateByAdmin(let account, _, let emailOwner, let phoneOwner, let identityOwner):
+            [account, emailOwner, phoneOwner, identityOwner].compactMap(\.self)
+        }
+    }
+}

@@ -1,4 +1,4 @@
-/// What the code of a mail about changed sign-in methods does to them. Each list is by name.
+/// Effect of the code in a mail about changed sign-in methods. Each list is by name.
 package struct MethodReversal: Sendable, Hashable {
     /// Methods that the account did not have before.
     package var removed: [SignInMethod] = []

@@ -44,7 +44,7 @@ package struct MethodSnapshot: Sendable, Hashable {
     package var identifier: Identifier? { number.map(Identifier.phone) ?? linked.map { .federated($0.identity) } }
 }
 
-/// What a change does to the sign-in methods of an account, as its owner learns of it. A mailed link that was followed for the
+/// Effect of a change on the sign-in methods of an account, as its owner learns of it. A mailed link that was followed for the
 /// first time is no news to the owner of the mailbox.
 package struct MethodChanges: Sendable {
     /// The methods that the change adds, removes or replaces, as they were before it, by name.

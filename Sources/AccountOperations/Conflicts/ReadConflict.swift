@@ -30,6 +30,8 @@ package struct ConflictView: Sendable {
     /// The methods that settling the conflict now would suspend; `nil` for everybody but the owner, and where it could not be
     /// settled.
     package let suspended: [MethodSuspension]?
+    /// The providers whose linked account settling the conflict now would replace; `nil` where `suspended` is.
+    package let replaced: [ProviderID]?
 }
 
 /// A conflict, and what is judged with it.
@@ -150,6 +152,12 @@ extension AccountOperations {
         now: Timestamp
     ) -> ConflictView {
         let isExpired = conflict.state.isLive && conflict.expiresAt <= now
+        var settled: (rule: Rule, change: AccountChange, account: Account)?
+        if let account = owner?.account, let verdict = outlook?.verdict(policy),
+            case .resolve(_, let change) = verdict.decision
+        {
+            settled = (verdict.rule, change, account)
+        }
         return ConflictView(
             state: conflict.state,
             isExpired: isExpired,
@@ -168,12 +176,8 @@ extension AccountOperations {
                 )
             },
             signInMethods: owner?.account.signInMethods,
-            suspended: owner.flatMap { owner in
-                guard let verdict = outlook?.verdict(policy), case .resolve(_, let change) = verdict.decision else {
-                    return nil
-                }
-                return suspensions(by: change, of: owner.account, verdict.rule, at: now)
-            }
+            suspended: settled.map { suspensions(by: $0.change, of: $0.account, $0.rule, at: now) },
+            replaced: settled.map { providersReplaced(by: $0.change, of: $0.account) }
         )
     }
 }

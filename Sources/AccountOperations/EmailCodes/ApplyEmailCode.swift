@@ -12,7 +12,7 @@ package struct AppliedEmailCode: Sendable {
     package var endedSessions = false
     /// Tokens of a new session, where the code came with one that it ended.
     package var tokens: IssuedTokens?
-    /// What became of sign-in methods; only for `revertSignInMethodChange`.
+    /// Effect on the sign-in methods; only for `revertSignInMethodChange`.
     package var reversal: MethodReversal?
     /// The sign-in methods that it took off the account, by name.
     package var suspended: [MethodSuspension] = []

@@ -10,7 +10,7 @@ package struct InspectedEmailCode: Sendable {
     package let suspended: [MethodSuspension]
     /// The account, where the code would be the first proof of its address.
     package var unproven: UnprovenAccount?
-    /// What it does to sign-in methods, where it undoes a change of them.
+    /// Effect on the sign-in methods, where it undoes a change of them.
     package var reversal: MethodReversal?
 }
 

@@ -65,7 +65,7 @@ package struct Mail: Sendable, Hashable {
         package var until: String
     }
 
-    /// What happened to the sign-in methods of the reader's account, and how long that can be undone.
+    /// Changes of the sign-in methods of the reader's account, and how long they can be undone.
     package struct Changed: Sendable, Hashable {
         /// Names of sign-in methods.
         package var added: [String]

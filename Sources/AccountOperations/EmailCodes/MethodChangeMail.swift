@@ -24,7 +24,7 @@ extension AccountOperations {
             write.revert = revert.code
             write.companions.append(.enqueue(revert.mail))
         }
-        // What is not mailed is announced method by method; a replaced password is not.
+        // Webhooks tell of each added and removed method anyway, but not of a replaced password.
         if revert != nil || changes.replacesPassword {
             write.companions.append(.announce(changes, isMailed: revert != nil))
         }
@@ -59,7 +59,7 @@ extension AccountOperations {
             createdAt: createdAt,
             expiresAt: createdAt.adding(seconds: settings.revertSeconds)
         )
-        // The owner's language, not that of whoever made the change.
+        // The owner's language, not that of the request: a thief may have made it.
         var mail = mail(
             carrying: code,
             record,
@@ -78,8 +78,8 @@ extension AccountOperations {
         return (MethodRevert(record, changes.before), message)
     }
 
-    /// What a change of `previous` into `user` is written with where no session made it, but an administrator or the owner of the
-    /// mailbox: what they did to sign-in methods is not undone by a code of before.
+    /// Companions of a change of `previous` into `user` that an administrator or the owner of the mailbox made: no code of before
+    /// undoes what they did to sign-in methods.
     func settling(
         _ change: AccountChange,
         from previous: UserRecord,
@@ -90,8 +90,8 @@ extension AccountOperations {
         return changes.isEmpty ? [] : [.settleReverts(of: changes.methods, of: user.id, tenant: user.tenant)]
     }
 
-    /// The mail that tells the owner of a proven address that the password was reset by a mail to it. No code goes with it: whoever
-    /// reads the mailbox did it. Nothing where suspended methods are mailed, which says so too.
+    /// The mail that tells the owner of a proven address that the password was reset by a mail to it. No code goes with it: the
+    /// reader of the mailbox did it. Nothing where suspended methods are mailed, which says so too.
     func resetNotice(_ write: AccountWrite, changedBy change: AccountChange) throws -> [AccountWrite.Companion] {
         guard project.settings.revertSeconds > 0, write.ownerMail == nil, let previous = write.previous,
             let email = previous.email, email.isVerified

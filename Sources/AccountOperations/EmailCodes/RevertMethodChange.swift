@@ -3,20 +3,20 @@ import AccountStore
 
 /// A code that brings sign-in methods back, judged with the account it is about.
 struct JudgedRevert: Sendable {
-    /// As it was loaded; `nil` when it is gone.
+    /// The account as it was loaded; `nil` when it is gone.
     let user: UserRecord?
     let verdict: Verdict<RevertDecision>
     /// The methods as they come back.
     let before: RevertibleMethods
 
-    /// What the code does, unless it is refused.
+    /// Effect of the code, unless it is refused.
     var reversal: MethodReversal? {
         if case .revert(_, let reversal) = verdict.decision { reversal } else { nil }
     }
 }
 
 extension AccountOperations {
-    /// What the rules say to a code that brings sign-in methods back.
+    /// Judges a code that brings sign-in methods back.
     func judgeRevert(_ code: EmailCodeRecord) async throws -> JudgedRevert {
         var user: UserRecord?
         var before = RevertibleMethods.none
@@ -42,7 +42,7 @@ extension AccountOperations {
 
     /// Brings the sign-in methods of before a change back by the code of its mail: rows U18 to U23.
     ///
-    /// Of many callers at once one is answered by the rules. A change that runs beside it is judged anew, or undone by it.
+    /// If many callers bring one code at once, the rules answer one of them. A change that runs beside it is judged anew, or undone by it.
     /// - Returns: `nil` when the facts moved.
     func applyRevert(_ code: EmailCodeRecord, _ use: EmailCodeUse) async throws -> Outcome<AppliedEmailCode>? {
         let judged = try await judgeRevert(code)

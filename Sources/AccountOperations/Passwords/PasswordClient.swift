@@ -10,6 +10,9 @@ package struct PasswordClient: Sendable, Hashable {
     /// The secret of a device on which an account was signed in to; of any account.
     package var deviceSecret: String?
 
+    /// The network; `nil` where it is unknown, so that no limit counts by it.
+    var address: String? { network.isEmpty ? nil : network }
+
     package static let unknown = PasswordClient(network: nil)
 
     package init(network: String?, deviceSecret: String? = nil) {

@@ -81,7 +81,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             .bool,
             .bool(true),
             firebase: .bool(false),
-            "Linking a provider, attaching a number and unlinking a working method need a recent sign-in."
+            "Linking a provider, attaching a number or a mailbox and unlinking a working method need a recent sign-in."
         ),
         .init(
             "linkPolicy.secondFactorsNeedProvenAddress",

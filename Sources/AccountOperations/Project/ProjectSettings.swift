@@ -12,7 +12,7 @@ package struct ProjectSettings: Sendable, Hashable {
     /// How long a suspended method can come back; 0: nothing is suspended.
     package let quarantineSeconds: Int64
     package let sessionLifetimes: SessionLifetimes
-    /// How long a mail can undo a change of sign-in methods; 0: their owners are not mailed.
+    /// Seconds in which a mail can undo a change of sign-in methods; 0: their owners are not mailed.
     let revertSeconds: Int64
     let mergeAnswerSeconds: Int64
     let mergeUndoSeconds: Int64

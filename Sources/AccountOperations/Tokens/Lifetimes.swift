@@ -77,8 +77,8 @@ package enum Lifetimes {
     /// How long the answer to a request that may be repeated is kept.
     static let keptAnswerSeconds: Int64 = 86_400
 
-    /// How long a mail can bring back the sign-in methods from before a change: a weekend away, and no longer. As long as it lives,
-    /// the mailbox alone undoes what a session did.
+    /// Seconds in which a mail can bring back the sign-in methods from before a change: a weekend away, and no longer. Until then the
+    /// mailbox alone undoes what a session did.
     static let revertSeconds: Int64 = 3 * 86_400
     static let revertSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
 

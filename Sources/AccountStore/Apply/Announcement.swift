@@ -32,7 +32,7 @@ package struct Announcement: Sendable, Hashable {
     package let conflict: [UInt8]?
     /// The method that was linked or unlinked, or that a conflict is over; `nil` for what is about the account alone.
     package let method: SignInMethod?
-    /// The changes, for `methodsChanged`: a JSON object.
+    /// The members of `methodsChanged`: a JSON object.
     let changes: JSONValue?
 
     private init(_ kind: Kind, conflict: [UInt8]? = nil, method: SignInMethod? = nil, changes: JSONValue? = nil) {

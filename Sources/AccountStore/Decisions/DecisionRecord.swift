@@ -46,7 +46,7 @@ package struct DecisionRecord: Sendable, Hashable {
     package init?(stored value: JSONValue, policyVersion: Int64) {
         guard let question = value["facts"].flatMap(Question.init(stored:)),
             let rule = value["rule"]?.string.flatMap(Rule.init(rawValue:)), let answer = value["answer"],
-            let policy = value["policy"].flatMap({ LinkPolicy(stored: $0, version: policyVersion) })
+            let policy = value["policy"].flatMap({ LinkPolicy(stored: $0, of: question, version: policyVersion) })
         else { return nil }
         self.question = question
         self.rule = rule
@@ -58,6 +58,41 @@ package struct DecisionRecord: Sendable, Hashable {
             }
             return Alternative(fact: fact, rule: rule)
         }.sorted { $0.fact.rawValue < $1.fact.rawValue }
+    }
+}
+
+/// A provider whose word proved an address, and keeps nobody out who holds the address now.
+private struct FormerHolder: Hashable {
+    let provider: ProviderID
+    let domain: String
+
+    init(provider: ProviderID, domain: String) {
+        (self.provider, self.domain) = (provider, domain)
+    }
+
+    init?(_ stored: JSONValue) {
+        guard let provider = stored["provider"]?.string.flatMap(ProviderID.init), let domain = stored["domain"]?.string
+        else { return nil }
+        self.init(provider: provider, domain: domain)
+    }
+}
+
+extension EmailTrust {
+    /// A table that says of the addresses in `question` what the whole table says.
+    ///
+    /// - `ofCredential`: the trust in the credential's address; `nil` without one.
+    fileprivate static func seen(
+        by question: Question,
+        ofCredential trust: EmailTrustClass?,
+        formerHolders: [FormerHolder]
+    ) -> EmailTrust {
+        var rules = [EmailTrustRule(.init(.any), .asserting)]
+        if let trust, let credential = question.credential, let address = credential.email.address {
+            rules.append(.init(.init(.only(credential.identity.provider), .any, .only(String(address.domain))), trust))
+        }
+        return EmailTrust(
+            rules + formerHolders.map { .init(.init(.only($0.provider), .any, .only($0.domain)), .verifyingNew) }
+        )
     }
 }
 
@@ -90,9 +125,11 @@ extension LinkPolicy {
         policy.version = version
         for (_, path) in Self.switches { policy[keyPath: path] = self[keyPath: path] }
         policy.subjectChange = subjectChange
-        if let trust = question.credential.flatMap(emailTrust) {
-            policy.emailTrust = EmailTrust([.init(.init(.any), trust)])
-        }
+        policy.emailTrust = .seen(
+            by: question,
+            ofCredential: question.credential.flatMap(emailTrust),
+            formerHolders: formerHolders(in: question)
+        )
         if let proofs = question.proofs(self) { policy.conflictProofRules = [.init(.init(), proofs)] }
         return policy
     }
@@ -101,10 +138,30 @@ extension LinkPolicy {
         for (name, path) in Self.switches { writer.field(name, self[keyPath: path]) }
         writer.field("subjectChange", subjectChange.rawValue)
         writer.field("emailTrust", question.credential.flatMap(emailTrust)?.rawValue)
+        let formerHolders = formerHolders(in: question)
+        if !formerHolders.isEmpty {
+            writer.field("formerHolders", array: formerHolders) { writer, holder in
+                writer.object { writer in
+                    writer.field("provider", holder.provider.rawValue)
+                    writer.field("domain", holder.domain)
+                }
+            }
+        }
         if let proofs = question.proofs(self) { writer.field("conflictProofs", proofs.map(\.rawValue).sorted()) }
     }
 
-    fileprivate init?(stored value: JSONValue, version: Int64) {
+    /// The proofs of addresses of accounts in `question` by which their owners are not known (`isProven`).
+    private func formerHolders(in question: Question) -> [FormerHolder] {
+        var holders: [FormerHolder] = []
+        for account in question.accounts where !isProven(account) {
+            guard let email = account.email, case .provider(let provider)? = email.proof else { continue }
+            let holder = FormerHolder(provider: provider, domain: String(email.address.domain))
+            if !holders.contains(holder) { holders.append(holder) }
+        }
+        return holders
+    }
+
+    fileprivate init?(stored value: JSONValue, of question: Question, version: Int64) {
         self.init()
         self.version = version
         for (name, path) in Self.switches {
@@ -116,10 +173,12 @@ extension LinkPolicy {
         guard let change = SubjectChange(rawValue: value["subjectChange"]?.string ?? SubjectChange.replace.rawValue)
         else { return nil }
         subjectChange = change
-        if let name = value["emailTrust"]?.string {
-            guard let trust = EmailTrustClass(rawValue: name) else { return nil }
-            emailTrust = EmailTrust([.init(.init(.any), trust)])
-        }
+        let ofCredential = value["emailTrust"]?.string.map(EmailTrustClass.init(rawValue:))
+        if case .some(.none) = ofCredential { return nil }
+        let names = value["formerHolders"]?.array ?? []
+        let formerHolders = names.compactMap(FormerHolder.init)
+        guard formerHolders.count == names.count else { return nil }
+        emailTrust = .seen(by: question, ofCredential: ofCredential.flatMap(\.self), formerHolders: formerHolders)
         if let names = value["conflictProofs"]?.array {
             let proofs = names.compactMap { $0.string.flatMap(ConflictProofKind.init(rawValue:)) }
             guard proofs.count == names.count else { return nil }

@@ -82,7 +82,12 @@ struct CodeMethodRow: RowDecodable {
     /// The live codes of the account, by method.
     ///
     /// `until`: codes that live until then and longer are counted.
-    static func live(of user: UserID, tenant: TenantID, until end: Timestamp, at now: Timestamp) -> Query<LiveRevertsRow> {
+    static func live(
+        of user: UserID,
+        tenant: TenantID,
+        until end: Timestamp,
+        at now: Timestamp
+    ) -> Query<LiveRevertsRow> {
         Query(
             """
             SELECT method, count(*) FILTER (WHERE c.expires_at >= \(end.stored)), max(c.created_at)
@@ -97,7 +102,7 @@ struct CodeMethodRow: RowDecodable {
 
     /// `method` of a code that was stored, as it was; the password of the account has to be there still.
     static func insert(_ method: MethodSnapshot, of revert: EmailCodeRecord, user: UserID) -> SQL {
-        guard method.method != .password || !method.wasThere else { return insertPassword(method, of: revert, user: user) }
+        if method.method == .password, method.wasThere { return insertPassword(method, of: revert, user: user) }
         let linked = method.linked
         return """
             INSERT INTO code_methods (tenant_id, code_hash, method, was_there, subject, issuer, email, display_name,
@@ -109,7 +114,8 @@ struct CodeMethodRow: RowDecodable {
             """
     }
 
-    private static func insertPassword(_ method: MethodSnapshot, of revert: EmailCodeRecord, user: UserID) -> SQL {
+    /// The same for a password that the account has.
+    static func insertPassword(_ method: MethodSnapshot, of revert: EmailCodeRecord, user: UserID) -> SQL {
         """
         INSERT INTO code_methods (tenant_id, code_hash, method, was_there, password_hash, proof, proven_at)
         SELECT tenant_id, \(revert.hash), 'password', true, hash, \(method.proof?.proof.rawValue),

@@ -166,7 +166,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// Sign-in methods from before a takeover never come back, whoever had proven the address then.
+    /// Sign-in methods from before a takeover never come back, even if the address was proven then.
     static func voidAllButProvenRecovery(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE one_time_codes SET consumed_at = \(now.stored)

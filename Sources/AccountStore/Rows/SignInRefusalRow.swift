@@ -39,11 +39,6 @@ struct SignInRefusalRow: RowDecodable {
         )
     }
 
-    /// A day of `sign_in_refusals`.
-    static func day(of instant: Timestamp) -> Int32 {
-        Int32(clamping: instant.secondsSinceEpoch / 86_400)
-    }
-
     /// The newest first.
     static func of(_ user: UserID, tenant: TenantID, rowsMax: Int64) -> Query<SignInRefusalRow> {
         Query(
@@ -83,7 +78,7 @@ struct SignInRefusalRow: RowDecodable {
     static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM sign_in_refusals WHERE (tenant_id, user_id, day, reason) IN (
-            SELECT tenant_id, user_id, day, reason FROM sign_in_refusals WHERE day < \(day(of: cutoff))
+            SELECT tenant_id, user_id, day, reason FROM sign_in_refusals WHERE day < \(cutoff.refusalDay)
             ORDER BY day LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
@@ -99,4 +94,9 @@ extension AccountStore {
     ) async throws(PostgresError) -> [SignInRefusals] {
         try await client.read(SignInRefusalRow.of(user, tenant: tenant, rowsMax: Int64(countMax))).map(\.refusals)
     }
+}
+
+extension Timestamp {
+    /// The day of `sign_in_refusals`: days since 1970 in UTC.
+    var refusalDay: Int32 { Int32(clamping: secondsSinceEpoch / 86_400) }
 }

@@ -15,7 +15,7 @@ package struct WebhookMessageRecord: Sendable, Hashable {
     package let conflict: [UInt8]?
     /// `nil` for an announcement about a merge, sessions or several methods.
     package let method: SignInMethod?
-    /// Of `methods.changed`: a JSON object with its members.
+    /// The members of `methods.changed`: a JSON object.
     package let methodChanges: JSONValue?
     package let merge: MergedUser?
     package let rule: String

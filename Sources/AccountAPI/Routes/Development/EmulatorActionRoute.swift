@@ -64,7 +64,7 @@ private struct EmulatorAction {
         let applied = try result(
             await request.operations.applyEmailCode(code, tenant: request.tenant, locale: parameter("lang"))
         )
-        // Who takes something back is not sent on to where the change was asked for.
+        // A link that takes something back leads nowhere: the change was asked for there.
         if !kind.takesBack, let onward = try onward() { return onward }
         return .object { writer in
             writer.field(
