@@ -266,7 +266,7 @@ CREATE TABLE public.one_time_codes (
     second_factor_id text COLLATE pg_catalog."C",
     address_was_proven boolean DEFAULT false NOT NULL,
     asked_auth_time timestamp with time zone,
-    CONSTRAINT one_time_codes_address_was_proven_check CHECK (((NOT address_was_proven) OR (kind = ANY (ARRAY['RECOVER_EMAIL'::text, 'REVERT_SECOND_FACTOR_ADDITION'::text])))),
+    CONSTRAINT one_time_codes_address_was_proven_check CHECK (((NOT address_was_proven) OR (kind = ANY (ARRAY['RECOVER_EMAIL'::text, 'REVERT_SECOND_FACTOR_ADDITION'::text, 'REVERT_SIGN_IN_METHOD_CHANGE'::text])))),
     CONSTRAINT one_time_codes_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT one_time_codes_check CHECK (((consumed_by IS NULL) OR (consumed_at IS NOT NULL))),
     CONSTRAINT one_time_codes_check1 CHECK (((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text])) OR (user_id IS NOT NULL))),
@@ -306,9 +306,14 @@ CREATE TABLE public.password_attempts (
     failures integer NOT NULL,
     locked_until timestamp with time zone NOT NULL,
     forgotten_at timestamp with time zone NOT NULL,
+    of_address bytea,
+    known_epoch bigint,
+    known_until timestamp with time zone,
     CONSTRAINT password_attempts_address_digest_check CHECK ((length(address_digest) = 32)),
     CONSTRAINT password_attempts_check CHECK ((locked_until <= forgotten_at)),
-    CONSTRAINT password_attempts_failures_check CHECK (((failures >= 1) AND (failures <= 100)))
+    CONSTRAINT password_attempts_failures_check CHECK ((((failures >= 0) AND (failures <= 100)) AND ((failures > 0) OR (known_until IS NOT NULL)))),
+    CONSTRAINT password_attempts_known_check CHECK ((((known_epoch IS NULL) = (known_until IS NULL)) AND ((known_until IS NULL) OR (of_address IS NOT NULL)))),
+    CONSTRAINT password_attempts_of_address_check CHECK ((length(of_address) = 32))
 );
 
 CREATE TABLE public.password_credentials (
@@ -849,7 +854,9 @@ CREATE INDEX outbox_failed ON public.outbox USING btree (created_at) WHERE (stat
 
 CREATE INDEX outbox_waiting ON public.outbox USING btree (kind, created_at) WHERE (state = 'pending'::text);
 
-CREATE INDEX password_attempts_by_end ON public.password_attempts USING btree (forgotten_at);
+CREATE INDEX password_attempts_by_end ON public.password_attempts USING btree (GREATEST(forgotten_at, known_until));
+
+CREATE INDEX password_attempts_of_address ON public.password_attempts USING btree (tenant_id, of_address) WHERE (of_address IS NOT NULL);
 
 CREATE INDEX phone_verifications_by_expiry ON public.phone_verifications USING btree (expires_at);
 

@@ -20,7 +20,8 @@ package struct MailTemplates: Sendable {
     /// What a template may name. The last three are put in here.
     private static let names: Set<String> = [
         "LINK", "EMAIL", "NEW_EMAIL", "APP_NAME", "DISPLAY_NAME", "CODE", "PROVIDER", "ASKING_NAME", "ASKING_FROM",
-        "METHODS", "ADDED", "REMOVED", "PASSWORD_CHANGED", "AT", "NUMBER", "UNTIL", "AFTER_RESET", "AFTER_PROOF", "AFTER_RECOVERY",
+        "METHODS", "ADDED", "REMOVED", "PASSWORD_CHANGED", "AT", "NUMBER", "UNTIL", "AFTER_RESET", "AFTER_PROOF",
+        "AFTER_RECOVERY",
         "AFTER_AUDIT", "BY_OPERATOR", "LANGUAGE",
         "SUBJECT", ".",
     ]

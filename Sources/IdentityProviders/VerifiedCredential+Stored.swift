@@ -57,7 +57,9 @@ extension VerifiedCredential {
             guard let address = EmailAddress(text) else { return nil }
             email = .present(
                 address,
-                flag: VerifiedFlag(stored["emailVerifiedIsAbsent"] == .bool(true) ? nil : stored["emailVerified"]?.bool),
+                flag: VerifiedFlag(
+                    stored["emailVerifiedIsAbsent"] == .bool(true) ? nil : stored["emailVerified"]?.bool
+                ),
                 hostedDomain: stored["hostedDomain"]?.string
             )
         }

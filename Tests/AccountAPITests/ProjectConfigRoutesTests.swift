@@ -355,7 +355,9 @@ import Testing
             #expect(shown["customStrengthOptions"]?["minPasswordLength"] == 8)
             #expect(shown["concordRefusesCommon"] == true && shown["enforcementState"] == "OFF")
             let lax: JSONValue = [
-                "passwordPolicyConfig": ["passwordPolicyVersions": [["customStrengthOptions": ["minPasswordLength": 6]]]]
+                "passwordPolicyConfig": [
+                    "passwordPolicyVersions": [["customStrengthOptions": ["minPasswordLength": 6]]]
+                ]
             ]
             #expect(try await api.change(lax, mask: "passwordPolicyConfig").status == 200)
             let unenforced = try await api.send(.get, "/v2/passwordPolicy").json

@@ -47,15 +47,17 @@ struct PasswordAttemptsTests {
         #expect((100...101).allSatisfy { wait($0) == 30 * 86_400 })
     }
 
-    @Test(arguments: [
-        (nil, false, PasswordCaller.stranger),
-        (nil, true, .knownNetwork),
-        (CountedAttempts.none, false, .knownDevice),
-        (CountedAttempts.none, true, .knownDevice),
-        (CountedAttempts(failures: 9, isLocked: false), false, .knownDevice),
-        (CountedAttempts(failures: 10, isLocked: true), false, .stranger),
-        (CountedAttempts(failures: 10, isLocked: true), true, .knownNetwork),
-    ] as [(CountedAttempts?, Bool, PasswordCaller)])
+    @Test(
+        arguments: [
+            (nil, false, PasswordCaller.stranger),
+            (nil, true, .knownNetwork),
+            (CountedAttempts.none, false, .knownDevice),
+            (CountedAttempts.none, true, .knownDevice),
+            (CountedAttempts(failures: 9, isLocked: false), false, .knownDevice),
+            (CountedAttempts(failures: 10, isLocked: true), false, .stranger),
+            (CountedAttempts(failures: 10, isLocked: true), true, .knownNetwork),
+        ] as [(CountedAttempts?, Bool, PasswordCaller)]
+    )
     func `a device that is locked counts as not shown`(
         device: CountedAttempts?,
         isNetworkKnown: Bool,

@@ -459,6 +459,7 @@ struct StolenAndRecycled {
                 isProver: true,
                 target: owner,
                 identityOwner: nil,
+                emailOwner: owner.id,
                 credential: next,
                 isProviderEnabled: true,
                 now: noon

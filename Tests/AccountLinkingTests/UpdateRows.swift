@@ -296,7 +296,11 @@ struct ChangeEmailRows {
             providers: [.gitHub: "thief"],
             initialEmail: true
         )
-        let verdict = apply(stolen, .recover(initial: ann, ownerCameLater: true, since: AccountAdditions()), owner: decoy)
+        let verdict = apply(
+            stolen,
+            .recover(initial: ann, ownerCameLater: true, since: AccountAdditions()),
+            owner: decoy
+        )
         let restored = AccountChange.only {
             $0.email = .set(ann, proof: .emailCode)
             $0.endsSessions = true

@@ -134,7 +134,7 @@ import Testing
             let second = try await page(service, after: first.next, count: 50)
             #expect(first.conflicts + second.conflicts == all)
             // The time and the id of a conflict are 24 bytes, and the id of its user follows.
-            let far = [UInt8(0x01), 0x80, 0xF0].map { Base64URL.encode([$0] + Array(repeating: 0, count: 23) + [0x61]) }
+            let far = [UInt8(0x10), 0x80, 0xF0].map { Base64URL.encode([$0] + Array(repeating: 0, count: 23) + [0x61]) }
             for wrong in ["", "x", "AAAA", first.next.map { String($0.prefix(32)) } ?? ""] + far {
                 let found = try await service.operations.conflicts
                     .conflicts(ConflictFilter(), after: wrong, count: 10, tenant: .project)

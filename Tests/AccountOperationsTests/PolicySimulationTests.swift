@@ -211,7 +211,7 @@ struct PolicySimulationTests {
                 let text =
                     if signedIn.isNewUser {
                         "creates an account"
-                    } else if rule == "I9" {
+                    } else if rule == "I9" || rule == "I21" {
                         "takes over"
                     } else {
                         signedIn.linkedProvider == nil ? "signs in" : "links"

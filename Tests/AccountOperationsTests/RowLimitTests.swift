@@ -39,7 +39,8 @@ struct RowLimitTests {
         case .password:
             return { service, client in
                 let request = SignUp.password(mailbox, TestService.password)
-                return try await service.operations.signUp(request, from: .init(network: client), tenant: .project).denial
+                return try await service.operations.signUp(request, from: .init(network: client), tenant: .project)
+                    .denial
             }
         case .provider:
             return { service, client in
@@ -140,7 +141,8 @@ struct RowLimitTests {
         try await TestService.withTwo(settings: settings) { first, second async throws in
             let denials = try await first.race(with: second, count: 128) { service, caller in
                 let client = "192.0.2.\(caller / 2 % 4)"
-                return try await service.operations.signUp(.anonymous, from: .init(network: client), tenant: .project).denial
+                return try await service.operations.signUp(.anonymous, from: .init(network: client), tenant: .project)
+                    .denial
             }
             #expect(denials.allSatisfy { $0 == nil })
             #expect(try await accounts(first) == 128)
@@ -183,7 +185,8 @@ struct RowLimitTests {
         let settings: JSONValue = ["signIn": ["anonymous": ["enabled": true]]]
         try await TestService.withTwo(settings: settings) { first, second async throws in
             let denials = try await first.race(with: second, count: 110) { service, _ in
-                try await service.operations.signUp(.anonymous, from: .init(network: Self.home), tenant: .project).denial
+                try await service.operations.signUp(.anonymous, from: .init(network: Self.home), tenant: .project)
+                    .denial
             }
             #expect(denials.count { $0 == nil } == 100)
             #expect(try await accounts(first) == 100)

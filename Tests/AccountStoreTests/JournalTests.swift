@@ -364,7 +364,8 @@ struct JournalTests {
         // History, what is on its way out, steps of audits' plans, codes sent to numbers, which no change of an account
         // touches, ID tokens that were used, which end within a day, and counts of refused sign-ins.
         let others = [
-            "account_events", "audit_steps", "phone_verifications", "sign_in_refusals", "used_id_tokens", "webhook_messages",
+            "account_events", "audit_steps", "phone_verifications", "sign_in_refusals", "used_id_tokens",
+            "webhook_messages",
         ]
         #expect(Set(names) == Set(Self.tables + others))
     }

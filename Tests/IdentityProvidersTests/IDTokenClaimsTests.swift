@@ -126,9 +126,12 @@ struct IDTokenClaimsTests {
         }
     }
 
-    @Test func `a stored credential says verified or not, also for the version that knows no third value`() async throws {
+    @Test func `a stored credential says verified or not, also for the version that knows no third value`() async throws
+    {
         let scene = try Scene(.google)
-        for (flag, expected) in [(JSONValue.null, VerifiedFlag(nil)), (false, VerifiedFlag(false)), (true, VerifiedFlag(true))] {
+        for (flag, expected) in [
+            (JSONValue.null, VerifiedFlag(nil)), (false, VerifiedFlag(false)), (true, VerifiedFlag(true)),
+        ] {
             let verified = try #require(try await scene.verify(claims: ["email_verified": flag]).verified)
             guard case .present(_, let found, _) = verified.incoming.email else {
                 Issue.record("no address")

@@ -101,7 +101,7 @@ import Testing
                 #expect(refusal?["level"] == "warning")
                 try await ServeProcess.launch(database: database.url, endsWith: .exited(78)) { starting in
                     await #expect(throws: (any Error).self) { _ = try await starting.ready() }
-                    #expect(starting.log.text.contains("concord: the database refused: SQLSTATE 42703: "))
+                    #expect(starting.log.text.contains("is not the one that this Concord needs: column \"version\""))
                 }
                 try await database.execute("ALTER TABLE schema_migrations RENAME COLUMN was_version TO version")
                 try await Self.eventually { try await server.send(.GET, "/readyz", key: nil).status == 200 }

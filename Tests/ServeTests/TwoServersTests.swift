@@ -61,11 +61,11 @@ import Testing
                 case 0: try await server.signUp(Self.email, password: TwoServers.password)
                 case 1:
                     try await server.signInWithIdp(
-                        servers.credential(.one, subject: "ada-1", email: Self.email, isVerified: true)
+                        servers.credential(.one, subject: "ada", email: Self.email, isVerified: true)
                     )
                 default:
                     try await server.signInWithIdp(
-                        servers.credential(.two, subject: "ada-2", email: Self.email, isVerified: true)
+                        servers.credential(.two, subject: "ada", email: Self.email, isVerified: true)
                     )
                 }
             }

@@ -235,7 +235,10 @@ struct PolicyFileTests {
 
     @Test func `a change of a long text shows the place where it differs`() throws {
         let long = String(repeating: "a", count: 300)
-        let lines = Self.lines(["concord": ["displayName": .string(long)]], ["concord": ["displayName": .string(long + "b")]])
+        let lines = Self.lines(
+            ["concord": ["displayName": .string(long)]],
+            ["concord": ["displayName": .string(long + "b")]]
+        )
         #expect(lines.count == 1)
         let sides = try #require(lines.first).components(separatedBy: " → ")
         #expect(sides.count == 2 && sides[0].hasSuffix("a") && sides[1].hasSuffix("ab") && sides[1].count < 40)

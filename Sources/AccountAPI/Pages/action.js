@@ -266,7 +266,7 @@ function say() {
   byId("step").querySelector("[data-suspended]")?.replaceChildren(...suspendedItems());
   byId("step").querySelector("[data-methods]")?.replaceChildren(...methodItems());
   for (const list of byId("step").querySelectorAll("[data-reversal]")) {
-    list.replaceChildren(...reversal(list.dataset.reversal).map((method) => listItem(method, "span")));
+    list.replaceChildren(...reversal(list.dataset.reversal).map((method) => listItem(method, "strong")));
   }
   fill(language, text, problem, status);
 }

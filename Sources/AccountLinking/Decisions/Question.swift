@@ -263,7 +263,8 @@ extension SignInQuestion {
 extension UpdateQuestion {
     fileprivate var accounts: [Account] {
         switch self {
-        case .unlink(let account, _, _, _), .removeMethod(let account, _, _, _), .restorePassword(let account, _, _, _, _):
+        case .unlink(let account, _, _, _), .removeMethod(let account, _, _, _),
+            .restorePassword(let account, _, _, _, _):
             [account]
         case .resetPassword(let account, _), .verifyEmail(let account, _, _): [account].compactMap(\.self)
         case .updateByAdmin(let account, _, let emailOwner, let phoneOwner, let identityOwner):

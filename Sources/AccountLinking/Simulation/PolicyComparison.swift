@@ -122,6 +122,7 @@ package struct PolicyComparison: Sendable {
                     isVerified: account.isEmailVerified,
                     isProven: isProven,
                     willBeProven: willBeProven,
+                    isProvenByProvider: account.email?.proof == .provider(provider),
                     parties: parties
                 )
                 if let known = memo.transitions[facts] {
@@ -172,7 +173,7 @@ package struct PolicyComparison: Sendable {
                 signIn.credential(naming: address, issuers: terms.issuers)
             }
         guard let credential else { return .refused(.operationNotAllowed) }
-        return decideSignInWithIdp(
+        let outcome = decideSignInWithIdp(
             policy: terms.policy,
             accounts: MatchingAccounts(identityOwner: isLinked ? account : nil, emailOwner: account),
             credential: credential,
@@ -180,6 +181,8 @@ package struct PolicyComparison: Sendable {
             createsUsers: true,
             secondFactorProvenBy: account.id
         ).outcome
+        // A better proof of an address that is verified already is nothing that a user or an app sees.
+        return outcome == .verifies && account.isEmailVerified ? .signsIn : outcome
     }
 
     private func compareProofs(
@@ -232,6 +235,8 @@ package struct PolicyComparison: Sendable {
             /// Under each policy (`LinkPolicy.isProven`).
             var isProven: Bool
             var willBeProven: Bool
+            /// The provider itself proved the address.
+            var isProvenByProvider: Bool
             /// The parties whose subjects are linked.
             var parties: Set<SubjectAuthority>
         }

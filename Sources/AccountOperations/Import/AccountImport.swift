@@ -209,7 +209,8 @@ package struct AccountImport: Sendable {
         guard let hash else { return false }
         if hash == known { return true }
         if case .plain(let text) = candidate.account.password {
-            return !passwords.isOutdated(known) ? try await passwords.verify(text, against: known, for: .administrator) : false
+            return !passwords.isOutdated(known)
+                ? try await passwords.verify(text, against: known, for: .administrator) : false
         }
         return previous.methodProofs[.password]?.proof == .imported && !passwords.isOutdated(known)
             && passwords.isOutdated(hash)

@@ -147,7 +147,7 @@ struct CodeMethodRow: RowDecodable {
     /// Uses up the codes of the account that undo changes after that of `code`.
     static func voidLater(than code: EmailCodeRecord, of user: UserID, at now: Timestamp) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = \(now.stored)
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored))
         WHERE tenant_id = \(code.tenant.rawValue) AND user_id = \(user.rawValue)
             AND kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND consumed_at IS NULL AND created_at >= \(code.createdAt.stored)
         """

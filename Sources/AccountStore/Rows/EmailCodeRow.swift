@@ -127,7 +127,7 @@ struct EmailCodeRow: RowDecodable {
     /// Uses the code, unless somebody has, or it is locked: then nothing changes, and `assertUsed` must follow.
     static func use(_ hash: [UInt8], tenant: TenantID, by use: PostgresUUID, at now: Timestamp) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = \(now.stored), consumed_by = \(use)
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored)), consumed_by = \(use)
         WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash) AND consumed_at IS NULL
             AND attempts < \(EmailCodeRecord.attemptsMax)
         """
@@ -152,7 +152,7 @@ struct EmailCodeRow: RowDecodable {
 
     static func voidAll(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = \(now.stored)
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored))
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
         """
     }
@@ -160,7 +160,7 @@ struct EmailCodeRow: RowDecodable {
     /// What takes back what an intruder did stays.
     static func voidAllButRecovery(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = \(now.stored)
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored))
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
             AND kind NOT IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION', 'REVERT_SIGN_IN_METHOD_CHANGE')
         """
@@ -169,7 +169,7 @@ struct EmailCodeRow: RowDecodable {
     /// Sign-in methods from before a takeover never come back, even if the address was proven then.
     static func voidAllButProvenRecovery(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = \(now.stored)
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored))
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
             AND (NOT address_was_proven OR kind = 'REVERT_SIGN_IN_METHOD_CHANGE')
         """
@@ -183,7 +183,7 @@ struct EmailCodeRow: RowDecodable {
         at now: Timestamp
     ) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = \(now.stored)
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored))
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
             AND email_key <> \(address.canonical)
         """

@@ -330,7 +330,8 @@ extension AccountStore {
                 case .conflictOpened: WebhookMessageRow.insertOpened
                 case .methodLinked: WebhookMessageRow.insertLinked
                 case .conflictProven, .conflictResolved, .conflictDeclined, .methodUnlinked, .methodQuarantined,
-                    .methodRestored, .methodsChanged, .mergePrepared, .mergeCommitted, .mergeAborted, .mergeUndone, .sessionEnded,
+                    .methodRestored, .methodsChanged, .mergePrepared, .mergeCommitted, .mergeAborted, .mergeUndone,
+                    .sessionEnded,
                     .sessionsRevoked:
                     WebhookMessageRow.insert
                 }
