@@ -265,4 +265,12 @@ struct PolicyFileTests {
         let moved = try own.after(Self.read("linkPolicy: {preset: firebase, subjectChange: replace}").proposal).get()
         #expect(moved.project.settings[["linkPolicy"]] == ["preset": "firebase", "subjectChange": "replace"])
     }
+
+    @Test func `a change of the preset says which of its values a simulation looks at`() throws {
+        let strict = Self.state(["linkPolicy": ["preset": "strict"]])
+        let firebase = try strict.after(Self.read("linkPolicy: {preset: firebase}").proposal).get()
+        let judged = strict.changes(to: firebase).filter(\.isJudged).map(\.name)
+        #expect(judged.contains("linkPolicy.preset") && judged.contains("linkPolicy.emailTrust"), "\(judged)")
+        #expect(!judged.contains("linkPolicy.httpContinueURLs"))
+    }
 }

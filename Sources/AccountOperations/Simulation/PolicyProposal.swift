@@ -72,7 +72,8 @@ package struct PolicyState: Sendable {
     package func changes(to other: PolicyState) -> [Change] {
         let fields = Change.ofSettings(project.settings, other.project.settings).map { change in
             var (change, alone) = (change, project)
-            alone.settings = alone.settings.setting(other.project.settings[change.path], at: change.path[...])
+            // The value, which the preset may give without its being stored.
+            alone.settings = alone.settings.setting(change.after, at: change.path[...])
             change.isJudged = judged(alone) != judged(project)
             return change
         }
