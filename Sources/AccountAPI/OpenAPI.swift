@@ -129,7 +129,7 @@ enum OpenAPI {
             "/concord/v1/emailCode:disown": {
               "post": {
                 "operationId": "disownAccount",
-                "summary": "Takes an account from whoever made it: the reader of the mailbox says that it is not theirs.",
+                "summary": "Takes an account from the person who made it: the reader of the mailbox says that it is not theirs.",
                 "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
                 "requestBody": {
                   "required": true,

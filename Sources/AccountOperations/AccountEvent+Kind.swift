@@ -31,7 +31,7 @@ extension AccountChange {
         }
     }
 
-    /// Whether the owner of the address comes for the first time: by a provider (I9), a link (M3), a reset or a code (V9). An
+    /// True if the owner of the address comes for the first time: by a provider (I9), a link (M3), a reset or a code (V9). An
     /// account that gives the address up (V8) is not taken over.
     fileprivate var isTakeover: Bool { voidsOutstandingProofs && email != .remove }
 }

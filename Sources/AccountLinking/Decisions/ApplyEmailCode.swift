@@ -53,7 +53,7 @@ extension UserRecord {
     }
 }
 
-/// Decides what a mailed code does to the address of an account: rows U9 to U15 and U28 to U30 (`spec/03` §7).
+/// Decides the effect of a mailed code on the address of an account: rows U9 to U15 and U28 to U30.
 ///
 /// Total and pure; the first matching rule wins. A refusal leaves a code usable that brings back an address, so that nobody can
 /// make it worthless by being in its way for a moment; any other code is used up by every answer. No tokens are issued.

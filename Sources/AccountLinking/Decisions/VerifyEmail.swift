@@ -16,13 +16,13 @@ package enum VerifyEmailAnswer: Sendable, Hashable {
     case disown
 }
 
-/// Decides the effect of a `VERIFY_EMAIL` code that came back: rows V (`spec/02` §5, `spec/05` A2).
+/// Decides the effect of a `VERIFY_EMAIL` code that came back: rows V.
 ///
 /// Total and pure; the first matching rule wins. The code is used up by every answer.
 ///
 /// A code shows that its holder reads the mailbox, and nothing about who made the account: an intruder may have registered
 /// the address and asked for the mail. So the first proof of an address ends the sessions that may be the intruder's, unless
-/// it comes from the session that asked, and whoever reads the mailbox can disown the account.
+/// it comes from the session that asked, and the reader of the mailbox can disown the account.
 ///
 /// - `account`: the account the code was made for; `nil` when it is gone.
 /// - `address`: the address the code was sent to.

@@ -18,7 +18,7 @@ package struct LinkedSubjects: Sendable, Hashable {
         for identity in identities { self[identity.provider] = identity.subject }
     }
 
-    /// Of several identities with one provider the last counts. Each comes with the issuer whose word linked it.
+    /// Takes the last of several identities with one provider. Each comes with the issuer whose word linked it.
     package init(_ linked: some Sequence<(identity: ProviderIdentity, issuer: String?)>) {
         entries.reserveCapacity(linked.underestimatedCount)
         for (identity, issuer) in linked {

@@ -3,8 +3,8 @@ extension LinkPolicy {
     /// is of, and with it each that is the same party under another id (`SubjectAuthority`). Empty for a newcomer, and for the
     /// same person under another id.
     ///
-    /// Where a new subject takes the old one's place without a question (`SubjectChange.replace`, `.move`), only the
-    /// provider's own id counts, as in production.
+    /// If a new subject takes the old one's place without a question (`SubjectChange.replace`, `.move`), only the provider's own
+    /// id counts, as in production.
     package func providersOfAnotherSubject(
         of account: Account,
         than credential: IncomingCredential

@@ -2,7 +2,7 @@
 package struct CountedAttempts: Sendable, Hashable {
     /// Since the last right one; 0 where there is nothing to forget.
     package var failures: Int
-    /// Whether no password is tried now.
+    /// True while no password is tried.
     package var isLocked: Bool
 
     package static let none = CountedAttempts(failures: 0, isLocked: false)
@@ -24,11 +24,11 @@ package enum PasswordCaller: Sendable, Hashable, CaseIterable {
 
 /// A count of wrong passwords for one address.
 package enum PasswordCount: Sendable, Hashable, CaseIterable {
-    /// Of one known device.
+    /// Count of one known device.
     case device
-    /// From one network.
+    /// Count of one network.
     case network
-    /// Of all strangers, from whatever networks.
+    /// Count of all strangers together, from any network.
     case strangers
 }
 
@@ -54,9 +54,9 @@ package enum PasswordAttempts {
     package static let strangersFreeMax = 49
     /// Networks of an account that are remembered.
     package static let knownNetworksMax = 8
-    /// How long a network or a device is known after a sign-in.
+    /// Seconds for which a network or a device is known after a sign-in.
     package static let knownSeconds: Int64 = 30 * 86_400
-    /// How old that memory is before a sign-in renews it.
+    /// Age, in seconds, at which a sign-in renews that memory.
     package static let knownRenewalSeconds: Int64 = 86_400
     /// Wrong passwords in a row after which none is tried any more, until the password is set anew or the address has
     /// been left alone for `longMemorySeconds`.

@@ -122,6 +122,20 @@ extension AccountStore {
     }
 }
 
+extension AccountStore {
+    /// Writes `batch`, which nothing tells apart from one that was not written if the answer to its commit is lost.
+    /// - Returns: `.factsMoved` if a guard of the batch stopped it.
+    func applying(_ batch: WriteBatch) async throws(PostgresError) -> Applied {
+        do {
+            _ = try await client.write(batch)
+            return .applied
+        } catch {
+            guard error.saysFactsMoved else { throw error }
+            return .factsMoved
+        }
+    }
+}
+
 extension PostgresError {
     /// Whether a guard of a write stopped it: somebody else was first.
     var saysFactsMoved: Bool {

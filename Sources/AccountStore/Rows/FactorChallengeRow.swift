@@ -102,13 +102,7 @@ extension AccountStore {
     package func spend(_ companions: [AccountWrite.Companion]) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("factor-spend")
         for companion in companions { for statement in companion.statements { batch.append(statement) } }
-        do {
-            _ = try await client.write(batch)
-            return .applied
-        } catch {
-            if error.saysFactsMoved { return .factsMoved }
-            throw error
-        }
+        return try await applying(batch)
     }
 
     /// The challenge with `id`, whatever its state; `nil` when there is none. One round trip.

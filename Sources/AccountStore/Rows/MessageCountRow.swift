@@ -102,13 +102,7 @@ extension AccountStore {
         if limits.isEmpty { return .applied }
         var batch = WriteBatch("message-count")
         for limit in limits { batch.append(MessageCountRow.count(limit, tenant: tenant, at: now)) }
-        do {
-            _ = try await client.write(batch)
-            return .applied
-        } catch {
-            if error.saysFactsMoved { return .factsMoved }
-            throw error
-        }
+        return try await applying(batch)
     }
 
     /// Writes a message into the outbox and counts it, in one transaction.
@@ -122,12 +116,6 @@ extension AccountStore {
         var batch = WriteBatch("outbox-enqueue")
         batch.append(OutboxRow.insert(message))
         for limit in limits { batch.append(MessageCountRow.count(limit, tenant: message.tenant, at: now)) }
-        do {
-            _ = try await client.write(batch)
-            return .applied
-        } catch {
-            if error.saysFactsMoved { return .factsMoved }
-            throw error
-        }
+        return try await applying(batch)
     }
 }

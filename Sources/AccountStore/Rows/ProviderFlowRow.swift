@@ -78,13 +78,7 @@ extension AccountStore {
         var batch = WriteBatch("provider-flow")
         batch.append(ProviderFlowRow.insert(flow))
         for limit in limits { batch.append(MessageCountRow.count(limit, tenant: flow.tenant, at: now)) }
-        do {
-            _ = try await client.write(batch)
-            return .applied
-        } catch {
-            if error.saysFactsMoved { return .factsMoved }
-            throw error
-        }
+        return try await applying(batch)
     }
 
     /// Takes the flow that a state names, once: of many that present the same, one gets it.
