@@ -17,7 +17,10 @@ final class RequestHandler: ChannelInboundHandler {
         case arriving
         /// The request has come in full.
         case answering(Task<Void, Never>)
-        /// Nothing more is read; what is written last is on its way.
+        /// The last answer is written, or on its way. What the client still sends is read and dropped: a connection that
+        /// is closed before all is read is reset, and a reset can overtake the answer (RFC 9112 §9.6).
+        case draining
+        /// The last answer is on its way, and the connection closes behind it.
         case leaving
     }
 
@@ -27,6 +30,8 @@ final class RequestHandler: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var body: ByteBuffer?
     private var isTooLarge = false
+    /// True if the request is answered before its body has come.
+    private var isAnsweredEarly = false
     /// Whether a next request may follow the one at hand.
     private var keepsAlive = true
     /// Whether the next answer is the last one.
@@ -102,7 +107,10 @@ final class RequestHandler: ChannelInboundHandler {
     }
 
     private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
-        if case .leaving = phase { return }
+        switch phase {
+        case .draining, .leaving: return
+        case .idle, .arriving, .answering: break
+        }
         switch part {
         case .head(let head): begin(head, context)
         case .body(let part): append(part)
@@ -134,7 +142,7 @@ final class RequestHandler: ChannelInboundHandler {
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         // Exactly one, and what has none or several is no HTTP/1.1 (RFC 9112 §3.2).
         guard head.version == .http1_0 || head.headers["Host"].count == 1 else {
-            return writeLast(ResponseWriter.badRequest(context.channel.allocator), context)
+            return writeLast(ResponseWriter.badRequest(context.channel.allocator), drains: true, context)
         }
         if case .idle = phase { enter(.arriving, context) }
         self.head = head
@@ -143,6 +151,7 @@ final class RequestHandler: ChannelInboundHandler {
         keepsAlive = head.isKeepAlive && !isEnding && !hasDoubtfulEnd
         body = nil
         isTooLarge = false
+        isAnsweredEarly = false
         if let length = head.headers.first(name: "Content-Length"), let bytes = Int(length) {
             isTooLarge = bytes > limits.bodyBytesMax
         }
@@ -151,6 +160,7 @@ final class RequestHandler: ChannelInboundHandler {
         guard head.version != .http1_0, expects == "100-continue" else { return }
         if isTooLarge {
             keepsAlive = false
+            isAnsweredEarly = true
             answer(context)
         } else {
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
@@ -202,37 +212,45 @@ final class RequestHandler: ChannelInboundHandler {
             connection,
             context.channel.allocator
         )
-        guard keepsAlive else { return writeLast(bytes, context) }
+        guard keepsAlive else { return writeLast(bytes, drains: isAnsweredEarly, context) }
         enter(.idle, context)
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
         takeWaiting(context)
     }
 
-    private func writeLast(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
-        enter(.leaving, context)
+    /// - `drains`: true if the client may still be sending.
+    private func writeLast(_ bytes: ByteBuffer, drains: Bool, _ context: ChannelHandlerContext) {
+        enter(drains ? .draining : .leaving, context)
         let isWritten = context.eventLoop.makePromise(of: Void.self)
-        isWritten.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        isWritten.futureResult.assumeIsolated().whenComplete { _ in
+            context.close(mode: drains ? .output : .all, promise: nil)
+        }
         context.writeAndFlush(wrapOutboundOut(bytes), promise: isWritten)
+        if drains { takeWaiting(context) }
     }
 
     // MARK: It ends
 
+    private var waitsForClient: Bool {
+        switch phase {
+        case .idle, .arriving, .draining: true
+        case .answering, .leaving: false
+        }
+    }
+
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event as? ChannelEvent == .inputClosed {
             keepsAlive = false
-            switch phase {
-            case .idle, .arriving: leave(context)
-            case .answering, .leaving: break
-            }
+            if waitsForClient { leave(context) }
         } else if event is ChannelShouldQuiesceEvent {
             isEnding = true
             keepsAlive = false
-            if case .idle = phase { leave(context) }
-        } else if event is MakeRoomEvent {
             switch phase {
-            case .idle, .arriving: leave(context)
-            case .answering, .leaving: break
+            case .idle, .draining: leave(context)
+            case .arriving, .answering, .leaving: break
             }
+        } else if event is MakeRoomEvent {
+            if waitsForClient { leave(context) }
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -241,8 +259,10 @@ final class RequestHandler: ChannelInboundHandler {
         switch phase {
         case .idle, .arriving:
             guard error is HTTPParserError else { return leave(context) }
-            writeLast(ResponseWriter.badRequest(context.channel.allocator), context)
-        case .answering, .leaving:
+            writeLast(ResponseWriter.badRequest(context.channel.allocator), drains: true, context)
+        case .draining, .leaving:
+            break
+        case .answering:
             // What was understood is answered first.
             keepsAlive = false
         }
@@ -259,7 +279,7 @@ final class RequestHandler: ChannelInboundHandler {
     private func enter(_ next: Phase, _ context: ChannelHandlerContext) {
         let now = context.eventLoop.now
         switch next {
-        case .idle: silence.begin(at: now, inRequest: false)
+        case .idle, .draining: silence.begin(at: now, inRequest: false)
         case .arriving: silence.begin(at: now, inRequest: true)
         case .answering, .leaving: silence.end()
         }
@@ -285,7 +305,7 @@ final class RequestHandler: ChannelInboundHandler {
             // Answered like a service that is away, as soon as the task has noticed.
             task.cancel()
             deadline = .distantFuture
-        case .idle, .leaving:
+        case .idle, .draining, .leaving:
             let untaken = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
             guard untaken > 0, untaken < untakenBytes else { return leave(context) }
             // Slow, but not gone.

@@ -149,13 +149,50 @@ import Testing
         }
     }
 
+    @Test(arguments: ["Expect: 100-continue\r\nContent-Length: 4194304\r\n", "Not a header\r\n"])
+    func `a refusal reaches a client that sends its whole body without waiting for the answer`(
+        header: String
+    )
+        async throws
+    {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url) { server in
+                let head = ByteBuffer(string: "POST /v1/accounts:signUp HTTP/1.1\r\nHost: a\r\n\(header)\r\n")
+                let body = ByteBuffer(repeating: UInt8(ascii: "x"), count: 4_194_304)
+                for _ in 0..<20 {
+                    let channel = try await connect(to: server)
+                    let answer = try await channel.executeThenClose { inbound, outbound in
+                        try await outbound.write(contentsOf: [head, body])
+                        return try await inbound.reduce(into: ByteBuffer()) { $0.writeImmutableBuffer($1) }
+                    }
+                    #expect(
+                        String(buffer: answer).hasPrefix(header.hasPrefix("Expect") ? "HTTP/1.1 413 " : "HTTP/1.1 400 ")
+                    )
+                }
+            }
+        }
+    }
+
+    private func connect(to server: ServeProcess) async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
+        try await bootstrap.connect(host: "127.0.0.1", port: port(of: server)) { channel in
+            channel.eventLoop.makeCompletedFuture { try NIOAsyncChannel(wrappingChannelSynchronously: channel) }
+        }
+    }
+
     /// Connections that ask for nothing. The system takes them before the server does.
     private func connect(_ count: Int, to server: ServeProcess) async throws -> [any Channel] {
-        let port = try #require(server.url.split(separator: ":").last.flatMap { Int($0) })
-        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         var channels: [any Channel] = []
-        for _ in 0..<count { channels.append(try await bootstrap.connect(host: "127.0.0.1", port: port).get()) }
+        for _ in 0..<count {
+            channels.append(try await bootstrap.connect(host: "127.0.0.1", port: port(of: server)).get())
+        }
         return channels
+    }
+
+    private var bootstrap: ClientBootstrap { ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton) }
+
+    private func port(of server: ServeProcess) throws -> Int {
+        try #require(server.url.split(separator: ":").last.flatMap { Int($0) })
     }
 }
 
