@@ -11,9 +11,13 @@ import Synchronization
 /// A refusal is counted here and not where the request is answered: an attacker adds to a row and makes none, and an answer
 /// takes as long for an address that has an account as for one that has none.
 package final class ActivityBuffer: Sendable {
-    private struct Key: Hashable {
+    private struct Key: Hashable, Comparable {
         var tenant: TenantID
         var user: UserID
+
+        static func < (a: Self, b: Self) -> Bool {
+            (a.tenant.rawValue, a.user.rawValue) < (b.tenant.rawValue, b.user.rawValue)
+        }
     }
 
     private struct Times {
@@ -31,12 +35,12 @@ package final class ActivityBuffer: Sendable {
         }
     }
 
-    private struct SessionKey: Hashable {
+    private struct SessionKey: Hashable, Comparable {
         var user: Key
         var session: [UInt8]
 
-        var order: (String, String, String) {
-            (user.tenant.rawValue, user.user.rawValue, String(decoding: session, as: Unicode.ASCII.self))
+        static func < (a: Self, b: Self) -> Bool {
+            a.user == b.user ? a.session.lexicographicallyPrecedes(b.session) : a.user < b.user
         }
     }
 
@@ -68,7 +72,7 @@ package final class ActivityBuffer: Sendable {
 
     /// More users than this waiting means that the database is away; further times are dropped, not hoarded.
     private static let usersMax = 100_000
-    private static let usersPerStatement = 1000
+    private static let rowsPerStatement = 1000
 
     private struct State {
         var waiting: [Key: Times] = [:]
@@ -154,63 +158,6 @@ package final class ActivityBuffer: Sendable {
         try await flushRefusals(to: store)
     }
 
-    private func flushSessions(to store: AccountStore) async throws(PostgresError) {
-        let taken = state.withLock { state in
-            defer { state.sessions = [:] }
-            return state.sessions
-        }
-        // In key order, as above.
-        var left = taken.sorted { $0.key.order < $1.key.order }[...]
-        while !left.isEmpty {
-            let slice = left.prefix(Self.usersPerStatement)
-            var batch = WriteBatch("activity")
-            batch.append(
-                SessionRow.touch(
-                    tenants: slice.map(\.key.user.tenant.rawValue),
-                    users: slice.map(\.key.user.user.rawValue),
-                    sessions: slice.map(\.key.session),
-                    usedAt: slice.map(\.value.stored)
-                )
-            )
-            do {
-                _ = try await store.client.write(batch)
-            } catch {
-                state.withLock { state in for (key, usedAt) in left { state.add(usedAt, of: key) } }
-                throw error
-            }
-            left = left.dropFirst(slice.count)
-        }
-    }
-
-    private func flushRefusals(to store: AccountStore) async throws(PostgresError) {
-        var left = state.withLock { state in
-            defer { state.refusals = [:] }
-            return Array(state.refusals)
-        }[...]
-        while !left.isEmpty {
-            let slice = left.prefix(Self.usersPerStatement)
-            var batch = WriteBatch("activity")
-            batch.append(
-                SignInRefusalRow.add(
-                    tenants: slice.map(\.key.user.tenant.rawValue),
-                    users: slice.map(\.key.user.user.rawValue),
-                    days: slice.map(\.key.day),
-                    reasons: slice.map(\.key.reason),
-                    counts: slice.map(\.value.count),
-                    firstAt: slice.map(\.value.firstAt.stored),
-                    lastAt: slice.map(\.value.lastAt.stored)
-                )
-            )
-            do {
-                _ = try await store.client.write(batch)
-            } catch {
-                state.withLock { state in for (key, refusals) in left { state.add(refusals, of: key) } }
-                throw error
-            }
-            left = left.dropFirst(slice.count)
-        }
-    }
-
     private func flushTimes(to store: AccountStore) async throws(PostgresError) {
         let taken = state.withLock { state in
             state.inFlight = state.waiting
@@ -219,31 +166,78 @@ package final class ActivityBuffer: Sendable {
         }
         defer { state.withLock { $0.inFlight = [:] } }
         // In key order, so that two servers flushing the same users never deadlock.
-        let entries = taken.sorted {
-            ($0.key.tenant.rawValue, $0.key.user.rawValue) < ($1.key.tenant.rawValue, $1.key.user.rawValue)
-        }
-        var start = 0
-        while start < entries.count {
-            let slice = entries[start..<min(start + Self.usersPerStatement, entries.count)]
-            var batch = WriteBatch("activity")
-            batch.append(
-                UserRow.touch(
-                    tenants: slice.map(\.key.tenant.rawValue),
-                    ids: slice.map(\.key.user.rawValue),
-                    epochs: slice.map(\.value.epoch),
-                    signedInAt: slice.map { $0.value.signedInAt?.stored },
-                    refreshedAt: slice.map(\.value.refreshedAt.stored)
-                )
+        try await write(taken.sorted { $0.key < $1.key }, to: store) { slice in
+            UserRow.touch(
+                tenants: slice.map(\.key.tenant.rawValue),
+                ids: slice.map(\.key.user.rawValue),
+                epochs: slice.map(\.value.epoch),
+                signedInAt: slice.map { $0.value.signedInAt?.stored },
+                refreshedAt: slice.map(\.value.refreshedAt.stored)
             )
+        } restoring: { entry, state in
+            Self.add(entry.value, of: entry.key, to: &state.waiting)
+        }
+    }
+
+    private func flushSessions(to store: AccountStore) async throws(PostgresError) {
+        let taken = state.withLock { state in
+            defer { state.sessions = [:] }
+            return state.sessions
+        }
+        // In key order, as above.
+        try await write(taken.sorted { $0.key < $1.key }, to: store) { slice in
+            SessionRow.touch(
+                tenants: slice.map(\.key.user.tenant.rawValue),
+                users: slice.map(\.key.user.user.rawValue),
+                sessions: slice.map(\.key.session),
+                usedAt: slice.map(\.value.stored)
+            )
+        } restoring: { entry, state in
+            state.add(entry.value, of: entry.key)
+        }
+    }
+
+    private func flushRefusals(to store: AccountStore) async throws(PostgresError) {
+        let taken = state.withLock { state in
+            defer { state.refusals = [:] }
+            return state.refusals
+        }
+        // The statement puts them in key order.
+        try await write(Array(taken), to: store) { slice in
+            SignInRefusalRow.add(
+                tenants: slice.map(\.key.user.tenant.rawValue),
+                users: slice.map(\.key.user.user.rawValue),
+                days: slice.map(\.key.day),
+                reasons: slice.map(\.key.reason),
+                counts: slice.map(\.value.count),
+                firstAt: slice.map(\.value.firstAt.stored),
+                lastAt: slice.map(\.value.lastAt.stored)
+            )
+        } restoring: { entry, state in
+            state.add(entry.value, of: entry.key)
+        }
+    }
+
+    /// Writes `entries`, a bounded number of rows a statement.
+    /// - `restoring`: puts an entry that the database has not taken back into the state.
+    private func write<Entry>(
+        _ entries: [Entry],
+        to store: AccountStore,
+        as statement: (ArraySlice<Entry>) -> SQL,
+        restoring: (Entry, inout State) -> Void
+    ) async throws(PostgresError) {
+        var left = entries[...]
+        while !left.isEmpty {
+            let slice = left.prefix(Self.rowsPerStatement)
+            var batch = WriteBatch("activity")
+            batch.append(statement(slice))
             do {
                 _ = try await store.client.write(batch)
             } catch {
-                state.withLock { state in
-                    for entry in entries[start...] { Self.add(entry.value, of: entry.key, to: &state.waiting) }
-                }
+                state.withLock { state in for entry in left { restoring(entry, &state) } }
                 throw error
             }
-            start += slice.count
+            left = left.dropFirst(slice.count)
         }
     }
 }
