@@ -190,23 +190,25 @@ struct PolicyFileTests {
         #expect(text.contains("allowDuplicateEmails: false"))
     }
 
-    @Test func `changes say what they were, and whether any account is judged by them`() throws {
+    @Test func `changes name the old value, the new value and the part of a simulation that they change`() throws {
         let registered = ProviderConfigRecord(provider: .google, isEnabled: true)
         let state = Self.state(["concord": ["recentSignInSeconds": 60]], [registered])
         let file = try Self.read(
             """
             signIn.allowDuplicateEmails: true
             concord: {recentSignInSeconds: 90, displayName: Shop}
+            linkPolicy: {firstProofEndsSessions: false}
             providers: {google.com: removed}
             """
         )
         let changes = state.changes(to: try state.after(file.proposal).get())
         #expect(
-            changes.map { "\($0.name) \($0.before?.text ?? "-") \($0.after?.text ?? "-") \($0.isJudged)" } == [
-                "signIn.allowDuplicateEmails false true true",
-                "concord.displayName - \"Shop\" false",
-                "concord.recentSignInSeconds 60 90 false",
-                "google.com \"enabled\" \"not registered\" true",
+            changes.map { "\($0.name) \($0.before?.text ?? "-") \($0.after?.text ?? "-") \($0.judges)" } == [
+                "signIn.allowDuplicateEmails false true accounts",
+                "concord.displayName - \"Shop\" nothing",
+                "concord.recentSignInSeconds 60 90 nothing",
+                "linkPolicy.firstProofEndsSessions true false requests",
+                "google.com \"enabled\" \"not registered\" accounts",
             ]
         )
     }
@@ -269,8 +271,14 @@ struct PolicyFileTests {
     @Test func `a change of the preset says which of its values a simulation looks at`() throws {
         let strict = Self.state(["linkPolicy": ["preset": "strict"]])
         let firebase = try strict.after(Self.read("linkPolicy: {preset: firebase}").proposal).get()
-        let judged = strict.changes(to: firebase).filter(\.isJudged).map(\.name)
-        #expect(judged.contains("linkPolicy.preset") && judged.contains("linkPolicy.emailTrust"), "\(judged)")
-        #expect(!judged.contains("linkPolicy.httpContinueURLs"))
+        let changes = strict.changes(to: firebase)
+        func judging(_ effect: PolicyState.Change.Effect) -> [String] {
+            changes.filter { $0.judges == effect }.map(\.name)
+        }
+        #expect(
+            judging(.accounts).contains("linkPolicy.preset") && judging(.accounts).contains("linkPolicy.emailTrust")
+        )
+        #expect(judging(.requests).contains("linkPolicy.linkingNeedsRecentSignIn"), "\(changes.map(\.name))")
+        #expect(judging(.nothing).contains("linkPolicy.httpContinueURLs"))
     }
 }

@@ -35,7 +35,7 @@ package struct ProjectConfigField: Sendable, Hashable {
     package var name: String { path.joined(separator: ".") }
 
     /// The preset gives the value of the field where none is stored.
-    var followsPreset: Bool { firebaseDefault != nil }
+    package var followsPreset: Bool { firebaseDefault != nil }
 
     /// What an absent field means where `settings` are stored; `nil` where absence is shown as absence.
     package func byDefault(in settings: JSONValue) -> JSONValue? {

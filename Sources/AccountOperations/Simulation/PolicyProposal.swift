@@ -74,7 +74,7 @@ package struct PolicyState: Sendable {
             var (change, alone) = (change, project)
             // The value, which the preset may give without its being stored.
             alone.settings = alone.settings.setting(change.after, at: change.path[...])
-            change.isJudged = judged(alone) != judged(project)
+            change.judges = effect(of: alone, comparedWith: project)
             return change
         }
         let names = Set(providers.map(\.provider)).union(other.providers.map(\.provider)).sorted()
@@ -89,37 +89,59 @@ package struct PolicyState: Sendable {
             }
     }
 
-    /// The policy without what no account and no recorded request is judged by.
-    private func judged(_ project: ProjectRecord) -> LinkPolicy {
-        var policy = project.settings(trust: .preset, registrations: providers).policy
-        policy.version = 0
-        policy.recentSignInSeconds = 0
-        policy.enrollableSecondFactors = []
-        policy.countsProviderAuthTime = true
-        policy.requiresHTTPSContinueURLs = true
-        policy.authorizesSubdomains = false
-        policy.preset = .strict
-        return policy
+    /// What is judged differently under two versions of the settings.
+    private func effect(of changed: ProjectRecord, comparedWith present: ProjectRecord) -> Change.Effect {
+        let policies = [changed, present].map { record in
+            var policy = record.settings(trust: .preset, registrations: providers).policy
+            // No account and no recorded request is judged by these.
+            policy.version = 0
+            policy.recentSignInSeconds = 0
+            policy.enrollableSecondFactors = []
+            policy.countsProviderAuthTime = true
+            policy.requiresHTTPSContinueURLs = true
+            policy.authorizesSubdomains = false
+            policy.preset = .strict
+            return policy
+        }
+        if policies[0] == policies[1] { return .nothing }
+        let aboutAccounts = policies.map { policy in
+            // These judge requests only.
+            var policy = policy
+            policy.linkingNeedsRecentSignIn = true
+            policy.secondFactorsNeedProvenAddress = true
+            policy.firstProofEndsSessions = true
+            policy.passwordResetUnlinksProviders = true
+            return policy
+        }
+        return aboutAccounts[0] == aboutAccounts[1] ? .requests : .accounts
     }
 
     /// A field of the settings, or the state of a provider, that differs between two policies.
     package struct Change: Sendable, Hashable {
+        /// Part of a simulation that the field can change.
+        package enum Effect: Sendable, Hashable {
+            /// Accounts, and recorded requests.
+            case accounts
+            /// Recorded requests only.
+            case requests
+            case nothing
+        }
+
         /// Name of the field or of the provider.
         package let name: String
         /// `nil` for a field without a value.
         package let before: JSONValue?
         package let after: JSONValue?
-        /// Whether a simulation looks at it.
-        package fileprivate(set) var isJudged: Bool
+        package fileprivate(set) var judges: Effect
         fileprivate let path: [String]
 
         fileprivate init(_ field: ProjectConfigField, _ before: JSONValue?, _ after: JSONValue?) {
-            (name, path, isJudged) = (field.name, field.path, false)
+            (name, path, judges) = (field.name, field.path, .nothing)
             (self.before, self.after) = (before, after)
         }
 
         init(_ provider: ProviderID, _ states: ProviderStateChange) {
-            (name, path, isJudged) = (provider.rawValue, [], true)
+            (name, path, judges) = (provider.rawValue, [], .accounts)
             (before, after) = (.string(states.before.rawValue), .string(states.after.rawValue))
         }
 

@@ -120,6 +120,7 @@ extension PolicyCommand {
                 file: file,
                 version: present.project.version,
                 changes: present.changes(to: next),
+                simulated: [.accounts, .requests],
                 since: SnapshotOptions.instant(since, before: now) ?? now,
                 now: now
             )
@@ -253,13 +254,17 @@ extension PolicyCommand {
                 file: file,
                 version: present.project.version,
                 changes: changes,
+                simulated: [.accounts],
                 since: now,
                 now: now
             )
             let output = SimulationOutput(.text, subject, showsIdentifiers: false)
             try output.begin()
             try flushOutput()
-            guard changes.contains(where: \.isJudged) else { return }
+            if changes.contains(where: { $0.judges == .requests }) {
+                complain("some changes affect requests only; concord policy simulate \(file) asks recorded ones again")
+            }
+            guard changes.contains(where: { $0.judges == .accounts }) else { return }
             let snapshots = AccountSnapshots(
                 configuration.database.postgres,
                 connections: readers.connections,

@@ -6,7 +6,7 @@ import JSON
 /// A policy in the form of the file that `concord policy simulate` and `apply` read.
 enum PolicyText {
     static func yaml(_ state: PolicyState) -> String {
-        var lines = ["# Version \(state.project.version). What nobody has set is marked."]
+        var lines = ["# Version \(state.project.version). Values that are not set are marked."]
         var open: [String] = []
         for field in ProjectConfigField.all {
             let stored = state.project.settings[field.path]
@@ -15,7 +15,7 @@ enum PolicyText {
             let shared = zip(open, groups).prefix { $0 == $1 }.count
             for (depth, group) in groups.enumerated().dropFirst(shared) { lines.append(line(depth, "\(group):")) }
             open = Array(groups)
-            let mark = stored == nil ? "  # by default" : ""
+            let mark = stored != nil ? "" : field.followsPreset ? "  # by the preset" : "  # by default"
             let depth = field.path.count - 1
             switch value {
             case .array(let items) where !items.isEmpty:
@@ -33,11 +33,15 @@ enum PolicyText {
     /// The differences, `name  before → after`; the names stand below each other. A list or an object too long for its line
     /// is followed by a line for each entry that is added (`+`) or removed (`-`).
     ///
-    /// `marksUnjudged`: says so where a simulation does not look at a field.
-    static func lines(_ changes: [PolicyState.Change], marksUnjudged: Bool = false) -> [String] {
+    /// `simulated`: parts of the simulation that follows. A field that changes nothing in them is marked; no mark without a simulation.
+    static func lines(
+        _ changes: [PolicyState.Change],
+        simulated: Set<PolicyState.Change.Effect>? = nil
+    ) -> [String] {
         let width = changes.map(\.name.count).max() ?? 0
         return changes.flatMap { change in
-            let note = change.isJudged || !marksUnjudged ? "" : "  (not simulated)"
+            let isSimulated = simulated?.contains(change.judges) ?? true
+            let note = isSimulated ? "" : "  (not simulated)"
             let (summary, entries) = difference(change.before, change.after)
             return ["\(padded(change.name, to: width))  \(summary)\(note)"] + entries.map { "    \($0)" }
         }

@@ -23,6 +23,8 @@ final class SimulationOutput: Sendable {
         var file: String
         var version: Int64
         var changes: [PolicyState.Change]
+        /// Parts of the simulation that run.
+        var simulated: Set<PolicyState.Change.Effect>
         var since: Timestamp
         var now: Timestamp
     }
@@ -46,7 +48,7 @@ final class SimulationOutput: Sendable {
         case .text:
             try say("Version \(subject.version) is in force; \(subject.file) proposes:")
             if subject.changes.isEmpty { try say("  nothing that is not so already") }
-            for line in PolicyText.lines(subject.changes, marksUnjudged: true) { try say("  \(line)") }
+            for line in PolicyText.lines(subject.changes, simulated: subject.simulated) { try say("  \(line)") }
         case .ndjson: break
         case .csv: try say("effect,tenant,user,others,evidence", terminator: "\r\n")
         }
