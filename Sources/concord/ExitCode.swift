@@ -140,8 +140,8 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
     throw ExitCode(for: ending)
 }
 
-/// What is told of an error that ends a command.
-private func words(for error: any Error) -> String {
+/// The words for an error that ends a command.
+func words(for error: any Error) -> String {
     switch error {
     case is Sealer.OpeningFailure: "a stored secret cannot be read: \(error); check the key-encryption keys"
     case let error as PostgresError: DatabaseFailure(error, at: nil).description

@@ -72,6 +72,26 @@ struct AuthorizedDomainTests {
         }
     }
 
+    @Test func `config check warns of a shared host, and checks settings without a database`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject(settings: Self.sharing)
+            let checked = try await ConcordCommand.run(["config", "check"], database)
+            #expect(checked.status == .exited(0) && checked.output == "the configuration is complete\n", "\(checked)")
+            #expect(checked.error.contains("concord: warning: "), "\(checked.error)")
+            #expect(checked.error.contains("(authorized-shared-host: domain: demo-test.web.app"), "\(checked.error)")
+            let offline = try await ConcordCommand.run(["config", "check", "--offline"], database)
+            #expect(offline.status == .exited(0) && offline.error.isEmpty, "\(offline)")
+            let away = try await ConcordCommand.run(
+                ["config", "check"],
+                database,
+                ["CONCORD_DATABASE_URL": "postgresql://concord:s3cret@127.0.0.1:1/accounts"]
+            )
+            #expect(away.status == .exited(0) && away.output == "the configuration is complete\n", "\(away)")
+            let unchecked = "concord: the project's configuration was not checked: cannot connect to 127.0.0.1:1"
+            #expect(away.error.hasPrefix(unchecked), "\(away.error)")
+        }
+    }
+
     @Test func `a code goes nowhere in the clear, not even to this machine`() async throws {
         let settings = ProjectSettings.developmentDefaults
             .setting("authorizedDomains", ["app.example.com", "localhost"])

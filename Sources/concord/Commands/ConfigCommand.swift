@@ -1,3 +1,6 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
 import ArgumentParser
 import FoundationEssentials
 
@@ -48,21 +51,45 @@ extension ConfigCommand {
             abstract: "Check that `concord serve` would accept the configuration, without starting anything.",
             discussion: """
                 Reports every mistake at once, and then exits with 78. Warns of a database that is reached over a network \
-                without verified TLS. Does not connect to the database.
+                without verified TLS, and of what concord audit run finds in the project's configuration. If the database \
+                cannot be asked, says so and exits with 0: the settings are checked all the same.
                 """
         )
 
         @OptionGroup var options: ConfigurationOptions
 
+        @Flag(help: "Check the settings only, without connecting to the database.")
+        var offline = false
+
         func run() async throws {
             try await reportingErrors {
-                let configuration = try ServeConfiguration(try options.sources())
+                let sources = try options.sources()
+                let configuration = try ServeConfiguration(sources)
                 let transport = DatabaseTransport(
                     configuration.database.postgres,
                     environment: ProcessInfo.processInfo.environment
                 )
                 if let warning = transport.warning { complain("warning: \(warning)") }
                 try say("the configuration is complete")
+                if !offline { await warnOfProject(try AuditConfiguration(sources)) }
+            }
+        }
+
+        private func warnOfProject(_ configuration: AuditConfiguration) async {
+            do {
+                let terms = try await withClient(configuration.database.postgres) { client in
+                    try await AuditedProject.load(AccountStore(client: client), configuration.providerRegistry)
+                        .terms(at: Effects.system.now())
+                }
+                let style = Style(showsIdentifiers: false)
+                for finding in AuditRule.all.flatMap({ $0.findings(inProjectOf: terms) }) {
+                    let rule = finding.rule
+                    complain(
+                        "\(rule.severity.rawValue): \(rule.summary) (\(rule.id): \(style.found(finding.evidence)))"
+                    )
+                }
+            } catch {
+                complain("the project's configuration was not checked: \(words(for: error))")
             }
         }
     }
