@@ -206,6 +206,12 @@ struct PasswordHasherTests {
         }
     }
 
+    @Test func `a caller who comes again at once finds the place free that it had`() async throws {
+        try await withHasher(threadCount: 1, queueMax: 1) { hasher in
+            for _ in 0..<100 { _ = try await hasher.hash("password", for: .administrator) }
+        }
+    }
+
     @Test func `a caller who gives up leaves the queue`() async throws {
         try await withHasher(threadCount: 1, queueMax: 2) { hasher in
             for _ in 0..<5 {

@@ -28,7 +28,8 @@ package final class PasswordHasher: Sendable {
     /// A password that waits or is worked on.
     private struct Job: Sendable {
         let ticket: HashQueue.Ticket
-        let run: @Sendable () -> Void
+        /// Hashes, and returns what gives the result to the caller.
+        let run: @Sendable () -> @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
     }
 
@@ -144,7 +145,8 @@ package final class PasswordHasher: Sendable {
                     ticket: ticket,
                     run: { [metrics] in
                         metrics.wait.record(duration: start.duration(to: .now))
-                        continuation.resume(with: Result(catching: work))
+                        let result = Result(catching: work)
+                        return { continuation.resume(with: result) }
                     },
                     fail: { continuation.resume(throwing: $0) }
                 )
@@ -181,11 +183,13 @@ package final class PasswordHasher: Sendable {
     private func work(_ job: Job) {
         var next: Job? = job
         while let job = next {
-            job.run()
+            let answer = job.run()
             // One ended, so at most one starts.
             next = state.withLock { state in
                 Self.jobs(of: state.queue.finish(job.ticket), in: &state).first?.1
             }
+            // After the place is free: the caller may come again at once.
+            answer()
         }
     }
 
