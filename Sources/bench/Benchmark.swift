@@ -13,7 +13,8 @@ struct Benchmark: Sendable {
     /// Every benchmark, in the order in which they run. The next one goes here.
     static let all: [Benchmark] = [
         .pointLookup, .signUpWrite, .httpFloor, .lookUpCold, .lookUpWarm, .lookUpIssued, .tokenRefresh, .passwords,
-        .memory, .idpSignIn, .besideHangingProvider, .conflictOpen, .conflictOpenAged, .enumeration, .outboxDrain,
+        .passwordsFlooded, .memory, .idpSignIn, .besideHangingProvider, .conflictOpen, .conflictOpenAged, .enumeration,
+        .outboxDrain,
         .audit, .simulation, .accountExport, .accountImport,
     ]
 }

@@ -20,27 +20,38 @@ final class HTTPLoad {
 
     /// What every answer has to be.
     var expectedStatus = "200"
+    /// True if an answer with another status counts as one that took for ever, and does not end the load.
+    var toleratesRefusals = false
 
     /// Connects to a port of this machine.
+    ///
+    /// - `host`: last number of the loopback address that the connections come from.
     /// - Throws: `BenchmarkFailure`
-    init(port: UInt16, connections count: Int) throws {
+    init(port: UInt16, connections count: Int, from host: UInt32 = 1) throws {
         for _ in 0..<count {
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             // A set of descriptors to wait for has room for so many.
             guard descriptor >= 0, descriptor < FD_SETSIZE else { throw BenchmarkFailure("no socket left") }
             connections.append(Connection(socket: descriptor, received: [UInt8](repeating: 0, count: 65_536)))
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = port.bigEndian
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            let isConnected = withUnsafeBytes(of: &address) { bytes in
-                bytes.withMemoryRebound(to: sockaddr.self) {
-                    connect(descriptor, $0.baseAddress, socklen_t(bytes.count))
-                }
-            }
-            guard isConnected == 0 else { throw BenchmarkFailure("cannot connect to port \(port)") }
+            guard Self.loopback(host, port: 0, { bind(descriptor, $0, $1) }) == 0,
+                Self.loopback(1, port: port, { connect(descriptor, $0, $1) }) == 0
+            else { throw BenchmarkFailure("cannot connect to port \(port)") }
             var yes: Int32 = 1
             setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+        }
+    }
+
+    private static func loopback(
+        _ host: UInt32,
+        port: UInt16,
+        _ body: (UnsafePointer<sockaddr>?, socklen_t) -> Int32
+    ) -> Int32 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = (0x7F00_0000 | host).bigEndian
+        return withUnsafeBytes(of: &address) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { body($0.baseAddress, socklen_t(bytes.count)) }
         }
     }
 
@@ -89,10 +100,10 @@ final class HTTPLoad {
             let ready = wait(nanosecondsMax: waitsForArrival ? (arrival > now ? arrival - now : 0) : nil)
             now = nanoseconds()
             for index in ready where connections[index].request != nil {
-                guard try receive(on: index) else { continue }
+                guard let isExpected = try receive(on: index) else { continue }
                 // What is still on its way at the end has not been done in the time.
                 if now <= end {
-                    latencies.append(now - connections[index].startedAt)
+                    latencies.append(isExpected ? now - connections[index].startedAt : .max)
                     lastAnswer = now
                 }
                 idle.append(index)
@@ -137,8 +148,8 @@ final class HTTPLoad {
         }
     }
 
-    /// Whether the answer is complete.
-    private func receive(on index: Int) throws -> Bool {
+    /// True if the answer is the expected one; `nil` while it is incomplete.
+    private func receive(on index: Int) throws -> Bool? {
         let socket = connections[index].socket
         let receivedCount = connections[index].receivedCount
         let count = connections[index].received.withUnsafeMutableBytes { bytes in
@@ -148,14 +159,15 @@ final class HTTPLoad {
         let end = receivedCount + count
         connections[index].receivedCount = end
         let body = connections[index].received.withUnsafeBytes { bodyRange(in: $0[..<end]) }
-        guard let body else { return false }
+        guard let body else { return nil }
         let received = connections[index].received
-        guard received[9..<12].elementsEqual(expectedStatus.utf8) else {
+        let isExpected = received[9..<12].elementsEqual(expectedStatus.utf8)
+        guard isExpected || toleratesRefusals else {
             throw BenchmarkFailure("an unexpected answer: \(String(decoding: received[..<end], as: UTF8.self))")
         }
         if let onAnswer, let request = connections[index].request { onAnswer(request, received[body]) }
         connections[index].request = nil
-        return true
+        return isExpected
     }
 
     /// Where the body stands; `nil` while the answer is incomplete.

@@ -33,6 +33,55 @@ extension Benchmark {
         return outcomes(rounds)
     }
 
+    /// Sign-ins of a stranger while one client does as many as it can.
+    static let passwordsFlooded = Benchmark(
+        name: "passwords-flooded",
+        summary: "a stranger's HTTP signInWithPassword while one client with 150 connections signs in without a pause"
+    ) { lab in
+        lab.note("passwords-flooded: a stranger's logins beside a flood")
+        let server = try await lab.serve()
+        defer { server.process.stop() }
+        let logins = logIns(lab, server)
+        var samples: [Sample] = []
+        for _ in 0..<lab.plan.rounds {
+            async let flood = flood(logins, server, seconds: lab.plan.seconds + 2)
+            // Until the queue is full.
+            try await Task.sleep(for: .seconds(1))
+            samples.append(try strangerLogIns(logins, server, seconds: lab.plan.seconds))
+            let flooded = try await flood
+            lab.note(
+                "  the client's \(flooded.rate.shown(0)) answers/s, the stranger's p99 \(samples[samples.count - 1].percentile(99).shown(0)) ms"
+            )
+        }
+        let shares = samples.map { sample in
+            Double(sample.latencies.count { $0 <= 2_000_000_000 }) / Double(sample.count)
+        }
+        return [
+            Outcome(
+                name: "passwords-flooded",
+                summary: "share of a stranger's logins that succeed within 2 s beside a client with 150 connections",
+                reference: "none",
+                samples: samples,
+                value: shares.median,
+                spread: (shares.min() ?? 0)...(shares.max() ?? 0),
+                aim: .atLeast(0.95)
+            )
+        ]
+    }
+
+    private static func flood(_ requests: [[UInt8]], _ server: Server, seconds: Double) throws -> Sample {
+        let load = try HTTPLoad(port: server.port, connections: 150)
+        load.toleratesRefusals = true
+        return try load.run(requests, repeats: true, seconds: seconds)
+    }
+
+    /// Four logins a second from another address, each until its answer.
+    private static func strangerLogIns(_ requests: [[UInt8]], _ server: Server, seconds: Double) throws -> Sample {
+        let load = try HTTPLoad(port: server.port, connections: 32, from: 2)
+        load.toleratesRefusals = true
+        return try load.run(Array(requests.prefix(max(4, Int(seconds * 4)))), perSecond: 4)
+    }
+
     private static let lookUpsPerSecond = 2000.0
     /// Enough to keep the hash thread busy, few enough for its queue.
     private static let callers = 8
