@@ -99,44 +99,49 @@ package struct PolicyComparison: Sendable {
         _ tell: (SimulatedEffect, Prediction.Cause) -> Void
     ) {
         let domain = String(address.domain)
-        var transitions: [SignInTransition] = []
-        let isProven = present.policy.isProven(account)
-        let willBeProven = proposed.policy.isProven(account)
-        let parties = Set(
-            snapshot.linkedProviders.lazy.map { $0.identity.provider.authority(issuer: $0.issuer) }
-        )
-        for (provider, all) in signIns {
-            let linked = snapshot.linkedProviders.first { $0.identity.provider == provider }
-            for subject in Memo.Subject.allCases {
-                switch subject {
-                case .unknown: if linked != nil { continue }
-                // The user that the account is linked to, where the provider names another address for it, is no news.
-                case .own: if linked?.email != address { continue }
-                case .another: if linked == nil { continue }
-                }
-                let facts = Memo.Facts(
-                    provider: provider,
-                    domain: namedDomains.contains(domain) ? domain : nil,
-                    subject: subject,
-                    isDisabled: account.isDisabled,
-                    isVerified: account.isEmailVerified,
-                    isProven: isProven,
-                    willBeProven: willBeProven,
-                    isProvenByProvider: account.email?.proof == .provider(provider),
-                    parties: parties
+        var proof: ProviderID?
+        if case .provider(let provider) = account.email?.proof { proof = provider }
+        let facts = Memo.Facts(
+            domain: namedDomains.contains(domain) ? domain : nil,
+            isDisabled: account.isDisabled,
+            isVerified: account.isEmailVerified,
+            isProven: present.policy.isProven(account),
+            willBeProven: proposed.policy.isProven(account),
+            proof: proof,
+            links: snapshot.linkedProviders.map { linked in
+                Memo.Link(
+                    provider: linked.identity.provider,
+                    authority: linked.identity.provider.authority(issuer: linked.issuer),
+                    namesAddress: linked.email == address
                 )
-                if let known = memo.transitions[facts] {
-                    transitions += known
-                } else {
-                    let found = Self.transitions(all, of: account, at: address, subject, present, proposed)
-                    memo.transitions[facts] = found
-                    transitions += found
+            }
+        )
+        if memo.transitions[facts] == nil {
+            memo.transitions[facts] = transitions(to: account, at: address, facts.links)
+        }
+        for (effect, some) in memo.transitions[facts, default: []] { tell(effect, .signIns(address, some)) }
+    }
+
+    /// The sign-ins to an account that end otherwise, by effect.
+    private func transitions(
+        to account: Account,
+        at address: EmailAddress,
+        _ links: [Memo.Link]
+    ) -> [(SimulatedEffect, [SignInTransition])] {
+        var transitions: [SignInTransition] = []
+        for (provider, all) in signIns {
+            if let linked = links.first(where: { $0.provider == provider }) {
+                // The user that the account is linked to, where the provider names another address for it, is no news.
+                if linked.namesAddress {
+                    transitions += Self.transitions(all, of: account, at: address, .own, present, proposed)
                 }
+                transitions += Self.transitions(all, of: account, at: address, .another, present, proposed)
+            } else {
+                transitions += Self.transitions(all, of: account, at: address, .unknown, present, proposed)
             }
         }
-        for (effect, some) in Dictionary(grouping: transitions, by: \.effect) {
-            if let effect { tell(effect, .signIns(address, some)) }
-        }
+        let byEffect = Dictionary(grouping: transitions, by: \.effect)
+        return SimulatedEffect.allCases.compactMap { effect in byEffect[effect].map { (effect, $0) } }
     }
 
     private static func transitions(
@@ -217,7 +222,7 @@ package struct PolicyComparison: Sendable {
     /// millions of accounts are a few dozen questions.
     package struct Memo: Sendable {
         /// Who signs in by a provider.
-        fileprivate enum Subject: Sendable, Hashable, CaseIterable {
+        fileprivate enum Subject: Sendable {
             /// A stranger, to an account that is not linked to the provider.
             case unknown
             /// The user that the account is linked to.
@@ -226,22 +231,28 @@ package struct PolicyComparison: Sendable {
             case another
         }
 
+        /// Everything about an account and its address that decisions about sign-ins ask.
         fileprivate struct Facts: Sendable, Hashable {
-            var provider: ProviderID
             var domain: String?
-            var subject: Subject
             var isDisabled: Bool
             var isVerified: Bool
             /// Under each policy (`LinkPolicy.isProven`).
             var isProven: Bool
             var willBeProven: Bool
-            /// The provider itself proved the address.
-            var isProvenByProvider: Bool
-            /// The parties whose subjects are linked.
-            var parties: Set<SubjectAuthority>
+            /// The provider that proved the address.
+            var proof: ProviderID?
+            var links: [Link]
         }
 
-        fileprivate var transitions: [Facts: [SignInTransition]] = [:]
+        fileprivate struct Link: Sendable, Hashable {
+            var provider: ProviderID
+            /// The party that gives out the subject.
+            var authority: SubjectAuthority
+            /// The provider names the account's address for this user.
+            var namesAddress: Bool
+        }
+
+        fileprivate var transitions: [Facts: [(SimulatedEffect, [SignInTransition])]] = [:]
 
         package init() {}
     }
