@@ -241,7 +241,6 @@ struct Lab: Sendable {
 
     /// `concord serve` with default settings, but for those in `environment`.
     func serve(_ environment: [String: String] = [:]) async throws -> Server {
-        try psql("forget-keys")
         let process = try ChildProcess(
             "\(binaries)/concord",
             ["serve"],
@@ -255,12 +254,11 @@ struct Lab: Sendable {
         let port = try await process.await("concord serve") { output in
             output.split(separator: "\n").first { $0.contains("ready") }.flatMap(Self.port)
         }
-        return Server(process: process, port: port, postmaster: postmaster, keyID: Self.keyID)
+        return Server(process: process, port: port, postmaster: postmaster)
     }
 
     /// `concord dev`, which takes an issuer on this machine where `serve` insists on HTTPS and a public address.
     func developmentServer() async throws -> Server {
-        try psql("forget-keys")
         try write(Data(Self.key).base64EncodedString() + "\n", to: "\(directory)/key-encryption-key")
         let process = try ChildProcess(
             "\(binaries)/concord",
@@ -270,7 +268,7 @@ struct Lab: Sendable {
         let port = try await process.await("concord dev") { output in
             output.split(separator: "\n").first { $0.contains(" URL ") }.flatMap(Self.port)
         }
-        return Server(process: process, port: port, postmaster: postmaster, keyID: "dev")
+        return Server(process: process, port: port, postmaster: postmaster)
     }
 
     /// The number behind the last colon of a line.
@@ -279,9 +277,9 @@ struct Lab: Sendable {
         return UInt16(line[line.index(after: colon)...].prefix { $0.isNumber })
     }
 
-    /// What signs as `server` does, because it has the same key.
-    func tokenAuthority(of server: Server) async throws -> TokenAuthority {
-        guard let key = Sealer.Key(id: server.keyID, bytes: Self.key) else {
+    /// Signs as every server here does, with the same key.
+    func tokenAuthority() async throws -> TokenAuthority {
+        guard let key = Sealer.Key(id: Self.keyID, bytes: Self.key) else {
             throw BenchmarkFailure("the key-encryption key is none")
         }
         return try await withClient { client in
@@ -302,7 +300,6 @@ struct Server: Sendable {
     let process: ChildProcess
     let port: UInt16
     let postmaster: pid_t
-    let keyID: String
 
     var url: String { "http://127.0.0.1:\(port)" }
 

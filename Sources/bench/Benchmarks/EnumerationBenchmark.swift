@@ -11,7 +11,7 @@ extension Benchmark {
         let server = try await lab.developmentServer()
         defer { server.process.stop() }
         try protect(server)
-        let token = try idToken(of: lab.plan.users, try await lab.tokenAuthority(of: server))
+        let token = try idToken(of: lab.plan.users, try await lab.tokenAuthority())
         return try Probe.all(idToken: token).map { probe in
             let rounds = try (0..<lab.plan.rounds).map { try compare(probe, lab, server, round: $0) }
             let odds = rounds.map(\.odds)

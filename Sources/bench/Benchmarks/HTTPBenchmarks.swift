@@ -32,7 +32,7 @@ extension Benchmark {
         parts: [.request, .verification, .row]
     ) { lab in
         let server = try await lab.serve()
-        let tokens = try await lab.tokenAuthority(of: server)
+        let tokens = try await lab.tokenAuthority()
         return Measurement { seconds in
             let numbers = Accounts.numbers(Int(seconds * requestsPerSecondMax), upTo: lab.plan.users)
             let requests = try lookUps(of: numbers, tokens, server)
@@ -136,7 +136,7 @@ extension Lab {
 
 /// `accounts:lookup` with 10,000 ID tokens.
 func warmLookUps(_ lab: Lab, _ server: Server) async throws -> [[UInt8]] {
-    let tokens = try await lab.tokenAuthority(of: server)
+    let tokens = try await lab.tokenAuthority()
     return try lookUps(of: Accounts.numbers(10_000, upTo: lab.plan.users), tokens, server)
 }
 
