@@ -278,9 +278,11 @@ struct AddressRecoveryTests {
         }
     }
 
-    @Test(arguments: [false, true])
-    func `L4: where the address was taken off first, no provider that verifies nothing brings one in its place`(
-        _ isProtected: Bool
+    /// Facebook verifies nothing. Apple's word counts for new addresses alone.
+    @Test(arguments: [false, true], ["facebook.com", "apple.com"])
+    func `L4: where the address was taken off first, no provider whose word is no proof brings one in its place`(
+        _ isProtected: Bool,
+        provider: String
     ) async throws {
         try await TestAPI.with(settings: settings(protectsEmails: isProtected)) { api in
             let ada = try await api.signUp("ada@example.com")
@@ -293,7 +295,7 @@ struct AddressRecoveryTests {
                 "/v1/accounts:signInWithIdp",
                 [
                     "requestUri": "http://localhost", "idToken": idToken,
-                    "postBody": .string("providerId=facebook.com&id_token=\(claims.text)"),
+                    "postBody": .string("providerId=\(provider)&id_token=\(claims.text)"),
                 ]
             )
             #expect(linked.status == 200 && linked.json["localId"] == ada["localId"], "\(linked.text)")

@@ -167,8 +167,12 @@ struct Attacks {
     }
 
     /// U1 and P17 refuse a session an address that is typed in; linking one's own account at a provider types in another.
-    @Test(arguments: [IncomingCredential.untrusted, incoming(provider("oidc.work"), "thief", ann, flagged: false)])
-    func `change of address with a stolen session: no provider that verifies nothing brings an address in its place`(
+    /// A word for new addresses would do the same: whoever proves that address next takes the account over.
+    @Test(arguments: [
+        IncomingCredential.untrusted, incoming(provider("oidc.work"), "thief", ann, flagged: false),
+        incoming(.apple, "thief", ann, flagged: true),
+    ])
+    func `change of address with a stolen session: no provider whose word is no proof brings an address in its place`(
         thief: IncomingCredential
     ) {
         for policy in [LinkPolicy(), .enumerable] {

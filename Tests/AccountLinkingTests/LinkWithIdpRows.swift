@@ -118,12 +118,29 @@ struct LinkWithIdpRows {
     }
 
     @Test func `L4: where an address was taken off, none that nobody has proven comes in its place`() {
-        let target = Account.fixture("t", providers: [.google: "google-ann"], initialEmail: true)
+        let target = Account.fixture("t", phone: true, initialEmail: true)
         #expect(decide(.untrusted, to: target) == linked(.l4, identity(.gitHub, "github-ann")))
-        let apple = incoming(.apple, "apple-ann", ann, flagged: true)
         #expect(
-            decide(apple, to: target)
-                == linked(.l4, identity(.apple, "apple-ann"), email: .set(ann, proof: .provider(.apple)))
+            decide(.trusted, to: target)
+                == linked(.l4, identity(.google, "google-ann"), email: .set(ann, proof: .provider(.google)))
+        )
+    }
+
+    @Test func `L4: a word for new addresses fills no place where an address was, nor one beside a second factor`() {
+        let word = incoming(.apple, "apple-ann", ann, flagged: true)
+        let mailboxes = incoming(.apple, "apple-ann", address("ann@icloud.com"), flagged: true)
+        let former = Account.fixture("t", phone: true, initialEmail: true)
+        let guarded = Account.fixture("t", phone: true, secondFactor: true)
+        for target in [former, guarded] {
+            #expect(decide(word, to: target) == linked(.l4, identity(.apple, "apple-ann")))
+            let set = AccountChange.Email.set(address("ann@icloud.com"), proof: .provider(.apple))
+            #expect(decide(mailboxes, to: target) == linked(.l4, identity(.apple, "apple-ann"), email: set))
+        }
+        let set = AccountChange.Email.set(ann, proof: .provider(.apple))
+        #expect(decide(word, to: .fixture("t", phone: true)) == linked(.l4, identity(.apple, "apple-ann"), email: set))
+        // Under the preset `firebase` Apple's flag counts for each address.
+        #expect(
+            decide(word, to: former, policy: .firebase) == linked(.l4, identity(.apple, "apple-ann"), email: set)
         )
     }
 

@@ -428,6 +428,19 @@ struct MergeRows {
                 #expect(allowed.decision.plan?.merged.email?.address == bob)
             }
         }
+        // A word for new addresses is no proof here: whoever proved the address next would take the account over.
+        let word = Self.record("a") {
+            $0.email = AccountEmail(address: bob, proof: .provider(.apple))
+            Self.give(.provider(.apple), &$0)
+        }
+        for (survivor, choices) in [(anns, [.email: .absorbed]), (moved, [:])]
+            as [(UserRecord, [MergeField: MergeSide])]
+        {
+            var one = Case(survivor: survivor, absorbed: word, choices: choices, asker: owners)
+            #expect(one.verdict == Verdict(.e16, .refuse(.unverifiedEmail)))
+            one.policy.emailTrust = .compatible
+            #expect(one.verdict.rule == .e13)
+        }
         // Nothing is replaced: the address is kept, or there was none.
         for (survivor, choices) in [(anns, [.email: .survivor]), (moved, [.email: .survivor]), (Self.record("s"), [:])]
             as [(UserRecord, [MergeField: MergeSide])]

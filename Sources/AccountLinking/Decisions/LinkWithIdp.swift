@@ -67,10 +67,11 @@ extension AccountChange {
     /// The credential's identity becomes one of the account's. Its address is proof of the account's own where it is the
     /// same, and fills the place of one where there is none. The profile stays.
     ///
-    /// One that nobody has proven fills no place where an address was taken off: that is a change of address by another road
-    /// (U1, P17), and whoever proved it next would void what brings the first one back.
+    /// If an address was taken off, no unproven one takes its place: that is a change of address by another road (U1, P17), and the
+    /// person who proves it next would void the code that brings the first one back. A word for new addresses alone
+    /// (`EmailTrustClass.verifyingNew`) is no proof here, because that person is a first proof to it as well (`isProven`).
     ///
-    /// An account with second factors takes no unproven address: whoever owns the mailbox could not get it back (U17).
+    /// An account with second factors takes no such address either: the owner of the mailbox could not get it back (U17).
     static func linking(
         _ credential: IncomingCredential,
         to target: Account,
@@ -78,14 +79,13 @@ extension AccountChange {
         policy: LinkPolicy
     ) -> Self {
         let provider = credential.identity.provider
+        let isProof = claim.isVerified && policy.emailTrust(of: credential) != .verifyingNew
         let mayBeUnproven = !target.hasHadEmail && !(target.hasSecondFactor && policy.secondFactorsNeedProvenAddress)
         var change = AccountChange()
         change.linkedIdentity = credential.identity
         if policy.needsProof(target, of: claim, by: .provider(provider)) {
             change.email = .prove(.provider(provider))
-        } else if policy.isOneAccountPerEmail, !target.hasEmail, claim.isVerified || mayBeUnproven,
-            let address = claim.address
-        {
+        } else if policy.isOneAccountPerEmail, !target.hasEmail, isProof || mayBeUnproven, let address = claim.address {
             change.email = .set(address, proof: claim.isVerified ? .provider(provider) : nil)
         }
         return change

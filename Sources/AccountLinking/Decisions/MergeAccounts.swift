@@ -218,7 +218,7 @@ package func decideMergeAccounts(
     let merged = plan.merged
     // This is a change of address by another road, so it is refused where U1 and P17 refuse one.
     if isByOwners, policy.protectsEmailEnumeration, survivor.account.hasHadEmail, plan.takesAbsorbed(.email),
-        merged.email?.isVerified == false
+        !policy.isProven(merged.account)
     {
         return Verdict(.e16, .refuse(.unverifiedEmail))
     }

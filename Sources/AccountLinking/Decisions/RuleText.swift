@@ -130,9 +130,9 @@ extension Rule {
             RuleText(
                 "one account per address",
                 """
-                linked; T without an address gets the provider's, proven if trusted, or none where T had one that was \
-                taken off and the provider is not trusted; T's own address becomes proven if a trusted provider names \
-                it; the profile stays
+                linked; T without an address gets the provider's, proven if trusted; none where T had one that was \
+                taken off (or, by policy, has a second factor) and the provider is not trusted or its word counts for \
+                new addresses alone; T's own address becomes proven if a trusted provider names it; the profile stays
                 """
             )
         case .l5: RuleText("duplicates are allowed", "as L4, but no address is copied")
@@ -718,8 +718,8 @@ extension Rule {
         case .e16:
             RuleText(
                 """
-                asked by owners, addresses protected, and an address that nobody has shown to have would be taken where \
-                there is, or was, another
+                asked by owners, addresses protected, and an address that nobody has shown to have, or only by a word \
+                for new addresses, would be taken where there is, or was, another
                 """,
                 "refused: unverified e-mail"
             )
