@@ -97,6 +97,44 @@ struct TakenBackAccountTests {
         }
     }
 
+    @Test func `a thief who merges an older account of their own into the moved one is out with all it brought`()
+        async throws
+    {
+        try await TestAPI.with { api in
+            // The thief's account, and all that it has, is older than the theft.
+            let own = try await signIn("google.com", api, google("thief", "old@example.com"))
+            #expect(own.status == 200, "\(own.text)")
+            api.service.clock.advance(seconds: 60)
+            let victim = try await api.signUp(owners)
+            try await api.service.prove(owners)
+            let id = try #require(victim["localId"]?.string.flatMap(UserID.init))
+            api.service.clock.advance(seconds: 1)
+            try await move(api, victim["idToken"], to: thiefs)
+            let recovery = try await api.listedCode("RECOVER_EMAIL").code
+            api.service.clock.advance(seconds: 1)
+            let moved = try await api.signIn(thiefs)
+            let merge: JSONValue = [
+                "absorbedIdToken": own.json["idToken"] ?? .null, "choices": ["email": "survivor"],
+            ]
+            let merged = try await api.send(
+                .post,
+                "/concord/v1/merges",
+                Array(merge.text.utf8),
+                key: nil,
+                bearer: moved.json["idToken"]?.string
+            )
+            #expect(merged.status == 200, "\(merged.text)")
+            #expect(try await api.service.user(id)?.linkedProviders[.google] != nil)
+
+            let recovered = try await apply(api, recovery)
+            #expect(recovered.status == 200 && suspended(recovered) == ["google.com"], "\(recovered.text)")
+            let user = try #require(try await api.service.user(id))
+            #expect(user.email?.address.raw == owners && user.account.signInMethods == [.password])
+            let inconsistencies = try await api.service.database.inconsistencies()
+            #expect(inconsistencies == [])
+        }
+    }
+
     @Test func `what the owner had before the account was moved stays when the owner takes it back`() async throws {
         try await TestAPI.with { api in
             let owner = try await api.enrollApp(api.factorOwner(owners))

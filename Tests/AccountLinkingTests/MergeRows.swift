@@ -488,6 +488,35 @@ struct MergeRows {
         #expect(taken?.endsSessions == true && taken?.merged.sessionEpoch == 8)
     }
 
+    @Test func `E13: what owners bring is as new as the merge, and what an administrator brings is as old as it was`() {
+        let survivor = Self.record("s") { record in
+            Self.address(ann, isProven: true, &record)
+            Self.give(.provider(.google), &record)
+        }
+        var absorbed = Self.record("a") { record in
+            for method in [SignInMethod.password, .phone, .provider(.gitHub)] { Self.give(method, &record) }
+        }
+        absorbed.secondFactors = [.app("x"), .number("n")]
+        for (asker, isByOwners) in [(MergeAsker.owners(Self.shown, Self.shown), true), (Self.administrator, false)] {
+            guard case .merge(let plan) = verdict(survivor, absorbed, [:], asker).decision else {
+                Issue.record("not merged")
+                return
+            }
+            let merged = plan.merged
+            for method in absorbed.methodProofs.keys {
+                #expect(merged.methodProofs[method]?.provenAt == (isByOwners ? Self.now : Self.before))
+                #expect(merged.methodProofs[method]?.proof == absorbed.methodProofs[method]?.proof)
+            }
+            let times = merged.secondFactors.map(\.enrolledAt)
+            #expect(times == (isByOwners ? [Self.now, Self.now] : absorbed.secondFactors.map(\.enrolledAt)))
+            // So the code in a mail from before the merge finds them.
+            let found = merged.additions(since: Self.now.adding(seconds: -1))
+            #expect(found.methods == (isByOwners ? [.password, .phone, .provider(.gitHub)] : []))
+            #expect(found.olderSecondFactors == (isByOwners ? [] : nil))
+            #expect(merged.methodProofs[.provider(.google)] == survivor.methodProofs[.provider(.google)])
+        }
+    }
+
     @Test func `H1 to H6: silence is no consent`() {
         func decide(
             _ isVetoed: Bool = false,

@@ -518,6 +518,37 @@ struct MergeTests {
         }
     }
 
+    @Test func `what owners bring is as new as the merge, and as old as it was after the undo`() async throws {
+        try await TestService.with { service in
+            var random = SplitMix(state: 8)
+            let survivor = try await service.makeAccount("s", &random, with: [.email, .google])
+            let absorbed = try await service.makeAccount("a", &random, with: [.gitHub, .app, .number])
+            let before = try await service.rowsOfAccounts()
+            service.clock.advance(seconds: 60)
+            func shown(_ id: UserID) async throws -> MergeAsker.OwnerSession {
+                let user = try #require(try await service.user(id))
+                return .init(isRecent: true, hasSecondFactor: true, sessionEpoch: user.sessionEpoch)
+            }
+            let request = MergeRequest(
+                survivor: survivor,
+                absorbed: absorbed,
+                choices: [.email: .survivor],
+                asker: .owners(try await shown(survivor), try await shown(absorbed))
+            )
+            let merge = try await service.operations.merges.begin(request, reason: nil, tenant: .project).success()
+            #expect(merge.state == .committed)
+            let user = try #require(try await service.user(survivor))
+            let found = user.additions(since: service.clock.now)
+            #expect(user.secondFactors.count == 2 && found.methods == [.provider(.gitHub)])
+            #expect(found.olderSecondFactors == [])
+            _ = try await service.undo(merge.id).success()
+            let after = try await service.rowsOfAccounts().filter(TestService.isRestored)
+            let expected = before.filter(TestService.isRestored)
+            #expect(after == expected, "\(Set(after).symmetricDifference(expected).sorted())")
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
     @Test func `later changes are listed, and stay where they can`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")

@@ -221,7 +221,7 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "MergeRow.withID", sql: MergeRow.withID(use, tenant: tenant).sql),
         Statement(
             name: "SecondFactorRow.move",
-            sql: SecondFactorRow.move(factor.id, moved, slot: 2, to: fixed, tenant: tenant)
+            sql: SecondFactorRow.move(factor, moved, slot: 2, to: fixed, tenant: tenant)
         ),
         Statement(name: "UserRow.hold", sql: UserRow.hold(["user-7", "user-8"], tenant: tenant)),
         Statement(name: "WebhookMessageRow.answers", sql: WebhookMessageRow.answers(to: use).sql, isHot: false),

@@ -269,6 +269,9 @@ private func mergePlan(
     now: Timestamp
 ) -> MergePlan {
     var merged = survivor
+    // The survivor has had these methods and factors only since the merge, and its session may be stolen: a code that takes
+    // its address back takes them off (U28).
+    let absorbed = isByOwners ? absorbed.proven(at: now) : absorbed
     for line in lines where line.taken == .absorbed { merged.take(line.field, of: absorbed) }
     // Whoever loses an address to a session has to hear of it, and can take it back: the session may be stolen.
     if isByOwners, merged.initialEmail == nil, merged.email?.address != survivor.email?.address {
@@ -319,6 +322,14 @@ extension UserRecord {
 
     /// Whether there is a password that whoever signed up with somebody else's address may have set.
     fileprivate var hasPasswordOfNobody: Bool { passwordUpdatedAt != nil && email.map { !$0.isVerified } ?? false }
+
+    /// The record with every method proven, and every second factor enrolled, at `now`.
+    fileprivate func proven(at now: Timestamp) -> UserRecord {
+        var record = self
+        for method in methodProofs.keys { record.methodProofs[method]?.provenAt = now }
+        for place in secondFactors.indices { record.secondFactors[place].enrolledAt = now }
+        return record
+    }
 
     /// Becomes what `other` is in one respect; an address keeps its own proof, or none.
     fileprivate mutating func take(_ field: MergeField, of other: UserRecord) {

@@ -80,15 +80,17 @@ enum SecondFactorRow {
 
     /// Makes a factor another account's, with what was accepted of it.
     static func move(
-        _ factor: SecondFactorID,
+        _ factor: SecondFactor,
         _ moved: MovedFactor,
         slot: Int32,
         to id: UserID,
         tenant: TenantID
     ) -> SQL {
         """
-        UPDATE second_factors SET user_id = \(id.rawValue), slot = \(slot), sealed_secret = \(moved.sealedSecret)
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(moved.from.rawValue) AND enrollment_id = \(factor.rawValue)
+        UPDATE second_factors SET user_id = \(id.rawValue), slot = \(slot), sealed_secret = \(moved.sealedSecret),
+            enrolled_at = \(factor.enrolledAt.stored)
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(moved.from.rawValue)
+            AND enrollment_id = \(factor.id.rawValue)
         """
     }
 
