@@ -300,6 +300,34 @@ struct TakenBackAccountTests {
         }
     }
 
+    @Test func `the former holder who came with Apple keeps nobody out by linking an own Google account`() async throws
+    {
+        try await TestAPI.with { api in
+            let claims: JSONValue = ["sub": "former", "email": .string(owners), "email_verified": true]
+            let former = try await signIn("apple.com", api, claims)
+            let linked = try await signIn(
+                "google.com",
+                api,
+                google("former", "former@example.com"),
+                session: former.json["idToken"]
+            )
+            #expect(linked.status == 200, "\(linked.text)")
+            api.service.clock.advance(seconds: 1)
+            let present = try await signIn("google.com", api, google("present", owners))
+            #expect(
+                present.json["localId"] == former.json["localId"] && present.json["idToken"] != nil,
+                "\(present.text)"
+            )
+            let user = try #require(try await api.service.user(owning: owners))
+            #expect(user.account.linkedProviders == [.google: "present"])
+            #expect(try await api.refresh(former.json["refreshToken"]?.string).errorMessage == "TOKEN_EXPIRED")
+            let again = try await signIn("google.com", api, google("former", "former@example.com"))
+            #expect(again.json["localId"] != former.json["localId"], "\(again.text)")
+            let inconsistencies = try await api.service.database.inconsistencies()
+            #expect(inconsistencies == [])
+        }
+    }
+
     // MARK: An issuer under two ids
 
     @Test func `the next owner of a domain does not get in by another id of the same issuer`() async throws {

@@ -321,6 +321,17 @@ struct ResolveConflictRows {
         }
         let facts = conflict(.proven, proof: proof(of: unproven))
         #expect(decide(facts, target: unproven) == Verdict(.j11, .resolve(user("a"), takeover)))
+        // Also where the intruder has another identity of the same provider (J10), or the address was proven by the word of a
+        // provider for new addresses.
+        for word in [nil, EmailProof.provider(.apple)] {
+            let other = owner(proof: word) { $0.linkedProviders = [.gitHub: "intruder", .apple: "intruder"] }
+            let settled = decide(conflict(.proven, proof: proof(of: other)), target: other)
+            guard settled.rule == .j11, case .resolve(_, let change) = settled.decision else {
+                Issue.record("no takeover: \(settled.rule)")
+                continue
+            }
+            #expect(other.applying(change).linkedProviders == [.gitHub: "github-ann"])
+        }
         // Whoever shows a session of such an account is the one who made it: nothing of theirs goes.
         let bySession = conflict(.proven, proof: proof(.session, of: unproven))
         #expect(decide(bySession, target: unproven).rule == .j12)

@@ -53,7 +53,7 @@ struct SignInWithIdpLaws {
         forAll { point, decision in
             guard point.accounts.identityOwner == nil else { return nil }
             guard case .signIn(_, let change, _) = decision, let owner = point.accounts.emailOwner,
-                !owner.isEmailVerified || !point.policy.isProven(owner) && !point.hasAnotherSubject
+                !point.policy.isProven(owner)
             else { return nil }
             takeoverCount += 1
             let after = owner.applying(change)
@@ -205,11 +205,11 @@ struct SignInWithIdpLaws {
             (.i10, { $0.m?.isDisabled == true }),
             (.i13, { $0.m?.hasSecondFactor == true && $0.asksSecondFactor }),
             (.i9, { $0.m?.email?.isVerified == false }),
+            (.takeoverFromFormerHolder, { $0.m?.email?.proof == .provider(.apple) }),
             (.subjectDiffers, { $0.hasAnotherSubject && $0.policy.subjectChange == .conflict }),
             (.takeoverBySubject, { $0.hasAnotherSubject && $0.policy.subjectChange == .takeover }),
             (.subjectMoved, { $0.hasAnotherSubject && $0.policy.subjectChange == .move }),
             (.i8, { $0.hasAnotherSubject }),
-            (.takeoverFromFormerHolder, { $0.m?.email?.proof == .provider(.apple) }),
             (.i7, { $0.m != nil }),
             (.i14, { !$0.policy.allowsClientSignUp }),
             (.i4, { $0.claim == .absent }),

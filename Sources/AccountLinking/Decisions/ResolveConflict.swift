@@ -115,6 +115,13 @@ package func decideResolveConflict(
     if policy.isOneAccountPerEmail, claim != .absent, let emailOwner, emailOwner != target.id {
         return Verdict(.credentialAddressTaken, .refuse(.refused(.emailExists)))
     }
+    if conflict.isProvenByFirstMail(to: target, policy) {
+        // The owner of the mailbox has come, and until now nobody had shown to be that (as row M3). Another subject of the
+        // provider says nothing here: it may be an intruder's.
+        var change = AccountChange.takeover(of: target, proof: .emailCode)
+        change.linkedIdentity = credential.identity
+        return Verdict(.j11, .resolve(target.id, change))
+    }
     let isOfProvider = target.linkedProviders[provider] != nil
     let isOfParty = !policy.providersOfAnotherSubject(of: target, than: credential).isEmpty
     if isOfProvider || isOfParty && proof.binding.kind == .mailbox {
@@ -125,12 +132,6 @@ package func decideResolveConflict(
         var change = AccountChange.linking(credential, to: target, claim: claim, policy: policy)
         change.unlinkedProviders = [provider]
         return Verdict(.subjectReplacedAfterProof, .resolve(target.id, change))
-    }
-    if conflict.isProvenByFirstMail(to: target, policy) {
-        // The owner of the mailbox has come, and until now nobody had shown to be that (as row M3).
-        var change = AccountChange.takeover(of: target, proof: .emailCode)
-        change.linkedIdentity = credential.identity
-        return Verdict(.j11, .resolve(target.id, change))
     }
     return Verdict(.j12, .resolve(target.id, .linking(credential, to: target, claim: claim, policy: policy)))
 }

@@ -49,16 +49,16 @@ package func decideSignInWithIdp(
         if policy.needsSecondFactor(account, provenBy: secondFactorProvenBy) {
             return Verdict(.i13, .secondFactorRequired(account.id))
         }
-        // Before the proof is weighed: a provider that knows two people by the address says that this is not the owner.
-        if account.isEmailVerified, !policy.providersOfAnotherSubject(of: account, than: credential).isEmpty {
-            return signInOfAnotherSubject(policy: policy, account: account, credential: credential)
-        }
+        // Before other subjects are looked at: until the address is proven, every method may be an intruder's or a former holder's.
         guard policy.isProven(account) else {
             var change = AccountChange.takeover(of: account, proof: proof)
             change.linkedIdentity = identity
             change.profile = .replace(credential.profile)
             let rule: Rule = account.isEmailVerified ? .takeoverFromFormerHolder : .i9
             return Verdict(rule, .signIn(account.id, change, emailWasRecycled: false))
+        }
+        if !policy.providersOfAnotherSubject(of: account, than: credential).isEmpty {
+            return signInOfAnotherSubject(policy: policy, account: account, credential: credential)
         }
         var change = AccountChange()
         change.linkedIdentity = identity
@@ -101,7 +101,6 @@ private func signInOfAnotherSubject(
     case .replace, .move:
         change.linkedIdentity = identity
         change.unlinkedProviders = [identity.provider]
-        if !policy.isProven(account) { change.email = .prove(.provider(identity.provider)) }
         let rule: Rule = policy.subjectChange == .move ? .subjectMoved : .i8
         return Verdict(rule, .signIn(account.id, change, emailWasRecycled: true))
     }
