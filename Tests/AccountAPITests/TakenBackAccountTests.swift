@@ -355,4 +355,26 @@ struct TakenBackAccountTests {
             #expect(after.json["needConfirmation"] == true, "\(after.text)")
         }
     }
+
+    @Test func `the next owner of a domain does not get in beside an identity that was imported`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let registered = try await api.post(
+                "/v2/projects/\(TestService.projectID)/oauthIdpConfigs?oauthIdpConfigId=oidc.workspace",
+                ["enabled": true, "clientId": "workspace", "issuer": "https://accounts.google.com"],
+                key: nil,
+                bearer: "owner"
+            )
+            #expect(registered.status == 200, "\(registered.text)")
+            let john: JSONValue = [
+                "localId": "john", "email": .string(owners), "emailVerified": true,
+                "providerUserInfo": [
+                    ["providerId": "oidc.workspace", "rawId": "john", "email": .string(owners)]
+                ],
+            ]
+            let imported = try await api.admin("accounts:batchCreate", ["users": .array([john])])
+            #expect(imported.status == 200 && imported.json["error"] == nil, "\(imported.text)")
+            let next = try await signIn("google.com", api, google("next-john", owners))
+            #expect(next.json["needConfirmation"] == true && next.json["idToken"] == nil, "\(next.text)")
+        }
+    }
 }

@@ -13,8 +13,9 @@ struct PolicyComparisonTests {
         _ change: (inout LinkPolicy) -> Void = { _ in }
     ) -> PolicyTerms {
         var policy = LinkPolicy()
+        policy.registeredIssuers = [oidc: issuer]
         change(&policy)
-        return PolicyTerms(policy: policy, enabledProviders: enabled, issuers: [oidc: issuer])
+        return PolicyTerms(policy: policy, enabledProviders: enabled)
     }
 
     private static func trusting(_ rules: EmailTrustRule...) -> PolicyTerms {

@@ -450,6 +450,31 @@ struct StolenAndRecycled {
         #expect(signIn(byAnotherID, to: owner, production).rule == .i7)
     }
 
+    @Test func `an identity that came without an issuer is of the one that its provider is registered with`() {
+        // Linked by an import or an administrator.
+        let workspace = provider("oidc.workspace")
+        let imported = Account.fixture(
+            "m",
+            email: owner.email?.address,
+            proof: .administrator,
+            password: true,
+            providers: [workspace: "john"]
+        )
+        let next = incoming(.google, "next-john", owner.email?.address, flagged: true, hostedDomain: "corp.example")
+        let registered = LinkPolicy.policy { $0.registeredIssuers = [workspace: "https://accounts.google.com"] }
+        #expect(signIn(next, to: imported, registered).rule == .subjectDiffers)
+        #expect(signIn(next, to: imported, LinkPolicy()).rule == .i7)
+        // What the row says goes before.
+        let elsewhere = imported.linking(workspace, "john", issuer: "https://id.corp.example")
+        #expect(signIn(next, to: elsewhere, registered).rule == .i7)
+        // Unlinked since, after its word for a new address had opened the account.
+        let apple = provider("oidc.apple")
+        let former = Account.fixture("f", email: owner.email?.address, proof: .provider(apple), password: true)
+        let present = incoming(.google, "present", owner.email?.address, flagged: true, hostedDomain: "corp.example")
+        let issuers = LinkPolicy.policy { $0.registeredIssuers = [apple: "https://appleid.apple.com"] }
+        #expect(signIn(present, to: former, issuers).rule == .takeoverFromFormerHolder)
+    }
+
     @Test func `by another id of the issuer the mailbox settles no conflict, and the old person's next sign-in none`() {
         let noon = Timestamp(secondsSinceEpoch: 1_700_000_000)
         let next = incoming(

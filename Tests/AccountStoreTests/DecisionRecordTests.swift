@@ -257,6 +257,7 @@ private struct Chance {
         policy.emailTrust = pick([
             .declared, .asserted, .declared.adding([.init(.init(.only(.gitHub)), .authoritative)]),
         ])
+        policy.registeredIssuers = pick([[:], [Self.work: "https://accounts.google.com"]])
         policy.conflictProofRules = pick([[], [.init(.init(provider: .gitHub), [.session])], [.init(.init(), [])]])
         return policy
     }

@@ -21,7 +21,7 @@ extension LinkPolicy {
             if provider == identity.provider {
                 others.insert(provider)
             } else if comparesParties, subject != identity.subject,
-                provider.authority(issuer: account.linkedProviders.issuer(of: provider)) == authority
+                provider.authority(issuer: issuer(of: provider, in: account)) == authority
             {
                 others.insert(provider)
             }
@@ -39,12 +39,17 @@ extension LinkPolicy {
         guard case .provider(let provider) = proof else { return true }
         let trust = emailTrust.trust(
             of: provider,
-            issuer: account.linkedProviders.issuer(of: provider),
+            issuer: issuer(of: provider, in: account),
             for: email.address,
             // What Google hosts for a domain is not kept: as in audits, whoever has an address of it may have been its user.
             hostedDomain: String(email.address.domain)
         )
         return trust != .verifyingNew
+    }
+
+    /// The issuer whose word linked `provider` to `account`; the registered one if the account does not know it.
+    private func issuer(of provider: ProviderID, in account: Account) -> String? {
+        account.linkedProviders.issuer(of: provider) ?? registeredIssuers[provider]
     }
 
     /// Returns true if `claim` proves the account's own address, which so far is not proven. `proof`: what it would be proven by.

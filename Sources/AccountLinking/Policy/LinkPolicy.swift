@@ -47,6 +47,9 @@ package struct LinkPolicy: Sendable, Hashable {
     /// token once for a reauthentication.
     package var countsProviderAuthTime = true
     package var emailTrust = EmailTrust.declared
+    /// Issuer of each registered `oidc.*` provider. It stands for the issuer of a linked identity that came without one: by an
+    /// import, by an administrator, or unlinked since.
+    package var registeredIssuers: [ProviderID: String] = [:]
     /// What conflicts may be settled by, pair by pair; empty where every proof will do.
     package var conflictProofRules: [ConflictProofRule] = []
 

@@ -14,7 +14,7 @@ package struct PolicyComparison: Sendable {
         self.proposed = proposed
         let tables = [present.policy.emailTrust, proposed.policy.emailTrust]
         signIns = present.enabledProviders.union(proposed.enabledProviders).sorted().map { provider in
-            let registered = [present, proposed].compactMap { $0.issuers[provider] }
+            let registered = [present, proposed].compactMap { $0.policy.registeredIssuers[provider] }
             return (provider, HypotheticalSignIn.all(with: provider, registered: registered, judgedBy: tables))
         }
         namedDomains = tables.flatMap(\.rules).reduce(into: []) { domains, rule in
@@ -173,9 +173,9 @@ package struct PolicyComparison: Sendable {
     ) -> SimulatedOutcome {
         let credential =
             if isLinked, let subject = account.linkedProviders[signIn.provider] {
-                signIn.credential(naming: address, subject: subject, issuers: terms.issuers)
+                signIn.credential(naming: address, subject: subject, issuers: terms.policy.registeredIssuers)
             } else {
-                signIn.credential(naming: address, issuers: terms.issuers)
+                signIn.credential(naming: address, issuers: terms.policy.registeredIssuers)
             }
         guard let credential else { return .refused(.operationNotAllowed) }
         let outcome = decideSignInWithIdp(

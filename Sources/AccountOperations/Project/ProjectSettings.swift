@@ -54,7 +54,7 @@ package struct ProjectSettings: Sendable, Hashable {
 
     ///
     /// `version`: of the stored settings. `trust`: table of trust where the project has no rule of its own; a setting of
-    /// the process. `registrations`: the providers of the project, whose domains are rules of trust.
+    /// the process. `registrations`: the providers of the project, whose domains are rules of trust, with their issuers.
     package init(
         projectID: String,
         projectNumber: Int64,
@@ -82,6 +82,7 @@ package struct ProjectSettings: Sendable, Hashable {
         policy.emailTrust = trust.table(of: choice("linkPolicy", "emailTrust", otherwise: policy.preset))
             // Of two rules for the same scope the later one holds: the operator's own goes last.
             .adding(registrations.flatMap(\.emailTrust)).adding(tables.emailTrust)
+        policy.registeredIssuers = registrations.reduce(into: [:]) { $0[$1.provider] = $1.issuer }
         policy.subjectChange = choice("linkPolicy", "subjectChange", otherwise: policy.subjectChange)
         policy.linkingNeedsRecentSignIn = isOn("linkPolicy", "linkingNeedsRecentSignIn")
         policy.secondFactorsNeedProvenAddress = isOn("linkPolicy", "secondFactorsNeedProvenAddress")

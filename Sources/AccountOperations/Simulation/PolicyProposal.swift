@@ -62,9 +62,7 @@ package struct PolicyState: Sendable {
         let unregistered = registry.unregistered.subtracting(providers.map(\.provider))
         return PolicyTerms(
             policy: project.settings(trust: trust, registrations: providers).policy,
-            enabledProviders: unregistered.union(enabled.map(\.provider)),
-            issuers: Dictionary(providers.map { ($0.provider, $0.issuer) }) { first, _ in first }
-                .compactMapValues(\.self)
+            enabledProviders: unregistered.union(enabled.map(\.provider))
         )
     }
 

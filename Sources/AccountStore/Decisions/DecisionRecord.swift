@@ -130,6 +130,7 @@ extension LinkPolicy {
             ofCredential: question.credential.flatMap(emailTrust),
             formerHolders: formerHolders(in: question)
         )
+        policy.registeredIssuers = registeredIssuers(in: question)
         if let proofs = question.proofs(self) { policy.conflictProofRules = [.init(.init(), proofs)] }
         return policy
     }
@@ -147,6 +148,17 @@ extension LinkPolicy {
                 }
             }
         }
+        let issuers = registeredIssuers(in: question)
+        if !issuers.isEmpty {
+            writer.field(
+                "registeredIssuers",
+                object: { writer in
+                    for (provider, issuer) in issuers.sorted(by: { $0.key < $1.key }) {
+                        writer.field(provider.rawValue, issuer)
+                    }
+                }
+            )
+        }
         if let proofs = question.proofs(self) { writer.field("conflictProofs", proofs.map(\.rawValue).sorted()) }
     }
 
@@ -159,6 +171,17 @@ extension LinkPolicy {
             if !holders.contains(holder) { holders.append(holder) }
         }
         return holders
+    }
+
+    /// The issuers of linked identities in `question` that came without one.
+    private func registeredIssuers(in question: Question) -> [ProviderID: String] {
+        var issuers: [ProviderID: String] = [:]
+        for account in question.accounts {
+            for (provider, _) in account.linkedProviders where account.linkedProviders.issuer(of: provider) == nil {
+                issuers[provider] = registeredIssuers[provider]
+            }
+        }
+        return issuers
     }
 
     fileprivate init?(stored value: JSONValue, of question: Question, version: Int64) {
@@ -179,6 +202,10 @@ extension LinkPolicy {
         let formerHolders = names.compactMap(FormerHolder.init)
         guard formerHolders.count == names.count else { return nil }
         emailTrust = .seen(by: question, ofCredential: ofCredential.flatMap(\.self), formerHolders: formerHolders)
+        for (name, issuer) in value["registeredIssuers"]?.object ?? [:] {
+            guard let provider = ProviderID(name), let issuer = issuer.string else { return nil }
+            registeredIssuers[provider] = issuer
+        }
         if let names = value["conflictProofs"]?.array {
             let proofs = names.compactMap { $0.string.flatMap(ConflictProofKind.init(rawValue:)) }
             guard proofs.count == names.count else { return nil }

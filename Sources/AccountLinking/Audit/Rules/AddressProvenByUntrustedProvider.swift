@@ -28,7 +28,7 @@ extension LinkPolicy {
         let linked = snapshot.linkedProviders.first { $0.identity.provider == provider }
         return emailTrust.trust(
             of: provider,
-            issuer: linked?.issuer,
+            issuer: linked?.issuer ?? registeredIssuers[provider],
             for: email.address,
             // What Google hosts for a domain is not kept: whoever has an address of it may have been its user.
             hostedDomain: String(email.address.domain)
