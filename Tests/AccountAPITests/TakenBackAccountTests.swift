@@ -328,6 +328,47 @@ struct TakenBackAccountTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `an account that Apple's word opened enrols no second factor before its owner proves the mailbox`(
+        endsSessions: Bool
+    ) async throws {
+        let settings = ProjectSettings.developmentDefaults
+            .with("linkPolicy", ["preset": "strict", "firstProofEndsSessions": .bool(endsSessions)])
+        try await TestAPI.with(settings: settings) { api in
+            let opened = try await signIn(
+                "apple.com",
+                api,
+                ["sub": "maybe former", "email": .string(owners), "email_verified": true]
+            ).json
+            let owner = FactorOwner(
+                email: owners,
+                id: try #require(opened["localId"]?.string.flatMap(UserID.init)),
+                idToken: opened["idToken"]?.string ?? "",
+                refreshToken: opened["refreshToken"]?.string ?? ""
+            )
+            #expect(try await api.startApp(owner).answer.errorMessage?.hasPrefix("UNVERIFIED_EMAIL") == true)
+            func confirm(from session: String?) async throws -> TestAPI.Answer {
+                let code = try await api.code("VERIFY_EMAIL", session: owner.idToken)
+                var body: JSONValue = ["oobCode": .string(code)]
+                if let session { body = body.with("idToken", .string(session)) }
+                return try await api.post("/v1/accounts:update", body)
+            }
+            // The click of a present holder does not make the account the former one's.
+            let clicked = try await confirm(from: nil)
+            #expect(clicked.status == 200 && clicked.json["emailVerified"] == true, "\(clicked.text)")
+            #expect(try await api.service.user(owner.id)?.email?.proof == .provider(.apple))
+            #expect(try await api.startApp(owner).answer.errorMessage?.hasPrefix("UNVERIFIED_EMAIL") == true)
+
+            let proven = try await confirm(from: owner.idToken)
+            #expect(proven.status == 200 && proven.json["emailVerified"] == true, "\(proven.text)")
+            #expect(try await api.service.user(owner.id)?.email?.proof == .emailCode)
+            _ = try await api.enrollApp(owner)
+            #expect(try await api.service.user(owner.id)?.secondFactors.count == 1)
+            let inconsistencies = try await api.service.database.inconsistencies()
+            #expect(inconsistencies == [])
+        }
+    }
+
     // MARK: An issuer under two ids
 
     @Test func `the next owner of a domain does not get in by another id of the same issuer`() async throws {

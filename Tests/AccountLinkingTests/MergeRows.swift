@@ -460,6 +460,11 @@ struct MergeRows {
         more.secondFactors = [.app("a")]
         #expect(verdict(Self.guest, Self.record("b") { $0.secondFactors = [.app("a")] }).rule == .e11)
         #expect(verdict(Self.proven, more).rule == .e13)
+        let word = Self.record("s") {
+            $0.email = AccountEmail(address: ann, proof: .provider(.apple))
+            Self.give(.provider(.apple), &$0)
+        }
+        #expect(verdict(word, more) == Verdict(.e11, .refuse(.unverifiedEmail)))
         let google = Self.record("s") { Self.give(.provider(.google), &$0) }
         #expect(
             verdict(google, Self.guest, [.provider(.google): .absorbed])

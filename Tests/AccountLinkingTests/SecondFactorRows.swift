@@ -256,6 +256,12 @@ struct SecondFactorRows {
         let unproven = Account.fixture("a", email: ann, password: true)
         #expect(enroll(.app("n"), account: unproven) == Verdict(.g4, .refuse(.unverifiedEmail)))
         #expect(enroll(.app("n"), account: .fixture("a")) == Verdict(.g4, .refuse(.unverifiedEmail)))
+        // A word for new addresses is no proof here, but is where the table says that it is one for each address.
+        let word = Account.fixture("a", email: ann, proof: .provider(.apple), providers: [.apple: "a"])
+        #expect(enroll(.app("n"), account: word) == Verdict(.g4, .refuse(.unverifiedEmail)))
+        var compatible = policy
+        compatible.emailTrust = .compatible
+        #expect(enroll(.app("n"), account: word, policy: compatible).rule == .g9)
     }
 
     @Test func `G5: a session that has not shown the second factor adds none`() {

@@ -563,6 +563,25 @@ struct VerifyEmailRows {
         )
     }
 
+    @Test func `V3 to V5: only the session that asked makes a word for new addresses a proof by mail`() {
+        let word = Account.fixture("a", email: ann, proof: .provider(.apple), providers: [.apple: "a"])
+        let upgraded = UpdateDecision.apply(
+            user("a"),
+            .only { $0.email = .prove(.emailCode) },
+            issuesTokens: false
+        )
+        #expect(verify(word, .confirm(from: .asking)) == Verdict(.firstProofBySession, upgraded))
+        let lasting = LinkPolicy.policy { $0.firstProofEndsSessions = false }
+        #expect(verify(word, .confirm(from: .asking), lasting) == Verdict(.v4, upgraded))
+        for policy in [LinkPolicy(), lasting] {
+            for session in [ProvingSession.absent, .other] {
+                #expect(verify(word, .confirm(from: session), policy) == Verdict(.v3, .unchanged(user("a"))))
+            }
+        }
+        #expect(verify(word, .confirm(from: .asking), .firebase) == Verdict(.v3, .unchanged(user("a"))))
+        #expect(verify(word, .disown) == Verdict(.disownedTooLate, .refuse(.invalidEmailCode)))
+    }
+
     @Test func `V6: a first proof from elsewhere ends every session, and gives the one that it came from new tokens`() {
         let change = AccountChange.only {
             $0.email = .prove(.emailCode)

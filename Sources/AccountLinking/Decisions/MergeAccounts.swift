@@ -226,7 +226,7 @@ package func decideMergeAccounts(
     if Set(merged.secondFactors.map(\.id)).count < merged.secondFactors.count {
         return Verdict(.e10, .refuse(.secondFactorRepeated))
     }
-    if !merged.secondFactors.isEmpty, merged.email?.isVerified != true {
+    if !merged.secondFactors.isEmpty, !policy.isProven(merged.account) {
         return Verdict(.e11, .refuse(.unverifiedEmail))
     }
     let hadMethods = !survivor.account.signInMethods.isEmpty || !absorbed.account.signInMethods.isEmpty

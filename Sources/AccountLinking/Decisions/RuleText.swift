@@ -392,7 +392,14 @@ extension Rule {
                 "refused: invalid code"
             )
         case .v2: RuleText("the account is disabled", "refused: user disabled")
-        case .v3: RuleText("confirmed, and proven already", "nothing changes")
+        case .v3:
+            RuleText(
+                """
+                confirmed, and proven already (if only by a word for new addresses, not from the session that asked for \
+                the code)
+                """,
+                "nothing changes"
+            )
         case .v4: RuleText("confirmed, and a first proof ends no sessions by policy", "proven; sessions stay")
         case .firstProofBySession:
             RuleText("confirmed from the session that asked for the code", "proven; sessions stay")
@@ -520,7 +527,8 @@ extension Rule {
                 "the session is anonymous, or signed in by a number, a custom token or Game Center",
                 "refused: unsupported first factor"
             )
-        case .g4: RuleText("the address is not proven", "refused: unverified e-mail")
+        case .g4:
+            RuleText("the address is not proven, or only by a word for new addresses", "refused: unverified e-mail")
         case .g5:
             RuleText(
                 "the account must show its second factor and the session does not carry it",
@@ -735,7 +743,7 @@ extension Rule {
             )
         case .e11:
             RuleText(
-                "there would be second factors, and no address that is proven",
+                "there would be second factors, and no address that is proven by more than a word for new addresses",
                 "refused: unverified e-mail"
             )
         case .e12:

@@ -51,7 +51,8 @@ package func decideEnrollSecondFactor(
     }
     if account.isDisabled { return Verdict(.g2, .refuse(.userDisabled)) }
     guard session.allowsSecondFactor else { return Verdict(.g3, .refuse(.firstFactorNotEligible)) }
-    guard account.isEmailVerified else { return Verdict(.g4, .refuse(.unverifiedEmail)) }
+    // A former holder of the address, whom a word for new addresses let in, must not keep it from the present one for good.
+    guard policy.isProven(account) else { return Verdict(.g4, .refuse(.unverifiedEmail)) }
     if let refusal = refusal(of: session, policy: policy, account: account) { return refusal }
     if let number = new.number, enrolled.contains(where: { $0.number == number }) {
         return Verdict(.g7, .refuse(.secondFactorExists))

@@ -38,7 +38,10 @@ package func decideVerifyEmail(
     if account.isDisabled { return Verdict(.v2, .refuse(.userDisabled)) }
     switch answer {
     case .confirm(let session):
-        if email.isVerified { return Verdict(.v3, .unchanged(account.id)) }
+        // A word for new addresses gives way to a mailed code, but not by the click of the present holder in a former one's account.
+        if policy.isProven(account) || email.isVerified && session != .asking {
+            return Verdict(.v3, .unchanged(account.id))
+        }
         var change = AccountChange()
         change.email = .prove(.emailCode)
         guard policy.firstProofEndsSessions else {
