@@ -159,7 +159,7 @@ extension AccountOperations {
             totpSecret: attempt.totpSecret,
             session: session?.record(for: user, at: attempt.now, userAgent: userAgent),
             event: attempt.event(plan, otherwise: rule),
-            companions: try self.companions(
+            companions: try await self.companions(
                 of: plan.change,
                 from: previous,
                 to: user,

@@ -140,7 +140,7 @@ extension AccountOperations {
             if change.endsSessions { session.authTime = nil }
             user = found.applying(change, attempt.context)
             if let linked = attempt.context.linkedProvider { user.refreshProfile(of: linked) }
-            companions += try self.companions(
+            companions += try await self.companions(
                 of: change,
                 from: found,
                 to: user,

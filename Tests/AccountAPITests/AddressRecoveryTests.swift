@@ -87,6 +87,89 @@ struct AddressRecoveryTests {
         }
     }
 
+    /// Moves an account to an address whose mailbox confirms it, as the user of a new session.
+    private func move(_ api: TestAPI, from old: String, to email: String) async throws {
+        let session = try await api.signIn(old).json["idToken"]?.string
+        let code = try await api.code("VERIFY_AND_CHANGE_EMAIL", session: session, newEmail: email)
+        #expect(try await api.post("/v1/accounts:update", ["oobCode": .string(code)]).status == 200)
+    }
+
+    @Test func `an owner who moved twice is mailed where the account was last, and not where it began`() async throws {
+        try await TestAPI.with { api in
+            let ada = try await api.signUp("ada@first.example")
+            try await api.service.prove("ada@first.example")
+            try await move(api, from: "ada@first.example", to: "ada@second.example")
+            #expect(try await recoveries(api) == ["ada@first.example"])
+            api.service.clock.advance(seconds: 31 * 86_400)
+            // Somebody else may have the first mailbox by now.
+            try await move(api, from: "ada@second.example", to: "thief@example.com")
+            #expect(try await recoveries(api) == ["ada@second.example"])
+            for address in ["ada@second.example", "ada@first.example"] {
+                let signUp: JSONValue = ["email": .string(address), "password": "somebody else's"]
+                let answer = try await api.post("/v1/accounts:signUp", signUp)
+                #expect(answer.errorMessage == (address == "ada@second.example" ? "EMAIL_EXISTS" : nil), "\(address)")
+            }
+            let recovery = try await api.listedCode("RECOVER_EMAIL").code
+            #expect(try await api.post("/v1/accounts:update", ["oobCode": .string(recovery)]).status == 200)
+            let owner = try #require(try await api.service.user(owning: "ada@second.example"))
+            #expect(owner.id.rawValue == ada["localId"]?.string && owner.initialEmail == "ada@first.example")
+            #expect(try await recoveries(api) == [], "the thief's mailbox gets no code")
+            let database = api.service.database
+            #expect(try await database.count("SELECT count(*) FROM account_events WHERE rule = 'U14'") == 1)
+            let inconsistencies = try await database.inconsistencies()
+            #expect(inconsistencies == [])
+        }
+    }
+
+    @Test func `a thief who moves the account again leaves the way back with the owner, who undoes all of it`()
+        async throws
+    {
+        try await TestAPI.with { api in
+            let owners = "ada@example.com"
+            let ada = try await api.signUp(owners)
+            try await api.service.prove(owners)
+            try await move(api, from: owners, to: "thief@example.com")
+            api.service.clock.advance(seconds: 1)
+            try await api.service.link("github.com", subject: "thief", to: "thief@example.com")
+            api.service.clock.advance(seconds: 29 * 86_400)
+            try await move(api, from: "thief@example.com", to: "next@example.com")
+            #expect(try await recoveries(api) == [owners, owners])
+            // The first code has expired. The second counts from it.
+            api.service.clock.advance(seconds: 2 * 86_400)
+            let recovery = try await api.listedCode("RECOVER_EMAIL").code
+            let recovered = try await api.post("/v1/accounts:update", ["oobCode": .string(recovery)])
+            #expect(recovered.status == 200, "\(recovered.text)")
+            let owner = try #require(try await api.service.user(owning: owners))
+            #expect(owner.id.rawValue == ada["localId"]?.string)
+            #expect(owner.account.signInMethods == [.password], "what the thief linked is suspended")
+            #expect(
+                try await api.service.database.count("SELECT count(*) FROM account_events WHERE rule = 'U28'") == 1
+            )
+        }
+    }
+
+    @Test func `an owner who moves the account back mails the thief nothing, and codes in that mailbox are void`()
+        async throws
+    {
+        try await TestAPI.with { api in
+            let owners = "ada@example.com"
+            let ada = try await api.signUp(owners)
+            try await api.service.prove(owners)
+            try await move(api, from: owners, to: "thief@example.com")
+            let thiefs = try await api.signIn("thief@example.com").json["idToken"]?.string
+            let prepared = try await api.code("VERIFY_AND_CHANGE_EMAIL", session: thiefs, newEmail: "next@example.com")
+            try await move(api, from: "thief@example.com", to: owners)
+            #expect(try await api.service.user(owning: owners)?.id.rawValue == ada["localId"]?.string)
+            #expect(try await recoveries(api) == [owners], "the owner's own code")
+            let late = try await api.post("/v1/accounts:update", ["oobCode": .string(prepared)])
+            #expect(late.errorMessage == "INVALID_OOB_CODE", "\(late.text)")
+            let usable: Query<String?> = """
+                SELECT DISTINCT email FROM one_time_codes WHERE consumed_at IS NULL AND user_id IS NOT NULL
+                """
+            #expect(try await api.service.database.rows(usable) == [owners])
+        }
+    }
+
     @Test func `P4: replacing an address by a sign-up tells the address that was replaced`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")

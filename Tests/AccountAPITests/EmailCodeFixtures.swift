@@ -156,7 +156,7 @@ extension TestService {
         after.email = AccountEmail(address: new, proof: nil)
         after.emailProvenAt = nil
         after.endSessions(at: clock.now)
-        let recovery = try operations.companions(
+        let recovery = try await operations.companions(
             of: AccountChange(),
             from: user,
             to: after,

@@ -506,8 +506,8 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "EmailCodeRow.insert", sql: EmailCodeRow.insert(code)),
         Statement(
-            name: "EmailCodeRow.provenRecoveries",
-            sql: EmailCodeRow.provenRecoveries(of: fixed, tenant: tenant, at: origin).sql
+            name: "EmailCodeRow.recoveries",
+            sql: EmailCodeRow.recoveries(of: fixed, tenant: tenant, at: origin).sql
         ),
         Statement(
             name: "EmailCodeRow.recoverable",

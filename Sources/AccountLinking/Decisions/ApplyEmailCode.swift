@@ -6,7 +6,7 @@ package enum EmailCodeChange: Sendable, Hashable {
     /// - `sessionEpoch`: the account's epoch then. What ends sessions also ends a change that one of them prepared: the
     ///   intruder whom a password reset evicts must not come back through an address change begun before.
     case verifyAndChange(to: EmailAddress, sentFor: EmailAddress?, sessionEpoch: Int64)
-    /// `RECOVER_EMAIL`, sent to the account's first address when it was replaced.
+    /// `RECOVER_EMAIL`, sent to an address that the account had before (`decideReplaceAddress`).
     ///
     /// - `ownerCameLater`: whether the account that owns the address now was made after the code. Then it has been given the
     ///   address after that, perhaps to keep its owner from coming back.

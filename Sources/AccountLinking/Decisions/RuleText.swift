@@ -333,30 +333,30 @@ extension Rule {
             )
         case .decoyGivesWay:
             RuleText(
-                "by code, first address: O is another account, made after the code, whose address nobody has shown to own",
+                "by code, former address: O is another account, made after the code, whose address nobody has shown to own",
                 "as U14, U28 or U29; O gives the address up"
             )
         case .u10:
             RuleText(
-                "by code, first address: O is another account",
+                "by code, former address: O is another account",
                 "refused: address exists; the code stays usable"
             )
         case .recoveryOfStrangersAccount:
             RuleText(
-                "by code, first address: nobody had shown to own it, and the account must show its second factor",
+                "by code, former address: nobody had shown to own it, and the account must show its second factor",
                 "refused: invalid code; who proves the address gets it"
             )
         case .recoverySuspendsAdditions:
             RuleText(
-                "by code, first address: proven before it was replaced, and methods or second factors are no older than the code",
+                "by code, former address: proven before it was replaced, and methods or second factors are no older than the code",
                 "as U14; those methods are suspended, those second factors removed"
             )
         case .takeoverByRecovery:
             RuleText(
-                "by code, first address: nobody had shown to own it, nor has since",
+                "by code, former address: nobody had shown to own it, nor has since",
                 "takeover, as M3, with the address set; sessions end, no tokens"
             )
-        case .u14: RuleText("by code, first address: otherwise", "set, proven; sessions end, no tokens")
+        case .u14: RuleText("by code, former address: otherwise", "set, proven; sessions end, no tokens")
         case .addressReserved:
             RuleText(
                 "any decision that would give an account an address that is reserved for another",

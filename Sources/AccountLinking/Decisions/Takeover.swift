@@ -36,7 +36,7 @@ extension AccountChange {
 /// Which of the outstanding codes of an account become void.
 package enum VoidedCodes: Sendable, Hashable, CaseIterable {
     case all
-    /// Those stay that take back what an intruder did: that bring back the account's first address, or take a second factor
+    /// Those stay that take back what an intruder did: that bring back an address, or take a second factor
     /// off.
     case allButRecovery
     /// Those of them stay whose address had been proven by the time they went there.

@@ -89,7 +89,8 @@ extension AccountOperations {
                     using: code,
                     use,
                     session: session,
-                    recovery: recovery,
+                    // An address that is taken back is replaced by nobody's session.
+                    recovery: code.kind == .recoverEmail ? nil : recovery,
                     decisions: judged.decisions,
                     companions: judged.claim.clearing + voidingElsewhere(code, of: user)
                 )
@@ -129,19 +130,13 @@ extension AccountOperations {
     /// round trip.
     private func startOfRecovery(by code: EmailCodeRecord) async throws -> Timestamp? {
         guard let id = code.user else { return nil }
-        return try await store.provenRecoveries(of: id, tenant: code.tenant, at: effects.now())
-            .first { $0.email == code.email }?.createdAt
+        return try await store.recoveries(of: id, tenant: code.tenant, at: effects.now())
+            .first { $0.wasProven && $0.email == code.email }?.createdAt
     }
 
-    /// Makes void what a thief may have asked for who had the account since: open conflicts, and codes that went anywhere but to
-    /// the mailbox that takes the address back. Codes in that mailbox stay: they take back what was done before.
     private func voidingElsewhere(_ code: EmailCodeRecord, of user: UserRecord) -> [AccountWrite.Companion] {
         guard code.kind == .recoverEmail else { return [] }
-        let now = effects.now()
-        return [
-            .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: now),
-            .voidEmailCodes(of: user.id, tenant: user.tenant, sentElsewhereThanTo: code.email, at: now),
-        ]
+        return voiding(elsewhereThan: code.email, of: user, at: effects.now())
     }
 
     /// What the rules say to a code about an account.

@@ -69,14 +69,14 @@ extension AccountOperations {
                 rule: rule,
                 decisions: decisions
             ),
-            companions: try [.useUp(code, by: use.id, at: use.now)]
+            companions: try await [.useUp(code, by: use.id, at: use.now)]
                 + self.companions(of: change, from: user, to: changed, recovery: recovery, at: use.now) + companions
         )
         var whole = try quarantining(write, by: change)
         whole.companions += settling(change, from: user, to: changed)
         if code.kind == .passwordReset { whole.companions += try resetNotice(whole, changedBy: change) }
         guard let loss else { return try await store.apply(whole) == .applied ? changed : nil }
-        let lost = try self.write(loss.change, ofAddressOf: loss.owner, rule, use)
+        let lost = try await self.write(loss.change, ofAddressOf: loss.owner, rule, use)
         return try await store.apply(whole, takingAddressFrom: lost) == .applied ? changed : nil
     }
 
@@ -86,13 +86,13 @@ extension AccountOperations {
         ofAddressOf owner: UserRecord,
         _ rule: Rule,
         _ use: EmailCodeUse
-    ) throws -> AccountWrite {
+    ) async throws -> AccountWrite {
         let left = owner.applying(change, ChangeContext(now: use.now, methodProof: .message))
         let write = AccountWrite(
             previous: owner,
             user: left,
             event: AccountEvent(id: use.lossID, occurredAt: use.now, kind: .userUpdated, rule: rule),
-            companions: try companions(of: change, from: owner, to: left, at: use.now)
+            companions: try await companions(of: change, from: owner, to: left, at: use.now)
         )
         return try quarantining(write, by: change)
     }

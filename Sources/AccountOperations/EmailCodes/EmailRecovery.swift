@@ -17,16 +17,16 @@ extension AccountOperations {
     /// What `change` writes into other tables, when it makes `user` of `previous`.
     ///
     /// With `voidsOutstandingProofs`, codes and open conflicts of the account are void (`codesVoided(byTakeoverOf:)`). When the address
-    /// is another afterwards, whoever had the account's first address is told and can take it back: the session that
-    /// changed it may be stolen. Without `recovery` nobody is told: that is for an administrator's changes and for those
-    /// that replace no address.
+    /// is another afterwards, the owner of the one before is mailed and can take it back (`decideReplaceAddress`): the session that
+    /// changed it may be stolen. That costs one read. Without `recovery` nobody is mailed: that is for an administrator's changes, for
+    /// those that replace no address, and for the code that takes an address back.
     func companions(
         of change: AccountChange,
         from previous: UserRecord,
         to user: UserRecord,
         recovery: EmailRecovery? = nil,
         at now: Timestamp
-    ) throws -> [AccountWrite.Companion] {
+    ) async throws -> [AccountWrite.Companion] {
         var companions: [AccountWrite.Companion] = []
         if change.voidsOutstandingProofs {
             companions = [
@@ -40,36 +40,56 @@ extension AccountOperations {
             ]
         }
         if let recovery, user.email?.address != previous.email?.address {
-            companions += try recoveryMail(recovery, for: user, replacing: previous.account, at: now)
+            companions += try await recoveryMail(recovery, for: user, replacing: previous, at: now)
         }
         return companions
     }
 
-    /// The code and the mail that let the owner of an account's first address take it back (`RECOVER_EMAIL`). Nothing
-    /// for an account that has its first address. The address is reserved for the account as long as the code lives.
-    ///
-    /// `previous`: the account with the address it had until now, which may be another than the first. Whether the first was
-    /// proven is known only while it is the account's; the codes that live remember it (`provenRecoveries`).
+    /// The code and the mail that let the owner of a former address take it back (`RECOVER_EMAIL`). The address is reserved for the
+    /// account as long as the code lives. One round trip, unless the account never had an address.
     private func recoveryMail(
         _ recovery: EmailRecovery,
         for user: UserRecord,
-        replacing previous: Account,
+        replacing previous: UserRecord,
         at now: Timestamp
-    ) throws -> [AccountWrite.Companion] {
-        guard let initial = user.initialEmail.flatMap(EmailAddress.init), user.email?.address != initial else {
-            return []
-        }
-        let record = EmailCodeRecord(
-            tenant: user.tenant,
-            hash: recovery.code.hash,
-            kind: .recoverEmail,
-            user: user.id,
-            email: initial,
-            addressWasProven: previous.email?.address == initial && policy.isProven(previous),
-            createdAt: now,
-            expiresAt: now.adding(seconds: project.settings.codeSeconds(.recoverEmail))
+    ) async throws -> [AccountWrite.Companion] {
+        guard previous.email != nil || user.initialEmail != nil else { return [] }
+        let replacement = decideReplaceAddress(
+            policy: policy,
+            account: previous.account,
+            next: user.email,
+            initial: user.initialEmail.flatMap(EmailAddress.init),
+            live: try await store.recoveries(of: user.id, tenant: user.tenant, at: now)
         )
-        return [.issueRecovery(record, of: user.id), try mail(recovery, record, to: user)]
+        switch replacement {
+        case .silent: return []
+        case .returned: return user.email.map { voiding(elsewhereThan: $0.address, of: user, at: now) } ?? []
+        case .mail(let email, let wasProven, let since):
+            let record = EmailCodeRecord(
+                tenant: user.tenant,
+                hash: recovery.code.hash,
+                kind: .recoverEmail,
+                user: user.id,
+                email: email,
+                addressWasProven: wasProven,
+                createdAt: since ?? now,
+                expiresAt: now.adding(seconds: project.settings.codeSeconds(.recoverEmail))
+            )
+            return [.issueRecovery(record, of: user.id, at: now), try mail(recovery, record, to: user, at: now)]
+        }
+    }
+
+    /// Makes void what a thief may have asked for who had the account meanwhile: open conflicts, and codes that went anywhere but to
+    /// `address`. Codes in that mailbox stay: they take back what was done before.
+    func voiding(
+        elsewhereThan address: EmailAddress,
+        of user: UserRecord,
+        at now: Timestamp
+    ) -> [AccountWrite.Companion] {
+        [
+            .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: now),
+            .voidEmailCodes(of: user.id, tenant: user.tenant, sentElsewhereThanTo: address, at: now),
+        ]
     }
 
     /// The code and the mail that tell of a new second factor, and take it off again (`REVERT_SECOND_FACTOR_ADDITION`).
@@ -101,6 +121,7 @@ extension AccountOperations {
             recovery,
             record,
             to: user,
+            at: now,
             numberEnding: (factor.number?.rawValue.suffix(4)).map { String($0) }
         )
         return [.issue(record), mail]
@@ -114,8 +135,8 @@ extension AccountOperations {
         to user: UserRecord,
         at now: Timestamp
     ) async throws -> [AccountWrite.Companion] {
-        let recoveries = try await store.provenRecoveries(of: user.id, tenant: user.tenant, at: now)
-        guard let first = recoveries.first?.email, first != user.email?.address else { return [] }
+        let recoveries = try await store.recoveries(of: user.id, tenant: user.tenant, at: now)
+        guard let first = recoveries.first(where: \.wasProven)?.email, first != user.email?.address else { return [] }
         return try revertMail(recovery, of: factor, to: user, elsewhere: first, at: now)
     }
 
@@ -123,6 +144,7 @@ extension AccountOperations {
         _ recovery: EmailRecovery,
         _ record: EmailCodeRecord,
         to user: UserRecord,
+        at now: Timestamp,
         numberEnding: String? = nil
     ) throws -> AccountWrite.Companion {
         let code = recovery.code
@@ -132,7 +154,7 @@ extension AccountOperations {
         let message = try mail.message(
             id: code.messageID,
             tenant: user.tenant,
-            createdAt: record.createdAt,
+            createdAt: now,
             expiresAt: record.expiresAt,
             sealer: sealer
         )

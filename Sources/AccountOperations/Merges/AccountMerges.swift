@@ -110,7 +110,7 @@ package struct AccountMerges: Sendable {
     var recoveryMail: RecoveryMail?
 
     typealias RecoveryMail =
-        @Sendable (EmailRecovery, _ before: UserRecord, _ after: UserRecord, Timestamp) throws
+        @Sendable (EmailRecovery, _ before: UserRecord, _ after: UserRecord, Timestamp) async throws
         -> [AccountWrite.Companion]
 
     /// How many merges are told of one account.
@@ -294,7 +294,7 @@ package struct AccountMerges: Sendable {
                     mail(to: user, about: merge, undoUntil: undoUntil).map { ($0, event) }
                 }
                 let recoveryMails =
-                    merge.askedBy == .owners ? try recoveryMail?(recovery, survivor, plan.merged, now) : nil
+                    merge.askedBy == .owners ? try await recoveryMail?(recovery, survivor, plan.merged, now) : nil
                 applied = try await store.commitMerge(
                     MergeWrite(
                         merge: merge,
@@ -604,7 +604,7 @@ extension AccountOperations {
             metrics: metrics
         )
         merges.recoveryMail = { recovery, before, after, now in
-            try companions(of: AccountChange(), from: before, to: after, recovery: recovery, at: now)
+            try await companions(of: AccountChange(), from: before, to: after, recovery: recovery, at: now)
         }
         return merges
     }

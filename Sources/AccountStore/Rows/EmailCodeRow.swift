@@ -85,13 +85,14 @@ struct EmailCodeRow: RowDecodable {
         )
     }
 
-    /// The live codes that bring an address back to an account and went there when it was proven, the oldest first.
-    static func provenRecoveries(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<ProvenRecoveryRow> {
+    /// The live codes that bring an address back to an account: those that went to a proven one, then the others, the oldest of each
+    /// first.
+    static func recoveries(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<LiveRecoveryRow> {
         """
-        SELECT email, created_at FROM one_time_codes
+        SELECT email, address_was_proven, created_at FROM one_time_codes
         WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND kind = 'RECOVER_EMAIL'
-            AND address_was_proven AND consumed_at IS NULL AND expires_at > \(now.stored)
-        ORDER BY created_at LIMIT \(EmailCodeRecord.recoveriesMax)
+            AND consumed_at IS NULL AND expires_at > \(now.stored)
+        ORDER BY address_was_proven DESC, created_at LIMIT \(EmailCodeRecord.recoveriesMax)
         """
     }
 
@@ -213,14 +214,15 @@ struct EmailCodeRow: RowDecodable {
     }
 }
 
-/// A live code that brings a proven address back to an account.
-package struct ProvenRecoveryRow: RowDecodable {
-    package let email: EmailAddress
-    package let createdAt: Timestamp
+struct LiveRecoveryRow: RowDecodable {
+    let recovery: LiveRecovery
 
-    package init(row: inout RowDecoder) throws(PostgresError) {
-        email = try row.parsed("one_time_codes.email", EmailAddress.init)
-        createdAt = try row.timestamp()
+    init(row: inout RowDecoder) throws(PostgresError) {
+        recovery = LiveRecovery(
+            email: try row.parsed("one_time_codes.email", EmailAddress.init),
+            wasProven: try row.next(Bool.self),
+            createdAt: try row.timestamp()
+        )
     }
 }
 
@@ -242,14 +244,14 @@ extension AccountWrite.Companion {
     }
 
     /// Stores a new code that brings `code.email` back to the account of `user`, and reserves the address until the code ends.
-    package static func issueRecovery(_ code: EmailCodeRecord, of user: UserID) -> Self {
+    package static func issueRecovery(_ code: EmailCodeRecord, of user: UserID, at now: Timestamp) -> Self {
         Self([
             EmailCodeRow.insert(code),
             IdentifierRow.reserve(
                 code.email,
                 for: user,
                 until: code.expiresAt,
-                at: code.createdAt,
+                at: now,
                 tenant: code.tenant
             ),
         ])
@@ -297,14 +299,14 @@ extension AccountWrite.Companion {
 }
 
 extension AccountStore {
-    /// The live codes that bring an address back to the account of `user` and went there when it was proven, the oldest
-    /// first, so many of them (`EmailCodeRecord.recoveriesMax`). One round trip.
-    package func provenRecoveries(
+    /// The live codes that bring an address back to the account of `user`: those that went to a proven one, then the others, the
+    /// oldest of each first, so many of them (`EmailCodeRecord.recoveriesMax`). One round trip.
+    package func recoveries(
         of user: UserID,
         tenant: TenantID,
         at now: Timestamp
-    ) async throws(PostgresError) -> [ProvenRecoveryRow] {
-        try await client.read(EmailCodeRow.provenRecoveries(of: user, tenant: tenant, at: now))
+    ) async throws(PostgresError) -> [LiveRecovery] {
+        try await client.read(EmailCodeRow.recoveries(of: user, tenant: tenant, at: now)).map(\.recovery)
     }
 
     /// The code with `hash`, whatever its state; `nil` when there is none. One round trip.
