@@ -169,7 +169,7 @@ extension AccountOperations {
         )
         write = try quarantining(write, by: plan.change)
         if attempt.isByAdministrator {
-            write.companions += settling(plan.change, from: previous, to: user)
+            write.companions += settling(plan.change, from: previous, to: user, by: nil)
         } else {
             write = try await mailingMethods(write, changedBy: plan.change)
         }

@@ -156,10 +156,12 @@ struct MethodChangeMailTests {
                 newEmail: "thief@example.com"
             )
             #expect(try await api.post(Self.update, ["oobCode": .string(move)]).status == 200)
-            // Gets a new session, and resets the password by the new mailbox.
-            let reset = try await api.code("PASSWORD_RESET", for: "thief@example.com")
-            let again = try await api.signIn("thief@example.com", password: "another of the thief's")
+            // Resets the password by the new mailbox, which settles nothing of the owner's, and gets a new session.
+            let first = try await api.code("PASSWORD_RESET", for: "thief@example.com")
+            #expect(try await api.reset(first, to: "a third of the thief's").status == 200)
+            let again = try await api.signIn("thief@example.com", password: "a third of the thief's")
             #expect(again.status == 200, "\(again.text)")
+            let reset = try await api.code("PASSWORD_RESET", for: "thief@example.com")
 
             let applied = try await apply(code, api)
             #expect(applied.status == 200, "\(applied.text)")

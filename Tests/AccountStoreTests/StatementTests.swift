@@ -478,7 +478,11 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(
             name: "CodeMethodRow.settle",
-            sql: CodeMethodRow.settle([.password], of: fixed, tenant: tenant)
+            sql: CodeMethodRow.settle([.password], of: fixed, sentTo: nil, tenant: tenant)
+        ),
+        Statement(
+            name: "CodeMethodRow.settleSent",
+            sql: CodeMethodRow.settle([.password], of: fixed, sentTo: mailbox, tenant: tenant)
         ),
         Statement(
             name: "CodeMethodRow.settleAll",

@@ -367,7 +367,7 @@ extension Rule {
         case .revertOfDisabledAccount: RuleText("the account is disabled", "refused: user disabled")
         case .revertSettled:
             RuleText(
-                "a mailed reset, an administrator or an earlier code has settled every method since",
+                "a reset by the same mailbox, an administrator or an earlier code has settled every method since",
                 "refused: invalid code"
             )
         case .revertInPart:

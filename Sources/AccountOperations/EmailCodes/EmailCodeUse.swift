@@ -73,7 +73,7 @@ extension AccountOperations {
                 + self.companions(of: change, from: user, to: changed, recovery: recovery, at: use.now) + companions
         )
         var whole = try quarantining(write, by: change)
-        whole.companions += settling(change, from: user, to: changed)
+        whole.companions += settling(change, from: user, to: changed, by: code.newEmail ?? code.email)
         if code.kind == .passwordReset { whole.companions += try resetNotice(whole, changedBy: change) }
         guard let loss else { return try await store.apply(whole) == .applied ? changed : nil }
         let lost = try await self.write(loss.change, ofAddressOf: loss.owner, rule, use)

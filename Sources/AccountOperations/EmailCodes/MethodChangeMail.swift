@@ -78,16 +78,21 @@ extension AccountOperations {
         return (MethodRevert(record, changes.before), message)
     }
 
-    /// Companions of a change of `previous` into `user` that an administrator or the owner of the mailbox made: no code of before
+    /// Companions of a change of `previous` into `user` that an administrator or the owner of a mailbox made: no code of before
     /// undoes what they did to sign-in methods.
+    ///
+    /// - `mailbox`: of the code that made the change. Codes that went elsewhere stay: the account may have moved to the mailbox of a
+    ///   thief. `nil` for an administrator, who settles every code.
     func settling(
         _ change: AccountChange,
         from previous: UserRecord,
-        to user: UserRecord
+        to user: UserRecord,
+        by mailbox: EmailAddress?
     ) -> [AccountWrite.Companion] {
         guard change.touchesMethods else { return [] }
         let changes = MethodChanges(change, from: previous, to: user)
-        return changes.isEmpty ? [] : [.settleReverts(of: changes.methods, of: user.id, tenant: user.tenant)]
+        if changes.isEmpty { return [] }
+        return [.settleReverts(of: changes.methods, of: user.id, sentTo: mailbox, tenant: user.tenant)]
     }
 
     /// The mail that tells the owner of a proven address that the password was reset by a mail to it. No code goes with it: the

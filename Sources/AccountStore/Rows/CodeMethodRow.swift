@@ -135,13 +135,21 @@ struct CodeMethodRow: RowDecodable {
     }
 
     /// From then on no code of the account brings these methods back.
-    static func settle(_ methods: [SignInMethod], of user: UserID, tenant: TenantID) -> SQL {
-        """
-        DELETE FROM code_methods AS m USING one_time_codes AS c
-        WHERE c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash AND c.tenant_id = \(tenant.rawValue)
-            AND c.user_id = \(user.rawValue) AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE'
-            AND method = ANY(\(methods.map(\.name)))
-        """
+    ///
+    /// `mailbox`: only the codes that went there; `nil`: all.
+    static func settle(
+        _ methods: [SignInMethod],
+        of user: UserID,
+        sentTo mailbox: EmailAddress?,
+        tenant: TenantID
+    ) -> SQL {
+        let sent: SQL = mailbox.map { " AND c.email_key = \($0.canonical)" } ?? ""
+        return """
+            DELETE FROM code_methods AS m USING one_time_codes AS c
+            WHERE c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash AND c.tenant_id = \(tenant.rawValue)
+                AND c.user_id = \(user.rawValue) AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE'
+                AND method = ANY(\(methods.map(\.name)))\(sent)
+            """
     }
 
     /// Uses up the codes of the account that undo changes after that of `code`.
@@ -184,8 +192,15 @@ package struct LiveReverts: Sendable {
 
 extension AccountWrite.Companion {
     /// Makes `methods` of an account ones that no mailed code brings back.
-    package static func settleReverts(of methods: [SignInMethod], of user: UserID, tenant: TenantID) -> Self {
-        Self([CodeMethodRow.settle(methods, of: user, tenant: tenant)])
+    ///
+    /// `mailbox`: only the codes that went there; `nil`: all.
+    package static func settleReverts(
+        of methods: [SignInMethod],
+        of user: UserID,
+        sentTo mailbox: EmailAddress?,
+        tenant: TenantID
+    ) -> Self {
+        Self([CodeMethodRow.settle(methods, of: user, sentTo: mailbox, tenant: tenant)])
     }
 
     /// Uses up the codes that undo changes after that of `code`. After `useUp` of `code` itself.
