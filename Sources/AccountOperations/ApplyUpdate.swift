@@ -170,6 +170,7 @@ extension AccountOperations {
         write = try quarantining(write, by: plan.change)
         if attempt.isByAdministrator {
             write.companions += settling(plan.change, from: previous, to: user, by: nil)
+            write.companions += voidingFormerMailboxes(from: previous, to: user, at: attempt.now)
         } else {
             write = try await mailingMethods(write, changedBy: plan.change)
         }

@@ -21,9 +21,7 @@ package struct MailTemplates: Sendable {
     private static let names: Set<String> = [
         "LINK", "EMAIL", "NEW_EMAIL", "APP_NAME", "DISPLAY_NAME", "CODE", "PROVIDER", "ASKING_NAME", "ASKING_FROM",
         "METHODS", "ADDED", "REMOVED", "PASSWORD_CHANGED", "AT", "NUMBER", "UNTIL", "AFTER_RESET", "AFTER_PROOF",
-        "AFTER_RECOVERY",
-        "AFTER_AUDIT", "BY_OPERATOR", "LANGUAGE",
-        "SUBJECT", ".",
+        "AFTER_RECOVERY", "AFTER_AUDIT", "AFTER_UNDO", "BY_OPERATOR", "LANGUAGE", "SUBJECT", ".",
     ]
 
     /// What a mail is of no use without.

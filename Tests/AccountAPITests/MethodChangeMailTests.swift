@@ -95,6 +95,8 @@ struct MethodChangeMailTests {
             let applied = try await apply(mailed.code, api)
             #expect(applied.status == 200 && applied.json["idToken"] == nil, "\(applied.text)")
             #expect(applied.json["concord"]?["reversal"] == reversal(restored: ["password"]))
+            // The reader of the mailbox did it.
+            #expect(try await api.service.operations.notices(tenant: .project) == [])
             #expect(try await api.refresh(thief["refreshToken"]?.string).errorMessage == "TOKEN_EXPIRED")
             #expect(try await api.signIn(Self.email, password: Self.thiefs).status == 400)
             #expect(try await api.signIn(Self.email, password: TestService.password).status == 200)
@@ -176,6 +178,97 @@ struct MethodChangeMailTests {
             let recover = try await api.listedCode("RECOVER_EMAIL").code
             #expect(try await api.post(Self.update, ["oobCode": .string(recover)]).status == 200)
             #expect(try await api.signIn(Self.email, password: TestService.password).status == 200)
+        }
+    }
+
+    private static let number = "+16505553434"
+
+    /// The end of a thief who moved the account to another mailbox.
+    enum Cleanup: CaseIterable {
+        case byOwner, byAdministrator, byAdministratorElsewhere
+    }
+
+    /// A session of the account by the owner's Google account.
+    private func signInWithGoogle(_ api: TestAPI) async throws -> JSONValue {
+        api.service.clock.advance(seconds: 1)
+        let claims: JSONValue = ["sub": "owner"]
+        return try await api.post(
+            "/v1/accounts:signInWithIdp",
+            [
+                "requestUri": "http://localhost",
+                "postBody": .string("providerId=google.com&id_token=\(claims.text)"),
+            ]
+        ).json
+    }
+
+    private func move(_ api: TestAPI, _ session: JSONValue, to email: String) async throws {
+        let code = try await api.code("VERIFY_AND_CHANGE_EMAIL", session: session["idToken"]?.string, newEmail: email)
+        let moved = try await api.post(Self.update, ["oobCode": .string(code)])
+        #expect(moved.status == 200, "\(moved.text)")
+    }
+
+    @Test(arguments: Cleanup.allCases)
+    func `a thief's mailbox brings nothing back once the account has left it`(cleanup: Cleanup) async throws {
+        try await TestAPI.with { api in
+            let owner = try await link("google.com", "owner", api, try await stolenSession(api))
+            // The owner's mail.
+            let thief = try await change(api, owner, ["password": .string(Self.thiefs)])
+            let owners = try #require(try await codes(api).last)
+            try await move(api, thief, to: "thief@example.com")
+            // A number that the thief links and unlinks: the mail about that brings it back.
+            let moved = try await api.signIn("thief@example.com", password: Self.thiefs).json
+            let linked = try await api.signInByPhone(Self.number, idToken: moved["idToken"])
+            #expect(linked.status == 200, "\(linked.text)")
+            _ = try await change(api, linked.json, ["deleteProvider": ["phone"]])
+            let prepared = try await api.listedCode(Self.type)
+            #expect(prepared.email == "thief@example.com")
+            #expect(try await api.reset(prepared.code).status == 200)
+
+            let id = try #require(owner["localId"]?.string.flatMap(UserID.init))
+            switch cleanup {
+            case .byOwner: try await move(api, try await signInWithGoogle(api), to: Self.email)
+            case .byAdministrator, .byAdministratorElsewhere:
+                var update = AdminUpdateAccount()
+                update.email = cleanup == .byAdministrator ? Self.email : "ada@elsewhere.example"
+                update.isEmailVerified = true
+                try await set(update, id, api)
+            }
+            #expect(try await apply(prepared.code, api).errorMessage == "INVALID_OOB_CODE")
+            #expect(try await methods(api, of: owner) == ["password", "google.com"])
+            #expect(try await api.signInByPhone(Self.number).json["localId"] != owner["localId"])
+            // The mailbox that can take the address back keeps its code.
+            #expect(try await apply(owners, api).status == 200)
+            let address = try #require(try await api.service.user(id)?.email?.address.raw)
+            #expect(try await api.signIn(address, password: TestService.password).status == 200)
+        }
+    }
+
+    @Test func `a code in a mailbox that the account has left is told to the present one`() async throws {
+        try await TestAPI.with { api in
+            let owner = try await stolenSession(api)
+            let thief = try await change(api, owner, ["password": .string(Self.thiefs)])
+            let code = try #require(try await codes(api).last)
+            try await move(api, thief, to: "next@example.com")
+            #expect(try await apply(code, api).status == 200)
+            let notices = try await api.service.operations.notices(tenant: .project)
+            #expect(notices.map(\.template) == [.signInMethodsChanged])
+            #expect(notices.first?.to == "next@example.com" && notices.first?.changed?.isUndone == true)
+            #expect(notices.first?.changed?.replacesPassword == true)
+        }
+    }
+
+    @Test func `the mails to one mailbox use up nothing of another's`() async throws {
+        try await TestAPI.with { api in
+            var session = try await stolenSession(api)
+            for number in 1...6 {
+                session = try await change(api, session, ["password": .string("password \(number)")])
+            }
+            #expect(try await codes(api).count == 5)
+            try await move(api, session, to: "next@example.com")
+            session = try await api.signIn("next@example.com", password: "password 6").json
+            _ = try await change(api, session, ["password": "password 7"])
+            #expect(try await codes(api).count == 6)
+            #expect(try await api.listedCode(Self.type).email == "next@example.com")
         }
     }
 

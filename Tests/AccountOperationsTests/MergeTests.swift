@@ -149,6 +149,35 @@ struct MergeTests {
         }
     }
 
+    @Test func `a code that undoes changes is void after the undo, unless it went to the address that is back`()
+        async throws
+    {
+        try await TestService.with { service in
+            let ada = try await person(service, "ada@example.com")
+            let thief = try await person(service, "thief@example.com")
+            let merge = try await service.merge(
+                ada.user.id,
+                thief.user.id,
+                [.email: .absorbed, .password: .survivor]
+            )
+            for email in ["ada@example.com", "thief@example.com"] {
+                try await service.database.execute(
+                    """
+                    INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, address_was_proven, created_at,
+                            expires_at)
+                        VALUES (decode(md5('\(email)') || md5('\(email)'), 'hex'), 'REVERT_SIGN_IN_METHOD_CHANGE',
+                            '\(ada.user.id.rawValue)', '\(email)', '\(email)', true, '2025-06-15 03:04:05+00',
+                            '2099-01-02 03:04:05+00')
+                    """
+                )
+            }
+            _ = try await service.undo(merge.id).success()
+            #expect(try await service.user(ada.user.id)?.email?.address.raw == "ada@example.com")
+            let usable: Query<String?> = "SELECT email FROM one_time_codes WHERE consumed_at IS NULL"
+            #expect(try await service.database.rows(usable) == ["ada@example.com"])
+        }
+    }
+
     @Test func `a reset code from before a merge stays dead after the undo`() async throws {
         try await TestService.with { service in
             let victim = try await person(service, "victim@example.com")

@@ -474,7 +474,7 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(
             name: "CodeMethodRow.live",
-            sql: CodeMethodRow.live(of: fixed, tenant: tenant, until: later, at: origin).sql
+            sql: CodeMethodRow.live(of: fixed, sentTo: mailbox, tenant: tenant, until: later, at: origin).sql
         ),
         Statement(
             name: "CodeMethodRow.settle",
@@ -490,6 +490,11 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "CodeMethodRow.since", sql: CodeMethodRow.since(code, of: fixed, at: origin).sql),
+        Statement(
+            name: "CodeMethodRow.voidElsewhere",
+            sql: CodeMethodRow.voidElsewhere(of: fixed, than: mailbox, tenant: tenant, at: origin),
+            isHot: false
+        ),
         Statement(name: "CodeMethodRow.voidLater", sql: CodeMethodRow.voidLater(than: code, of: fixed, at: origin)),
         Statement(name: "EmailCodeRow.assertUsed", sql: EmailCodeRow.assertUsed([1], tenant: tenant, by: use)),
         Statement(

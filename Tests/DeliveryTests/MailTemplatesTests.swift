@@ -62,6 +62,23 @@ struct MailTemplatesTests {
         }
     }
 
+    @Test(arguments: ["en", "zh-TW", "th"])
+    func `a change that another mailbox undid is told as that, and not as a reset`(_ language: String) throws {
+        let templates = try MailTemplates()
+        var undone = Self.everything
+        undone.text["AFTER_UNDO"] = "true"
+        let type = "SIGN_IN_METHODS_CHANGED"
+        let reset = try #require(templates.render(type, in: [language], Self.everything))
+        let mail = try #require(templates.render(type, in: [language], undone))
+        #expect(mail.subject != reset.subject && !mail.text.contains("{{") && !mail.html.contains("{{"))
+        for said in ["Example", "ada@example.com", "2026-11-20 05:04 UTC", "Facebook", "(…3434)", "Google"] {
+            #expect(mail.text.contains(said) && mail.html.contains(said), "\(said)")
+        }
+        #expect(!reset.text.contains("Facebook") && !reset.html.contains("Facebook"))
+        // The reset is told in the words of the golden file.
+        #expect(mail.text.split(separator: "\n").count > reset.text.split(separator: "\n").count)
+    }
+
     @Test func `the HTML of one mail`() throws {
         let mail = try #require(try MailTemplates().render("CONFLICT_PROOF", in: ["en"], Self.everything))
         try golden.expect(mail.html, matches: "conflict-proof.html")

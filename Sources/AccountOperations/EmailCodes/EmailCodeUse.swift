@@ -74,7 +74,7 @@ extension AccountOperations {
         )
         var whole = try quarantining(write, by: change)
         whole.companions += settling(change, from: user, to: changed, by: code.newEmail ?? code.email)
-        if code.kind == .passwordReset { whole.companions += try resetNotice(whole, changedBy: change) }
+        if code.kind == .passwordReset { whole.companions += try changeNotice(whole, changedBy: change) }
         guard let loss else { return try await store.apply(whole) == .applied ? changed : nil }
         let lost = try await self.write(loss.change, ofAddressOf: loss.owner, rule, use)
         return try await store.apply(whole, takingAddressFrom: lost) == .applied ? changed : nil

@@ -14,7 +14,8 @@ package struct Mail: Sendable, Hashable {
         case conflictProof
         /// Tells the owner of an account what was suspended and why. Carries nothing.
         case methodsQuarantined
-        /// Tells the owner of an account that its password was reset by mail. Carries nothing.
+        /// Tells the owner of an account that its password was reset by mail, or a change undone by another mailbox. Carries
+        /// nothing.
         case signInMethodsChanged
         /// Tells the owner of an account that it and another were made one. Carries nothing.
         case accountsMerged
@@ -78,6 +79,8 @@ package struct Mail: Sendable, Hashable {
         package var at: String
         /// RFC 3339; `nil` where it cannot be undone.
         package var until: String?
+        /// True if a mailed code brought back what was before.
+        package var isUndone = false
     }
 
     /// Who made the reader's account and another one, and how long that can be undone.
@@ -135,6 +138,7 @@ package struct Mail: Sendable, Hashable {
                 writer.field("removedNumberEnding", changed.removedNumberEnding)
                 writer.field("changedAt", changed.at)
                 writer.field("changedUndoUntil", changed.until)
+                if changed.isUndone { writer.field("changeIsUndone", true) }
             }
             if let merged {
                 writer.field("mergedByOperator", merged.isByOperator)
@@ -208,7 +212,8 @@ package struct Mail: Sendable, Hashable {
                     addedNumberEnding: value["addedNumberEnding"]?.string,
                     removedNumberEnding: value["removedNumberEnding"]?.string,
                     at: $0,
-                    until: value["changedUndoUntil"]?.string
+                    until: value["changedUndoUntil"]?.string,
+                    isUndone: value["changeIsUndone"]?.bool ?? false
                 )
             },
             merged: value["mergeUndoUntil"]?.string.map {

@@ -2,7 +2,7 @@ import AccountLinking
 import AccountStore
 
 extension AccountOperations {
-    /// Codes for one method in the first half of their lives, from which on a further change of it is not mailed: those in hand
+    /// Codes for one method and mailbox in the first half of their lives, from which on a further change of it is not mailed: those in hand
     /// bring back an older state, and live long enough for their reader. So linking and unlinking fills no mailbox.
     static let revertCodesMax: Int64 = 5
 
@@ -40,6 +40,7 @@ extension AccountOperations {
         guard settings.revertSeconds > 0, let email = user.email, email.isVerified else { return nil }
         let live = try await store.liveReverts(
             of: user.id,
+            sentTo: email.address,
             tenant: user.tenant,
             until: now.adding(seconds: (settings.revertSeconds + 1) / 2),
             at: now
@@ -95,12 +96,36 @@ extension AccountOperations {
         return [.settleReverts(of: changes.methods, of: user.id, sentTo: mailbox, tenant: user.tenant)]
     }
 
-    /// The mail that tells the owner of a proven address that the password was reset by a mail to it. No code goes with it: the
-    /// reader of the mailbox did it. Nothing where suspended methods are mailed, which says so too.
-    func resetNotice(_ write: AccountWrite, changedBy change: AccountChange) throws -> [AccountWrite.Companion] {
+    /// Companions of a change of address that an administrator made: no revert code in a mailbox that the account has left undoes
+    /// anything. If it is the first address again, no code that went elsewhere is good for anything.
+    func voidingFormerMailboxes(
+        from previous: UserRecord,
+        to user: UserRecord,
+        at now: Timestamp
+    ) -> [AccountWrite.Companion] {
+        let address = user.email?.address
+        if address == previous.email?.address { return [] }
+        if let address, address == user.initialEmail.flatMap(EmailAddress.init) {
+            return [.voidEmailCodes(of: user.id, tenant: user.tenant, sentElsewhereThanTo: address, at: now)]
+        }
+        return [.voidReverts(of: user.id, tenant: user.tenant, sentElsewhereThanTo: address, at: now)]
+    }
+
+    /// The mail that tells the owner of a proven address that a mailed code changed the sign-in methods. No code goes with it. Nothing
+    /// where suspended methods are mailed, which says so too.
+    ///
+    /// - `isUndone`: the code was one of `REVERT_SIGN_IN_METHOD_CHANGE` in another mailbox. Otherwise the reader of this one has
+    ///   reset the password.
+    func changeNotice(
+        _ write: AccountWrite,
+        changedBy change: AccountChange,
+        isUndone: Bool = false
+    ) throws -> [AccountWrite.Companion] {
         guard project.settings.revertSeconds > 0, write.ownerMail == nil, let previous = write.previous,
             let email = previous.email, email.isVerified
         else { return [] }
+        let changes = MethodChanges(change, from: previous, to: write.user)
+        if changes.isEmpty { return [] }
         let now = write.event.occurredAt
         let mail = Mail(
             template: .signInMethodsChanged,
@@ -108,7 +133,7 @@ extension AccountOperations {
             email: email.address.lowercased,
             displayName: previous.profile.displayName,
             locale: mailLocale(previous.profile.language),
-            changed: Mail.Changed(MethodChanges(change, from: previous, to: write.user), at: now, until: nil)
+            changed: Mail.Changed(changes, at: now, until: nil, isUndone: isUndone)
         )
         // One event, one such mail: it has the event's id.
         let message = try mail.message(
@@ -123,7 +148,7 @@ extension AccountOperations {
 }
 
 extension Mail.Changed {
-    init(_ changes: MethodChanges, at now: Timestamp, until end: Timestamp?) {
+    init(_ changes: MethodChanges, at now: Timestamp, until end: Timestamp?, isUndone: Bool = false) {
         func ending(_ number: PhoneNumber?) -> String? { (number?.rawValue.suffix(4)).map { String($0) } }
         self.init(
             added: changes.added.map(\.name),
@@ -132,7 +157,8 @@ extension Mail.Changed {
             addedNumberEnding: ending(changes.numbers.added),
             removedNumberEnding: ending(changes.numbers.removed),
             at: RFC3339.text(now),
-            until: end.map(RFC3339.text)
+            until: end.map(RFC3339.text),
+            isUndone: isUndone
         )
     }
 }

@@ -42,6 +42,8 @@ extension AccountOperations {
 
     /// Brings the sign-in methods of before a change back by the code of its mail: rows U18 to U23.
     ///
+    /// If the code went to a mailbox that the account has left, a mail tells the owner of the present one, if it is proven.
+    ///
     /// If many callers bring one code at once, the rules answer one of them. A change that runs beside it is judged anew, or undone by it.
     /// - Returns: `nil` when the facts moved.
     func applyRevert(_ code: EmailCodeRecord, _ use: EmailCodeUse) async throws -> Outcome<AppliedEmailCode>? {
@@ -54,7 +56,7 @@ extension AccountOperations {
             let reverted = user.reverting(reversal, to: judged.before.methods, at: use.now)
             var change = AccountChange()
             if reversal.restored.contains(.password) { change.password = .set }
-            let write = AccountWrite(
+            var write = AccountWrite(
                 previous: user,
                 user: reverted,
                 passwordHash: change.password == .set ? judged.before.passwordHash : nil,
@@ -65,9 +67,13 @@ extension AccountOperations {
                     // The session that made the change may have asked for others, and a conflict is how it would come back.
                     .voidEmailCodes(of: user.id, tenant: user.tenant, .allButRecovery, at: use.now),
                     .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: use.now),
-                    .announce(MethodChanges(change, from: user, to: reverted), isMailed: false),
                 ]
             )
+            // A code in a mailbox that the account has left may be a thief's.
+            let notice =
+                user.email?.address == code.email ? [] : try changeNotice(write, changedBy: change, isUndone: true)
+            let changes = MethodChanges(change, from: user, to: reverted)
+            write.companions += notice + [.announce(changes, isMailed: !notice.isEmpty)]
             guard try await store.apply(write) == .applied else { return nil }
             return .success(
                 AppliedEmailCode(kind: code.kind, user: reverted, newEmail: nil, reversal: reversal)

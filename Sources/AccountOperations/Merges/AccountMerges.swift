@@ -474,7 +474,8 @@ package struct AccountMerges: Sendable {
             let verdict = undoVerdict(merge, clashes, keepsLaterChanges: keepsLaterChanges, at: now)
             if case .refuse(let refusal) = verdict.decision { return denied(refusal, by: verdict.rule, merge, clashes) }
             let owners = try await store.restoredOwners(of: merge.journalStep)
-            guard let version = owners.first(where: { $0.user == merge.survivor })?.version else { return nil }
+            guard let survivor = owners.first(where: { $0.user == merge.survivor }), let version = survivor.version
+            else { return nil }
             func event(_ id: PostgresUUID) -> AccountEvent {
                 AccountEvent(id: id, occurredAt: now, kind: .mergeUndone, rule: verdict.rule, details: merge.details)
             }
@@ -490,7 +491,14 @@ package struct AccountMerges: Sendable {
                     about: merge,
                     survivorEvent: ofSurvivor,
                     absorbedEvent: ofAbsorbed
-                )
+                ) + [
+                    .voidReverts(
+                        of: merge.survivor,
+                        tenant: tenant,
+                        sentElsewhereThanTo: survivor.email?.address,
+                        at: now
+                    )
+                ]
             )
             guard applied == .applied, let undone = try await store.merge(merge.id, tenant: tenant) else { return nil }
             return .success(UndoneMerge(merge: Merge(undone), kept: LaterChange.all(clashes)))

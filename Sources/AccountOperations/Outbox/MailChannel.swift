@@ -113,6 +113,7 @@ extension Mail {
             text["AT"] = toTheMinute(changed.at)
             text["UNTIL"] = changed.until.map(toTheMinute)
             if changed.replacesPassword { text["PASSWORD_CHANGED"] = "true" }
+            if changed.isUndone { text["AFTER_UNDO"] = "true" }
         }
         if let merged {
             text["UNTIL"] = toTheMinute(merged.undoUntil)

@@ -136,7 +136,7 @@ extension AccountStore {
     /// Puts both accounts back as they were, but for `clashes`, which stay as they are.
     ///
     /// Every session of both accounts ends, and every mailed code but those that take back a change of the account that
-    /// stays. Whoever came by a method that goes back holds a session of the account that stays. Whoever the merge ended may
+    /// stays (`companions` may end more of them). Whoever came by a method that goes back holds a session of the account that stays. Whoever the merge ended may
     /// have held one of the absorbed account.
     /// - `survivorVersion`: the version of the account that stays, which the mails in `companions` were written for.
     package func undoMerge(

@@ -81,16 +81,20 @@ struct CodeMethodRow: RowDecodable {
 
     /// The live codes of the account, by method.
     ///
-    /// `until`: codes that live until then and longer are counted.
+    /// - `mailbox`: codes that went there are counted.
+    /// - `until`: codes that live until then and longer are counted.
     static func live(
         of user: UserID,
+        sentTo mailbox: EmailAddress,
         tenant: TenantID,
         until end: Timestamp,
         at now: Timestamp
     ) -> Query<LiveRevertsRow> {
         Query(
             """
-            SELECT method, count(*) FILTER (WHERE c.expires_at >= \(end.stored)), max(c.created_at)
+            SELECT method,
+                count(*) FILTER (WHERE c.expires_at >= \(end.stored) AND c.email_key = \(mailbox.canonical)),
+                max(c.created_at)
             FROM code_methods AS m
             JOIN one_time_codes AS c ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
             WHERE c.tenant_id = \(tenant.rawValue) AND c.user_id = \(user.rawValue)
@@ -162,6 +166,30 @@ struct CodeMethodRow: RowDecodable {
     }
 }
 
+extension CodeMethodRow {
+    /// Uses up the codes of the account that went neither to `address` nor to a mailbox to which a live code brings the account's
+    /// address back: that one has the better claim.
+    static func voidElsewhere(
+        of user: UserID,
+        than address: EmailAddress?,
+        tenant: TenantID,
+        at now: Timestamp
+    ) -> SQL {
+        """
+        UPDATE one_time_codes AS c SET consumed_at = greatest(created_at, \(now.stored))
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)
+            AND kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND consumed_at IS NULL
+            AND email_key IS DISTINCT FROM \(address?.canonical)
+            AND NOT EXISTS (
+                SELECT FROM one_time_codes AS r
+                WHERE r.tenant_id = c.tenant_id AND r.user_id = c.user_id AND r.kind = 'RECOVER_EMAIL'
+                    AND r.email_key = c.email_key AND r.address_was_proven AND r.consumed_at IS NULL
+                    AND r.expires_at > \(now.stored)
+            )
+        """
+    }
+}
+
 /// The live codes of an account for one method.
 struct LiveRevertsRow: RowDecodable {
     let method: String
@@ -186,7 +214,7 @@ package struct LiveReverts: Sendable {
         newest = rows.map(\.newest).max()
     }
 
-    /// Number of codes for `method` that live as long as was asked.
+    /// Number of codes for `method` that went to the mailbox and live as long as was asked.
     package func count(of method: SignInMethod) -> Int64 { counts[method.name] ?? 0 }
 }
 
@@ -206,6 +234,17 @@ extension AccountWrite.Companion {
     /// Uses up the codes that undo changes after that of `code`. After `useUp` of `code` itself.
     package static func voidLaterReverts(than code: EmailCodeRecord, of user: UserID, at now: Timestamp) -> Self {
         Self([CodeMethodRow.voidLater(than: code, of: user, at: now)])
+    }
+
+    /// Uses up the codes of `user` that undo changes and went neither to `address`, where the account is now, nor to a mailbox to
+    /// which a live code brings it back.
+    package static func voidReverts(
+        of user: UserID,
+        tenant: TenantID,
+        sentElsewhereThanTo address: EmailAddress?,
+        at now: Timestamp
+    ) -> Self {
+        Self([CodeMethodRow.voidElsewhere(of: user, than: address, tenant: tenant, at: now)])
     }
 
     /// Announces what a change does to sign-in methods.
@@ -232,14 +271,20 @@ extension AccountStore {
 
     /// The codes of `user` that bring sign-in methods back at `now`. One round trip.
     ///
-    /// `until`: codes that live until then and longer are counted.
+    /// - `mailbox`: codes that went there are counted.
+    /// - `until`: codes that live until then and longer are counted.
     package func liveReverts(
         of user: UserID,
+        sentTo mailbox: EmailAddress,
         tenant: TenantID,
         until end: Timestamp,
         at now: Timestamp
     ) async throws(PostgresError) -> LiveReverts {
-        LiveReverts(try await client.read(CodeMethodRow.live(of: user, tenant: tenant, until: end, at: now)))
+        LiveReverts(
+            try await client.read(
+                CodeMethodRow.live(of: user, sentTo: mailbox, tenant: tenant, until: end, at: now)
+            )
+        )
     }
 
     /// The identifiers among `identifiers` that accounts other than `user` have. One round trip for each.
