@@ -243,6 +243,22 @@ struct MethodChangeMailTests {
         }
     }
 
+    @Test func `the hash of a password is read when the code is used, and not when it is shown`() async throws {
+        try await TestAPI.with { api in
+            _ = try await change(api, try await stolenSession(api), ["password": .string(Self.thiefs)])
+            let code = try #require(try await codes(api).last)
+            let operations = api.service.operations
+            let record = try #require(
+                try await operations.store.emailCode(NewEmailCode.hash(of: code), tenant: .project)
+            )
+            let shown = try await operations.judgeRevert(record, isUse: false)
+            #expect(shown.before.passwordHash == nil)
+            #expect(shown.reversal == MethodReversal(restored: [.password]))
+            let used = try await operations.judgeRevert(record, isUse: true)
+            #expect(used.before.passwordHash != nil && used.reversal == shown.reversal)
+        }
+    }
+
     @Test func `a code in a mailbox that the account has left is told to the present one`() async throws {
         try await TestAPI.with { api in
             let owner = try await stolenSession(api)

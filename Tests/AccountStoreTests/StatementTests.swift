@@ -489,7 +489,15 @@ private let statementsOfDecisions: [Statement] = {
             sql: CodeMethodRow.settleAll(of: [fixed], tenant: tenant),
             isHot: false
         ),
-        Statement(name: "CodeMethodRow.since", sql: CodeMethodRow.since(code, of: fixed, at: origin).sql),
+        Statement(
+            name: "CodeMethodRow.since",
+            sql: CodeMethodRow.since(code, of: fixed, withHash: true, at: origin).sql
+        ),
+        Statement(
+            name: "CodeMethodRow.sinceWithoutHash",
+            sql: CodeMethodRow.since(code, of: fixed, withHash: false, at: origin).sql,
+            isHot: false
+        ),
         Statement(
             name: "CodeMethodRow.voidElsewhere",
             sql: CodeMethodRow.voidElsewhere(of: fixed, than: mailbox, tenant: tenant, at: origin),

@@ -45,7 +45,7 @@ extension AccountOperations {
             return .success(InspectedEmailCode(code: code, secondFactor: nil, suspended: []))
         }
         if code.kind == .revertSignInMethodChange {
-            let judged = try await judgeRevert(code)
+            let judged = try await judgeRevert(code, isUse: false)
             if case .refuse(let refusal) = judged.verdict.decision {
                 return refused(.refusal(refusal), by: judged.verdict.rule)
             }

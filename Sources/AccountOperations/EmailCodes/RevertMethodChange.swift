@@ -17,13 +17,15 @@ struct JudgedRevert: Sendable {
 
 extension AccountOperations {
     /// Judges a code that brings sign-in methods back.
-    func judgeRevert(_ code: EmailCodeRecord) async throws -> JudgedRevert {
+    ///
+    /// `isUse`: false to show what the code does. The hash of a password is then not read.
+    func judgeRevert(_ code: EmailCodeRecord, isUse: Bool) async throws -> JudgedRevert {
         var user: UserRecord?
         var before = RevertibleMethods.none
         var taken: Set<SignInMethod> = []
         if let id = code.user {
             user = try await store.user(id, tenant: code.tenant)
-            before = try await store.revertibleMethods(of: code, user: id, at: effects.now())
+            before = try await store.revertibleMethods(of: code, user: id, withHash: isUse, at: effects.now())
             let owned = try await store.identifiers(
                 before.methods.compactMap(\.identifier),
                 takenFrom: id,
@@ -47,7 +49,7 @@ extension AccountOperations {
     /// If many callers bring one code at once, the rules answer one of them. A change that runs beside it is judged anew, or undone by it.
     /// - Returns: `nil` when the facts moved.
     func applyRevert(_ code: EmailCodeRecord, _ use: EmailCodeUse) async throws -> Outcome<AppliedEmailCode>? {
-        let judged = try await judgeRevert(code)
+        let judged = try await judgeRevert(code, isUse: true)
         let rule = judged.verdict.rule
         switch judged.verdict.decision {
         case .refuse(let refusal): return refused(.refusal(refusal), by: rule)

@@ -16,7 +16,7 @@ package struct MethodRevert: Sendable, Hashable {
 package struct RevertibleMethods: Sendable {
     /// By name.
     package let methods: [MethodSnapshot]
-    /// The hash of the password, where that is one of them.
+    /// The hash of the password, where that is one of them and was asked for.
     package let passwordHash: String?
 
     package static let none = RevertibleMethods(methods: [], passwordHash: nil)
@@ -65,10 +65,18 @@ struct CodeMethodRow: RowDecodable {
     }
 
     /// The methods of `code` and of the account's later live codes: each as it was before the first of their changes, by name.
-    static func since(_ code: EmailCodeRecord, of user: UserID, at now: Timestamp) -> Query<CodeMethodRow> {
-        Query(
+    ///
+    /// `withHash`: if false, the hash of a password stays in the database.
+    static func since(
+        _ code: EmailCodeRecord,
+        of user: UserID,
+        withHash: Bool,
+        at now: Timestamp
+    ) -> Query<CodeMethodRow> {
+        let hash: SQL = withHash ? "password_hash" : "NULL::text"
+        return Query(
             """
-            SELECT DISTINCT ON (method) method, was_there, password_hash, subject, issuer, m.email, display_name,
+            SELECT DISTINCT ON (method) method, was_there, \(hash), subject, issuer, m.email, display_name,
                 photo_url, screen_name, linked_at, updated_at, proof, proven_at
             FROM code_methods AS m JOIN one_time_codes AS c ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
             WHERE c.tenant_id = \(code.tenant.rawValue) AND c.user_id = \(user.rawValue)
@@ -257,12 +265,15 @@ extension AccountWrite.Companion {
 
 extension AccountStore {
     /// The methods that `code`, of `user`, brings back at `now`. One round trip.
+    ///
+    /// `withHash`: whether the hash of a password is read, which only using the code needs.
     package func revertibleMethods(
         of code: EmailCodeRecord,
         user: UserID,
+        withHash: Bool,
         at now: Timestamp
     ) async throws(PostgresError) -> RevertibleMethods {
-        let rows = try await client.read(CodeMethodRow.since(code, of: user, at: now))
+        let rows = try await client.read(CodeMethodRow.since(code, of: user, withHash: withHash, at: now))
         return RevertibleMethods(
             methods: rows.map(\.method),
             passwordHash: rows.lazy.compactMap(\.passwordHash).first
