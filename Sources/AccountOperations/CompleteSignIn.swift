@@ -105,7 +105,7 @@ extension AccountOperations {
         var linkedProvider: ProviderID?
         var applied = AccountChange()
         var companions = attempt.companions
-        var session = attempt.session
+        let session = attempt.session
         switch verdict.decision {
         case .refuse(let refusal):
             if attempt.keepsRefusals, let user = loaded.lazy.compactMap(\.self).first {
@@ -136,8 +136,6 @@ extension AccountOperations {
             }
             previous = found
             applied = change
-            // What ends all sessions has asked for a recent one, and is over for older ones.
-            if change.endsSessions { session.authTime = nil }
             user = found.applying(change, attempt.context)
             if let linked = attempt.context.linkedProvider { user.refreshProfile(of: linked) }
             companions += try await self.companions(

@@ -11,30 +11,37 @@ package struct IssuedTokens: Sendable {
     package let expiresInSeconds: Int64
 }
 
+/// The session that another one goes on from. No change of the account makes a session recent or young: otherwise a stolen one
+/// would stay both by a change every few minutes.
+struct SessionOrigin: Sendable, Hashable {
+    /// Time of the sign-in.
+    var authTime: Timestamp
+    /// `SessionTimes.startedAt`; the sign-in, where the session was not read.
+    var lifetimeStart: Timestamp
+}
+
 /// A session that an operation is about to open, with the refresh token that names it. Made once per request.
 struct NewSession: Sendable {
     private let id: [UInt8]
     private let secret: [UInt8]
     private let signInProvider: String
     private let secondFactor: SessionRecord.SecondFactor?
-    /// Time of the sign-in, where that was not now. A session that goes on after a link is as old as the one that linked:
-    /// otherwise a stolen old session would make itself recent by linking a provider of its own.
-    var authTime: Timestamp?
     /// When the user signed in at the provider; `nil` where no provider says so, or where it does not count.
     private let signedInAt: Timestamp?
-    /// Returns false if a session that was there before opens it, by a link or a change of the account.
-    let isSignIn: Bool
-    /// `SessionRecord.lifetimeStart`.
-    private let lifetimeStart: Timestamp?
+    /// The session that opens this one, by a link or a change of the account; `nil` for a sign-in.
+    private let origin: SessionOrigin?
     private let claims: JSONValue?
     private let signInAttributes: JSONValue?
+
+    /// Returns false if a session that was there before opens it.
+    var isSignIn: Bool { origin == nil }
 
     init(
         effects: Effects,
         signInProvider: String,
         secondFactor: SessionRecord.SecondFactor? = nil,
         signedInAt: Timestamp? = nil,
-        continuing caller: AuthenticatedSession? = nil,
+        continuing origin: SessionOrigin? = nil,
         claims: JSONValue? = nil,
         signInAttributes: JSONValue? = nil
     ) {
@@ -43,13 +50,12 @@ struct NewSession: Sendable {
         self.signInProvider = signInProvider
         self.secondFactor = secondFactor
         self.signedInAt = signedInAt
-        self.isSignIn = caller == nil
-        self.lifetimeStart = caller?.times?.startedAt
+        self.origin = origin
         self.claims = claims
         self.signInAttributes = signInAttributes
     }
 
-    /// Takes over from the session of a caller what its second factor has shown, and when it signed in.
+    /// Goes on from the session of a caller, with what its second factor has shown.
     init(
         effects: Effects,
         signInProvider: String,
@@ -60,17 +66,16 @@ struct NewSession: Sendable {
             effects: effects,
             signInProvider: signInProvider,
             secondFactor: caller?.token.secondFactor,
-            continuing: caller,
+            continuing: caller?.origin,
             signInAttributes: signInAttributes
         )
-        authTime = caller?.token.authTime
     }
 
     /// The session's row for `user`, under the epoch the record has.
     ///
     /// - `userAgent`: of the client that opens it, as sent.
     func record(for user: UserRecord, at now: Timestamp, userAgent: String? = nil) -> SessionRecord {
-        let authTime = authTime ?? min(signedInAt ?? now, now)
+        let authTime = origin?.authTime ?? min(signedInAt ?? now, now)
         var record = SessionRecord(
             tenant: user.tenant,
             user: user.id,
@@ -84,7 +89,7 @@ struct NewSession: Sendable {
             claims: claims,
             signInAttributes: signInAttributes
         )
-        record.lifetimeStart = lifetimeStart
+        record.lifetimeStart = origin?.lifetimeStart
         record.device = userAgent.flatMap(Self.device)
         return record
     }
@@ -126,6 +131,11 @@ package struct AuthenticatedSession: Sendable {
     package let user: UserRecord
     /// The session's, where it was read.
     var times: SessionTimes?
+
+    /// What a session that goes on from this one inherits.
+    var origin: SessionOrigin {
+        SessionOrigin(authTime: token.authTime, lifetimeStart: times?.startedAt ?? token.authTime)
+    }
 
     /// Whether the sign-in behind the session is recent enough for `operation`.
     func isRecent(for operation: SensitiveOperation, policy: LinkPolicy, now: Timestamp) -> Bool {

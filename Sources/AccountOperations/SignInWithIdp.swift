@@ -186,9 +186,8 @@ extension AccountOperations {
             }
             let kept = (pending?.conflict).map { FirstFactor.KeptConflict(id: $0.id, user: $0.user) }
             var firstFactor = FirstFactor(.idp(credential, conflict: kept))
-            firstFactor.links = caller != nil
             firstFactor.isSessionRecent = isSessionRecent
-            firstFactor.authTime = caller?.token.authTime
+            firstFactor.origin = caller?.origin
             firstFactor.createsUsers = request.createsUsers
             let ended = try await end(
                 verdict,

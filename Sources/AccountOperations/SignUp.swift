@@ -137,12 +137,7 @@ extension AccountOperations {
         var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
-            session: NewSession(
-                effects: effects,
-                signInProvider: "password",
-                secondFactor: caller.token.secondFactor,
-                continuing: caller
-            ),
+            session: NewSession(effects: effects, signInProvider: "password", after: caller),
             methodProof: .session,
             passwordHash: hash
         )

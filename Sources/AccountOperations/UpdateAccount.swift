@@ -59,8 +59,7 @@ extension AccountOperations {
             session: NewSession(
                 effects: effects,
                 signInProvider: request.password == nil ? caller.token.signInProvider : "password",
-                secondFactor: caller.token.secondFactor,
-                continuing: caller
+                after: caller
             ),
             recovery: EmailRecovery(effects: effects, locale: locale)
         )

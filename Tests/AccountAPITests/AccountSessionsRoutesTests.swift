@@ -235,28 +235,73 @@ import Testing
         }
     }
 
+    private func setLifetime(_ api: TestAPI, _ field: String, _ seconds: Int64) async throws -> Int {
+        let body: JSONValue = ["concord": ["sessions": .object([field: .integer(seconds)])]]
+        return try await api.send(
+            .patch,
+            "/admin/v2/projects/\(TestService.projectID)/config?updateMask=concord.sessions.\(field)",
+            Array(body.text.utf8),
+            key: nil,
+            bearer: "owner"
+        ).status
+    }
+
+    @Test func `a session that went on from another is as old as that one where lifetimes are set afterwards`()
+        async throws
+    {
+        try await TestAPI.withAdministrator { api in
+            let guest = try await api.signUpAnonymously()
+            api.service.clock.advance(seconds: 3500)
+            let link: JSONValue = [
+                "idToken": guest["idToken"] ?? .null, "email": "ada@example.com",
+                "password": .string(TestService.password),
+            ]
+            let linked = try await api.post("/v1/accounts:signUp", link).json
+            api.service.clock.advance(seconds: 3699)
+            #expect(try await setLifetime(api, "absoluteSeconds", 7200) == 200)
+            #expect(try await refreshes(api, linked))
+            api.service.clock.advance(seconds: 1)
+            #expect(try await !refreshes(api, linked))
+        }
+    }
+
+    @Test func `a link that waited for the second factor makes the session no younger`() async throws {
+        try await TestAPI.withAdministrator { api in
+            let owner = try await api.enrollApp(api.factorOwner())
+            let custom: JSONValue = ["token": .string(#"{"uid":"\#(owner.id.rawValue)"}"#)]
+            let byBackend = try await api.post("/v1/accounts:signInWithCustomToken", custom)
+            api.service.clock.advance(seconds: 200)
+            let asked = try await api.post(
+                "/v1/accounts:signInWithIdp",
+                [
+                    "requestUri": "http://localhost", "idToken": byBackend.json["idToken"] ?? .null,
+                    "postBody": #"providerId=facebook.com&access_token={"sub":"fb"}"#,
+                ]
+            )
+            let pending = try #require(asked.json["mfaPendingCredential"]?.string, "\(asked.text)")
+            let app = try #require(owner.app)
+            let linked = try await api.secondStep(pending, owner.enrollmentID, api.code(of: app))
+            #expect(linked.status == 200, "\(linked.text)")
+            api.service.clock.advance(seconds: 7000)
+            #expect(try await setLifetime(api, "absoluteSeconds", 7200) == 200)
+            #expect(try await !refreshes(api, linked.json))
+        }
+    }
+
     @Test func `lifetimes are 0, or as long as an ID token at least`() async throws {
         try await TestAPI.withAdministrator { api in
-            func set(_ field: String, _ seconds: Int64) async throws -> Int {
-                let body: JSONValue = ["concord": ["sessions": .object([field: .integer(seconds)])]]
-                return try await api.send(
-                    .patch,
-                    "/admin/v2/projects/\(TestService.projectID)/config?updateMask=concord.sessions.\(field)",
-                    Array(body.text.utf8),
-                    key: nil,
-                    bearer: "owner"
-                ).status
-            }
             let own = try await api.signUp("ada@example.com")
             for field in ["inactivitySeconds", "absoluteSeconds"] {
                 for seconds in [-1, 1, 3599, 1_000_000_000_000] as [Int64] {
-                    #expect(try await set(field, seconds) == 400, "\(field) \(seconds)")
+                    #expect(try await setLifetime(api, field, seconds) == 400, "\(field) \(seconds)")
                 }
-                #expect(try await set(field, 3600) == 200)
+                #expect(try await setLifetime(api, field, 3600) == 200)
             }
             api.service.clock.advance(seconds: 3600)
             #expect(try await !refreshes(api, own), "sessions that were there before end too")
-            for field in ["inactivitySeconds", "absoluteSeconds"] { #expect(try await set(field, 0) == 200) }
+            for field in ["inactivitySeconds", "absoluteSeconds"] {
+                #expect(try await setLifetime(api, field, 0) == 200)
+            }
             #expect(try await refreshes(api, own), "and go on while they are not deleted")
         }
     }

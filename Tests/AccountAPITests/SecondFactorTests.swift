@@ -162,6 +162,17 @@ struct SecondFactorTests {
         }
     }
 
+    @Test func `a session gets no more recent by enrolling a factor`() async throws {
+        try await TestAPI.with { api async throws in
+            let owner = try await api.factorOwner()
+            api.service.clock.advance(seconds: 200)
+            let enrolled = try await api.enrollApp(owner)
+            api.service.clock.advance(seconds: 200)
+            let answer = try await api.withdraw(enrolled.enrollmentID ?? "", enrolled.idToken)
+            #expect(answer.errorMessage == "CREDENTIAL_TOO_OLD_LOGIN_AGAIN", "\(answer.text)")
+        }
+    }
+
     @Test func `five are enough, and a number is enrolled once`() async throws {
         try await TestAPI.with { api async throws in
             var owner = try await api.enrollNumber(api.factorOwner(), number)

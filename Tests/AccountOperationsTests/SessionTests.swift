@@ -112,6 +112,28 @@ struct SessionTests {
         }
     }
 
+    @Test func `a password that a session sets or changes makes it no more recent`() async throws {
+        try await TestService.with { service in
+            func change(_ session: IssuedTokens, to password: String) async throws -> Outcome<Updated> {
+                var update = UpdateAccount()
+                update.password = password
+                return try await service.operations
+                    .updateAccount(update, idToken: session.idToken, tenant: .project)
+            }
+            let account = try await service.signIn(service.credential(.gitHub, subject: "1")).signedIn()
+            service.clock.advance(seconds: 140)
+            let linked = try await service.link(service.newAddress(), idToken: account.tokens.idToken).value
+            service.clock.advance(seconds: 140)
+            let changed = try #require(try await change(linked.tokens, to: "another horse").value.tokens)
+            service.clock.advance(seconds: 140)
+            #expect(try await change(changed, to: "a third horse").denial == .refusal(.credentialTooOld))
+            // The session lives all the same, and third parties take it for one that began after the change.
+            let refreshed = try await service.refresh(changed.refreshToken).value
+            let validSince = try #require(try await service.user(account.user.id)).validSince.secondsSinceEpoch
+            #expect(try #require(claims(refreshed.idToken)["auth_time"]?.integer) >= validSince)
+        }
+    }
+
     @Test func `only somebody who signed in lately deletes or sets a password`() async throws {
         try await TestService.with { service in
             let account = try await service.signUp(service.newAddress()).value

@@ -92,12 +92,11 @@ extension AccountOperations {
                 return .denied(.refusal(.invalidEmailCode))
             }
             var firstFactor = FirstFactor(.emailLink(code.email))
-            firstFactor.links = caller != nil
             firstFactor.isSessionRecent =
                 target.flatMap { target in
                     caller?.isRecent(onAccount: target.account, policy: policy, now: use.now)
                 } ?? false
-            firstFactor.authTime = caller?.token.authTime
+            firstFactor.origin = caller?.origin
             firstFactor.pendingToken = request.pendingToken
             firstFactor.locale = locale
             let question = SignInQuestion.emailLink(

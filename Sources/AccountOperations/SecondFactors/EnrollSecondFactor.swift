@@ -130,7 +130,7 @@ extension AccountOperations {
                 effects: effects,
                 signInProvider: caller.token.signInProvider,
                 secondFactor: SessionRecord.SecondFactor(kind: kind.rawValue, enrollmentID: id.rawValue),
-                continuing: caller
+                continuing: caller.origin
             )
         )
         return try await decideAndApply { [attempt] in
@@ -202,7 +202,11 @@ extension AccountOperations {
         let attempt = UpdateAttempt(
             effects: effects,
             methodProof: .session,
-            session: NewSession(effects: effects, signInProvider: caller.token.signInProvider, continuing: caller)
+            session: NewSession(
+                effects: effects,
+                signInProvider: caller.token.signInProvider,
+                continuing: caller.origin
+            )
         )
         return try await decideAndApply {
             let user: UserRecord

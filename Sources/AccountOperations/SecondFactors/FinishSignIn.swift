@@ -280,11 +280,11 @@ extension AccountOperations {
                     enrollmentID: shown.factor.id.rawValue
                 ),
                 signedInAt: firstFactor.openingCredential.flatMap(countedSignIn),
+                continuing: firstFactor.origin,
                 signInAttributes: firstFactor.signInAttributes
             ),
             methodProof: firstFactor.methodProof
         )
-        if firstFactor.links { attempt.session.authTime = firstFactor.authTime }
         attempt.companions = [.useUp(waiting.challenge, by: use, at: now)] + shown.companions
         var settlesConflict = false
         if let credential = firstFactor.openingCredential {

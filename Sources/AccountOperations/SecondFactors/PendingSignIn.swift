@@ -48,18 +48,19 @@ struct FirstFactor: Sendable {
     }
 
     let kind: Kind
-    /// Whether it was to be attached to the account of a session.
-    var links = false
     /// `false` for a reauthentication.
     var createsUsers = true
     /// True if that session signed in a moment ago.
     var isSessionRecent = false
-    /// When that session signed in: a link does not make it recent.
-    var authTime: Timestamp?
+    /// That session, which a link makes neither recent nor young; `nil` where it was not to be attached to one.
+    var origin: SessionOrigin?
     /// A conflict of the account, whose credential is linked by the same sign-in.
     var pendingToken: String?
     /// The language for the mail to a replaced address, as sent.
     var locale: String?
+
+    /// Whether it was to be attached to the account of a session.
+    var links: Bool { origin != nil }
 
     init(_ kind: Kind) {
         self.kind = kind
@@ -84,7 +85,8 @@ extension FirstFactor {
             writer.field("links", links)
             writer.field("creates", createsUsers)
             writer.field("recent", isSessionRecent)
-            writer.field("authTime", (authTime?.secondsSinceEpoch))
+            writer.field("authTime", origin?.authTime.secondsSinceEpoch)
+            writer.field("lifetimeStart", origin?.lifetimeStart.microsecondsSinceEpoch)
             writer.field("pendingToken", pendingToken)
             writer.field("locale", locale)
         }
@@ -110,10 +112,13 @@ extension FirstFactor {
             kind = .idp(credential, conflict: conflict)
         default: return nil
         }
-        links = value["links"]?.bool ?? false
         createsUsers = value["creates"]?.bool ?? false
         isSessionRecent = value["recent"]?.bool ?? false
-        authTime = value["authTime"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
+        if let authTime = value["authTime"]?.integer.map({ Timestamp(secondsSinceEpoch: $0) }) {
+            // Older versions stored no start.
+            let start = value["lifetimeStart"]?.integer.map { Timestamp(microsecondsSinceEpoch: $0) }
+            origin = SessionOrigin(authTime: authTime, lifetimeStart: start ?? authTime)
+        }
         pendingToken = value["pendingToken"]?.string
         locale = value["locale"]?.string
     }
