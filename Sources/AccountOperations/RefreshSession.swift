@@ -56,7 +56,7 @@ extension AccountOperations {
                     refreshToken: refreshToken,
                     expiresInSeconds: Lifetimes.idTokenSeconds,
                     projectNumber: project.settings.projectNumber,
-                    deviceSecret: returnsDeviceSecret ? try newDeviceSecret(of: user) : nil
+                    deviceSecret: returnsDeviceSecret ? try newDeviceSecret(of: user, in: session) : nil
                 )
             )
         }

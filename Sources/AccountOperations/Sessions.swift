@@ -9,6 +9,8 @@ package struct IssuedTokens: Sendable {
     package let refreshToken: String
     /// Seconds until the ID token expires.
     package let expiresInSeconds: Int64
+    /// The session that they are of.
+    let session: SessionRecord
 }
 
 /// The session that another one goes on from. No change of the account makes a session recent or young: otherwise a stolen one
@@ -116,11 +118,12 @@ extension AccountOperations {
         session: NewSession,
         at now: Timestamp
     ) throws -> IssuedTokens {
-        let idToken = try tokens.mintIDToken(for: user, session: session.record(for: user, at: now), at: now)
+        let record = session.record(for: user, at: now)
         return IssuedTokens(
-            idToken: idToken,
+            idToken: try tokens.mintIDToken(for: user, session: record, at: now),
             refreshToken: session.refreshToken(for: user),
-            expiresInSeconds: Lifetimes.idTokenSeconds
+            expiresInSeconds: Lifetimes.idTokenSeconds,
+            session: record
         )
     }
 }

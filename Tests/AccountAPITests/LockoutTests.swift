@@ -126,6 +126,57 @@ struct LockoutTests {
         }
     }
 
+    /// A device secret by a refresh.
+    private func deviceSecret(_ api: TestAPI, of session: JSONValue) async throws -> String {
+        let refresh: JSONValue = [
+            "grant_type": "refresh_token", "refresh_token": session["refreshToken"] ?? .null,
+            "return_device_secret": "true",
+        ]
+        return try #require(try await api.post("/v1/token", refresh).json["device_secret"]?.string)
+    }
+
+    @Test func `a stolen session is one device, however often it refreshes`() async throws {
+        try await TestAPI.with { api in
+            let account = try await api.signUp("ada@example.com")
+            let owner = try await enter(api, from: Self.home)
+            try await closeToStrangers(api)
+            let thief = "203.0.113.66"
+            let first = try await deviceSecret(api, of: account)
+            #expect(try await guess(api, from: thief, device: first, times: 10).allSatisfy { $0 == Self.wrong })
+            api.service.clock.advance(seconds: 1)
+            let second = try await deviceSecret(api, of: account)
+            #expect(second != first)
+            #expect(try await signIn(api, "guess", from: thief, device: second) == Self.locked)
+            // Another sign-in is another device: the one that its answer named.
+            let device = try await deviceSecret(api, of: owner.json)
+            #expect(try await guess(api, from: thief, device: device, times: 10).allSatisfy { $0 == Self.wrong })
+            #expect(try await signIn(api, from: thief, device: owner.json["deviceSecret"]?.string) == Self.locked)
+        }
+    }
+
+    @Test func `sessions that a stolen one opens by changing the account are one device`() async throws {
+        try await TestAPI.with { api in
+            var session = try await api.signUp("ada@example.com")
+            try await closeToStrangers(api)
+            var answers: [String?] = []
+            for provider in ["facebook.com", "google.com", "apple.com"] {
+                let token = #"{"sub":"thief"}"#
+                let linked = try await api.post(
+                    "/v1/accounts:signInWithIdp",
+                    [
+                        "requestUri": "http://localhost", "idToken": session["idToken"] ?? .null,
+                        "postBody": .string("providerId=\(provider)&id_token=\(token)"),
+                    ]
+                )
+                #expect(linked.status == 200, "\(linked.text)")
+                session = linked.json
+                let device = try await deviceSecret(api, of: session)
+                answers += try await guess(api, from: "203.0.113.66", device: device, times: 10)
+            }
+            #expect(answers.count { $0 == Self.wrong } == 10 && answers.count { $0 == Self.locked } == 20)
+        }
+    }
+
     @Test func `a device secret of another account is ignored`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")

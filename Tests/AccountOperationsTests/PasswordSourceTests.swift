@@ -203,7 +203,7 @@ struct PasswordSourceTests {
         try await TestService.with { service in
             let email = service.newAddress()
             let account = try await service.signUp(email).value
-            let secret = try service.operations.newDeviceSecret(of: account.user)
+            let secret = try service.operations.newDeviceSecret(of: account)
             #expect(!secret.contains(account.user.id.rawValue))
             let device = PasswordClient(network: "203.0.113.1", deviceSecret: secret)
             try await close(email, service)
@@ -224,7 +224,7 @@ struct PasswordSourceTests {
         try await TestService.withTwo { first, second in
             let email = first.newAddress()
             let account = try await first.signUp(email).value
-            let secret = try first.operations.newDeviceSecret(of: account.user)
+            let secret = try first.operations.newDeviceSecret(of: account)
             let device = PasswordClient(network: "203.0.113.1", deviceSecret: secret)
             _ = try await first.signIn(email, from: PasswordClient(network: "203.0.113.1")).value
             let denials = try await withThrowingTaskGroup { group in

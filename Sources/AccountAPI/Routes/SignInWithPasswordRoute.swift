@@ -28,8 +28,10 @@ extension Route {
             )
             .value()
         // Concord's own, for clients that know it: only beside a refresh token.
-        let returnsDeviceSecret = try body.bool("returnDeviceSecret") ?? false && result.signedIn != nil
-        let deviceSecret = returnsDeviceSecret ? try request.operations.newDeviceSecret(of: result.user) : nil
+        let returnsDeviceSecret = try body.bool("returnDeviceSecret") ?? false
+        let deviceSecret = try result.signedIn.flatMap { signedIn in
+            returnsDeviceSecret ? try request.operations.newDeviceSecret(of: signedIn) : nil
+        }
         return .object(after: result.signedIn?.decision) { writer in
             let user = result.user
             writer.field("kind", "identitytoolkit#VerifyPasswordResponse")

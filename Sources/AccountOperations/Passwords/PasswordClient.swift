@@ -1,4 +1,4 @@
-package import AccountLinking
+import AccountLinking
 import AccountStore
 import JSON
 
@@ -29,7 +29,8 @@ package struct PasswordClient: Sendable, Hashable {
 struct KnownDevice: Sendable, Hashable {
     var user: UserID
     var epoch: Int64
-    /// 16 random bytes in Base64URL, by which the device's own wrong passwords are counted.
+    /// Digest of the sign-in on the device, by which the device's own wrong passwords are counted: one, however often its session
+    /// refreshes.
     var id: String
     var expiresAt: Timestamp
 
@@ -37,11 +38,14 @@ struct KnownDevice: Sendable, Hashable {
     /// A user id has at most 512 bytes.
     private static let lengthMax = 2048
 
-    init(of user: UserRecord, effects: Effects) {
+    init(of user: UserRecord, in session: SessionRecord, sealer: Sealer, at now: Timestamp) {
         self.user = user.id
         epoch = user.sessionEpoch
-        id = Base64URL.encode(effects.randomBytes(16))
-        expiresAt = effects.now().adding(seconds: PasswordAttempts.knownSeconds)
+        // A session that goes on from another is no other device: its holder may open as many as it likes.
+        let signIn = session.lifetimeStart.map { String($0.secondsSinceEpoch) } ?? Base64URL.encode(session.id)
+        let name = [user.tenant.rawValue, user.id.rawValue, signIn].joined(separator: "\u{1F}")
+        id = Base64URL.encode(sealer.digest(name, context: "password-device"))
+        expiresAt = now.adding(seconds: PasswordAttempts.knownSeconds)
     }
 
     /// `nil` for anything this service did not make.
@@ -150,8 +154,13 @@ extension AccountOperations {
         return (PasswordSource(network: network, device: device?.id), device)
     }
 
-    /// The secret by which a device on which `user` is signed in is known at the next sign-in.
-    package func newDeviceSecret(of user: UserRecord) throws -> String {
-        try KnownDevice(of: user, effects: effects).secret(sealer)
+    /// The secret by which the device of a sign-in is known at the next one.
+    package func newDeviceSecret(of signedIn: SignedIn) throws -> String {
+        try newDeviceSecret(of: signedIn.user, in: signedIn.tokens.session)
+    }
+
+    /// The secret by which the device that has `session` is known at its next sign-in.
+    func newDeviceSecret(of user: UserRecord, in session: SessionRecord) throws -> String {
+        try KnownDevice(of: user, in: session, sealer: sealer, at: effects.now()).secret(sealer)
     }
 }
