@@ -7,7 +7,12 @@ struct PasswordAttemptsTests {
     private let counts = 0...PasswordAttempts.failuresMax + 1
 
     private func wait(_ failures: Int) -> Int64 {
-        PasswordAttempts.standing(afterFailures: failures, at: now).lockedUntil.seconds(since: now)
+        seconds(PasswordAttempts.standing(afterFailures: failures, at: now))
+    }
+
+    /// Seconds of the wait; 0 for none.
+    private func seconds(_ standing: PasswordAttempts.Standing) -> Int64 {
+        standing.lockedUntil == PasswordAttempts.neverLocked ? 0 : standing.lockedUntil.seconds(since: now)
     }
 
     private func memory(_ failures: Int) -> Int64 {
@@ -16,6 +21,13 @@ struct PasswordAttemptsTests {
 
     @Test func `a few wrong passwords cost no wait`() {
         #expect((0...9).allSatisfy { wait($0) == 0 })
+    }
+
+    @Test func `what costs no wait costs none by the clock of another server either`() {
+        for failures in 0...9 {
+            let standing = PasswordAttempts.standing(afterFailures: failures, at: now)
+            #expect(standing.lockedUntil.seconds(since: now) < -86_400)
+        }
     }
 
     @Test func `then the wait doubles from a minute to an hour`() {
@@ -38,8 +50,7 @@ struct PasswordAttemptsTests {
     @Test func `all strangers together get a few more, then wait alike`() {
         func wait(_ failures: Int) -> Int64 {
             let freeMax = PasswordAttempts.freeMax(of: .strangers)
-            return PasswordAttempts.standing(afterFailures: failures, at: now, freeMax: freeMax).lockedUntil
-                .seconds(since: now)
+            return seconds(PasswordAttempts.standing(afterFailures: failures, at: now, freeMax: freeMax))
         }
         #expect((0...49).allSatisfy { wait($0) == 0 })
         #expect((50...57).map(wait) == [60, 120, 240, 480, 960, 1920, 3600, 3600])

@@ -103,6 +103,19 @@ struct PasswordSourceTests {
         }
     }
 
+    @Test func `a server whose clock is behind holds no right password off`() async throws {
+        try await TestService.with { service in
+            let email = service.newAddress()
+            _ = try await service.signUp(email).value
+            _ = try await service.signIn(email, from: network(1)).value
+            #expect(try await service.signIn(email, password: "guess", from: network(1)).denial == Self.wrong)
+            #expect(try await service.signIn(email, password: "guess", from: network(2)).denial == Self.wrong)
+            // Another server, thirty seconds behind.
+            service.clock.advance(seconds: -30)
+            for number in 1...3 { _ = try await service.signIn(email, from: network(number)).value }
+        }
+    }
+
     @Test func `eight networks of an account are known, those of the last sign-ins`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()

@@ -41,7 +41,7 @@ package enum PasswordCount: Sendable, Hashable, CaseIterable {
 package enum PasswordAttempts {
     /// Where an address stands after a wrong password.
     package struct Standing: Sendable, Hashable {
-        /// No password is tried before then. Not later than `forgottenAt`.
+        /// No password is tried before then; `neverLocked` without a wait. Not later than `forgottenAt`.
         package var lockedUntil: Timestamp
         /// Without another wrong password, counting begins anew then.
         package var forgottenAt: Timestamp
@@ -62,6 +62,8 @@ package enum PasswordAttempts {
     /// been left alone for `longMemorySeconds`.
     package static let failuresMax = 100
 
+    /// The end of no wait. Long over by every server's clock: by one that is behind, a lock "until now" would hold a right password off.
+    package static let neverLocked = Timestamp(secondsSinceEpoch: 0)
     package static let waitSecondsMin: Int64 = 60
     package static let waitSecondsMax: Int64 = 3600
     /// How long free guesses are remembered.
@@ -106,7 +108,7 @@ package enum PasswordAttempts {
         freeMax: Int = PasswordAttempts.freeMax
     ) -> Standing {
         guard failures > freeMax else {
-            return Standing(lockedUntil: now, forgottenAt: now.adding(seconds: shortMemorySeconds))
+            return Standing(lockedUntil: neverLocked, forgottenAt: now.adding(seconds: shortMemorySeconds))
         }
         let forgottenAt = now.adding(seconds: longMemorySeconds)
         guard failures < failuresMax else { return Standing(lockedUntil: forgottenAt, forgottenAt: forgottenAt) }

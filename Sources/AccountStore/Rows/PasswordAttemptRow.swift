@@ -248,8 +248,8 @@ struct PasswordAttemptRow: RowDecodable {
         return """
             INSERT INTO password_attempts
                 (tenant_id, address_digest, of_address, failures, locked_until, forgotten_at, known_epoch, known_until)
-            VALUES (\(tenant.rawValue), \(guessed.digest), \(guessed.addressDigest), 0, \(now.stored), \(now.stored),
-                \(known.epoch), \(known.until.stored))
+            VALUES (\(tenant.rawValue), \(guessed.digest), \(guessed.addressDigest), 0,
+                \(PasswordAttempts.neverLocked.stored), \(now.stored), \(known.epoch), \(known.until.stored))
             ON CONFLICT (tenant_id, address_digest) DO UPDATE
                 SET known_epoch = excluded.known_epoch, known_until = excluded.known_until
             """
