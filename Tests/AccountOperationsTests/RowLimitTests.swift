@@ -198,6 +198,13 @@ struct RowLimitTests {
         }
     }
 
+    @Test func `without a setting no stranger can close sign-ups, providers' pages or short codes to everybody`() {
+        for limits in [MessageLimits.ofSignUps, MessageLimits.ofProviderFlows, MessageLimits.ofGuesses] {
+            #expect(limits.allSatisfy { $0.limit.scope != .project || $0.limit.countMax == 0 })
+            #expect(limits.contains { $0.limit.scope == .address && $0.limit.countMax > 0 })
+        }
+    }
+
     // MARK: Conflicts
 
     @Test func `one client opens exactly as many conflicts as there may be, met again or new`() async throws {

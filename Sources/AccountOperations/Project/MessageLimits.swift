@@ -25,13 +25,14 @@ enum MessageLimits {
         ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
     ]
 
-    /// Those on guesses at short codes: five at each mail would be without bound where mails are, and over all mailboxes.
+    /// Limits on guesses at short codes: five at each mail would be without bound where mails are. Those of the project are off:
+    /// guessers in many networks would reach them, and then no right code of anybody would count.
     static let ofGuesses: [(name: String, limit: MessageLimit)] = [
         ("perMailboxPerDay", MessageLimit(.recipient, windowSeconds: 86_400, countMax: 100)),
         ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 20)),
         ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 60)),
-        ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 300)),
-        ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 10_000)),
+        ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 0)),
+        ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
     ]
 
     /// Limits on accounts that clients make: production's 100 an hour by network address. Those of the project are off: every
@@ -42,11 +43,12 @@ enum MessageLimits {
         ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
     ]
 
-    /// Limits on sign-ins that begin on a provider's page.
+    /// Limits on sign-ins that begin on a provider's page. That of the project is off: strangers in many networks would reach it,
+    /// and then nobody could sign in on a provider's page.
     static let ofProviderFlows: [(name: String, limit: MessageLimit)] = [
         ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 100)),
         ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 1000)),
-        ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 10_000)),
+        ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 0)),
     ]
 
     /// Limits on conflicts that are opened or come up again.
