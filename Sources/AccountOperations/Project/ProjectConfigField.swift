@@ -413,7 +413,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             ),
             .init(
                 "concord.sessions.inactivitySeconds",
-                .limit(Lifetimes.sessionSecondsBounds),
+                .limit(Lifetimes.inactivitySecondsBounds),
                 .integer(0),
                 "How long a session goes on without a refresh; 0: for good. SDKs refresh once an hour while an app is in use."
             ),

@@ -4,9 +4,12 @@ import AccountLinking
 package enum Lifetimes {
     static let idTokenSeconds: Int64 = 3600
 
-    /// Bounds of the lifetimes that a project may set for sessions: at least that of an ID token, which a third party accepts
-    /// anyway.
+    /// Bounds of the age that a project may set for sessions: at least that of an ID token, which a third party accepts anyway.
     static let sessionSecondsBounds: ClosedRange<Int64> = idTokenSeconds...5 * 366 * 86_400
+
+    /// Bounds of the inactivity that a project may set for sessions: at least two lives of an ID token. An app refreshes when its ID
+    /// token expires, so with one life the session of somebody who uses it would end at the same instant.
+    static let inactivitySecondsBounds: ClosedRange<Int64> = 2 * idTokenSeconds...sessionSecondsBounds.upperBound
 
     /// Counts of refused sign-ins are kept for so long.
     static let signInRefusalSeconds: Int64 = 90 * 86_400
