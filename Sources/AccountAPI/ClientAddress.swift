@@ -25,7 +25,7 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// What limits are counted by: the address, or the /64 of an IPv6 address, which is what one subscriber is given at least
-    /// (RFC 6177 §2).
+    /// (RFC 6177 §2), as 16 hexadecimal digits. Limits and the hash queue read the /48 from it (`ClientSite`).
     var subscriber: String {
         guard bytes.count == 16 else { return description }
         return bytes.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -66,6 +66,20 @@ struct StrangerLimitTests {
     private static let home = ["2001:db8:1:2::7", "2001:db8:1:2::8"]
     private static let elsewhere = "2001:db8:1:3::7"
 
+    @Test func `one host with a whole IPv6 site has ten times the limit of a network`() async throws {
+        try await Self.with(.signUps, perAddressPerHour: 1) { scene in
+            var statuses: [Int] = []
+            for number in 1...12 {
+                statuses.append(
+                    try await scene.post("/v1/accounts:signUp", [:], from: "2001:db8:1:\(number)::7").status
+                )
+            }
+            #expect(statuses == Array(repeating: 200, count: 10) + [400, 400])
+            #expect(try await scene.post("/v1/accounts:signUp", [:], from: "2001:db8:2:1::7").status == 200)
+            #expect(try await scene.post("/v1/accounts:signUp", [:], from: "192.0.2.1").status == 200)
+        }
+    }
+
     @Test func `one client cannot make accounts without limit`() async throws {
         try await Self.with(.signUps, perAddressPerHour: 3) { scene in
             let bodies: [(path: String, body: @Sendable (Int) -> JSONValue)] = [

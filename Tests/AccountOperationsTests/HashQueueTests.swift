@@ -101,6 +101,30 @@ struct HashQueueTests {
         #expect(queue.running == [ticket])
     }
 
+    @Test func `one host with a site of IPv6 networks has one line, and others are served beside it`() {
+        var queue = Conversation(placesMax: 64)
+        for number in 0..<100 {
+            let network = "20010db80001" + ["", "0", "00", "000"][4 - String(number).utf8.count] + String(number)
+            queue.enter(HashCaller(network: network, isKnown: false))
+        }
+        let stranger = queue.enter(Self.stranger)
+        let neighbour = queue.enter(HashCaller(network: "20010db800020001", isKnown: false))
+        #expect(queue.refused[stranger] == nil && queue.refused[neighbour] == nil)
+        for _ in 0..<3 { queue.serve() }
+        #expect(queue.served.contains(stranger) && queue.running == [neighbour])
+    }
+
+    @Test func `an administrator has a place where callers known to an account of their own fill the queue`() {
+        var queue = Conversation(placesMax: 64)
+        for number in 0..<100 { queue.enter(HashCaller(network: "192.0.2.\(number)", isKnown: true)) }
+        #expect(queue.refused.count == 40 && queue.refused.values.allSatisfy { $0 == .full })
+        let administrator = queue.enter(.administrator)
+        #expect(queue.refused[administrator] == nil)
+        // Strangers leave that place free as well.
+        let stranger = queue.enter(Self.stranger)
+        #expect(queue.refused[stranger] == .full)
+    }
+
     @Test func `known callers of one network are no more than strangers`() {
         var queue = Conversation(placesMax: 8)
         let flood = HashCaller(network: "198.51.100.1", isKnown: true)

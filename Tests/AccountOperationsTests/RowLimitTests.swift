@@ -166,6 +166,30 @@ struct RowLimitTests {
         }
     }
 
+    @Test func `the networks of one IPv6 site together make ten times as many accounts as one, exactly`() async throws {
+        try await TestService.withTwo(settings: Self.settings(.signUps, ["perAddressPerHour": 2])) {
+            first,
+            second async throws in
+            @Sendable func signUp(_ service: TestService, _ network: String) async throws -> Denial? {
+                try await service.operations.signUp(.anonymous, from: .init(network: network), tenant: .project).denial
+            }
+            @Sendable func network(_ site: Int, _ number: Int) -> String { "20010db8000\(site)000\(number)" }
+            // Nine networks with four each: eighteen accounts.
+            let denials = try await first.race(with: second, count: 36) { service, caller in
+                try await signUp(service, network(1, caller % 9))
+            }
+            #expect(denials.count { $0 == nil } == 18)
+            #expect(try await counts(first) == Array(repeating: 2, count: 9) + [18])
+            // Two are left to the site, wherever they come from.
+            var answers: [Denial?] = []
+            for caller in 0..<4 { answers.append(try await signUp(second, "20010db80001a00\(caller)")) }
+            #expect(answers == [nil, nil, .limitReached(.signUps), .limitReached(.signUps)])
+            #expect(try await signUp(first, network(2, 1)) == nil, "another site")
+            #expect(try await accounts(first) == 21)
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
     @Test func `administrators and trusted backends make as many accounts as they want`() async throws {
         let settings = Self.settings(.signUps, ["perAddressPerHour": 1, "perProjectPerDay": 1])
         try await TestService.with(settings: settings) { service async throws in

@@ -1,16 +1,24 @@
 /// The caller whose password is hashed, as the queue shares its places.
 package struct HashCaller: Sendable, Hashable {
-    /// The network, as limits count; callers of unknown networks count as one.
-    package var network: String
+    /// The network whose callers wait in one line: an IPv4 address, or the site of an IPv6 client, because one host may call from
+    /// every network of a site. Callers of unknown networks are in one line.
+    package let network: String
     /// The account knows the caller: by a session, a code, a device or a network from which it was signed in to lately.
-    package var isKnown: Bool
+    package let isKnown: Bool
+    package let isAdministrator: Bool
 
     /// A request of the operator's, or a command.
-    package static let administrator = HashCaller(network: "administrator", isKnown: true)
+    package static let administrator = HashCaller(line: "administrator", isKnown: true, isAdministrator: true)
 
+    /// - `network`: as limits count.
     package init(network: String, isKnown: Bool) {
-        self.network = network
+        self.init(line: ClientSite(ofNetwork: network)?.name ?? network, isKnown: isKnown, isAdministrator: false)
+    }
+
+    private init(line: String, isKnown: Bool, isAdministrator: Bool) {
+        self.network = line
         self.isKnown = isKnown
+        self.isAdministrator = isAdministrator
     }
 }
 
@@ -19,7 +27,8 @@ package struct HashCaller: Sendable, Hashable {
 /// Known callers and strangers are two lanes that take turns, and in each lane the networks do, so that a network with many
 /// callers delays the next one of another network by one turn. When no place is free, the newest caller of the network that
 /// waits with most makes room for a caller of a network with fewer, so that one network fills the queue only as long as no
-/// other comes. Some places are for known callers alone: strangers from however many networks leave them free.
+/// other comes. Some places are for known callers alone, and a few for administrators: strangers, and known callers, from however many
+/// networks leave them free.
 ///
 /// The first caller of a network is never displaced, and a network that comes later takes its turn later. So a caller that is
 /// first of its network is served after at most two turns of each network that waits with it.
@@ -99,6 +108,8 @@ package struct HashQueue: Sendable {
     private let placesMax: Int
     /// Places that strangers do not get.
     package let reservedPlaces: Int
+    /// Those of them that only administrators get: anybody can be known, to an account of their own.
+    package let administratorPlaces: Int
     private var known = Lane()
     private var strangers = Lane()
     private var isKnownNext = true
@@ -116,6 +127,7 @@ package struct HashQueue: Sendable {
         self.threadCount = threadCount
         self.placesMax = placesMax
         reservedPlaces = placesMax / 4
+        administratorPlaces = placesMax / 16
     }
 
     /// A caller comes: it is served, waits, takes another's place, or is refused.
@@ -156,7 +168,8 @@ package struct HashQueue: Sendable {
     }
 
     private func hasRoom(for caller: HashCaller) -> Bool {
-        guard known.accepted + strangers.accepted < placesMax else { return false }
+        let free = placesMax - known.accepted - strangers.accepted
+        guard free > (caller.isAdministrator ? 0 : administratorPlaces) else { return false }
         return caller.isKnown || strangers.accepted < placesMax - reservedPlaces
     }
 

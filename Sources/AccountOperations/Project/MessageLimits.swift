@@ -124,22 +124,30 @@ enum Counted: Hashable {
 
 extension [MessageLimit] {
     /// What one of `counted` counts against, always in the same order, so that two writers never wait for each other in a
-    /// circle.
+    /// circle: the site of an IPv6 client before its network, because all writers of a network write the site's row too.
     ///
     /// `clientAddress`: who asked for it, as far as it is known.
     func limiting(_ counted: Counted, to recipient: String, from clientAddress: String?) -> [CountedLimit] {
-        compactMap { limit -> CountedLimit? in
-            let key: String
+        flatMap { limit -> [CountedLimit] in
             switch limit.scope {
-            case .recipient: key = recipient
+            case .recipient: return [limit.counting(counted, by: recipient)]
             case .address:
-                guard let clientAddress else { return nil }
-                key = clientAddress
-            case .project: key = ""
+                guard let clientAddress else { return [] }
+                let ofNetwork = limit.counting(counted, by: clientAddress)
+                guard let site = ClientSite(ofNetwork: clientAddress) else { return [ofNetwork] }
+                var ofSite = limit
+                ofSite.countMax *= ClientSite.limitFactor
+                return [ofSite.counting(counted, by: site.name), ofNetwork]
+            case .project: return [limit.counting(counted, by: "")]
             }
-            let text = "\(counted.name) \(limit.scope.rawValue) \(limit.windowSeconds) \(key)"
-            return CountedLimit(limit, digest: [UInt8](SHA256.hash(data: [UInt8](text.utf8))))
         }
+    }
+}
+
+extension MessageLimit {
+    fileprivate func counting(_ counted: Counted, by key: String) -> CountedLimit {
+        let text = "\(counted.name) \(scope.rawValue) \(windowSeconds) \(key)"
+        return CountedLimit(self, digest: [UInt8](SHA256.hash(data: [UInt8](text.utf8))))
     }
 }
 
