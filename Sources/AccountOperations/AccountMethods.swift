@@ -112,7 +112,7 @@ extension AccountOperations {
     ) async throws -> Outcome<Value> {
         try await decideAndApply {
             let user: UserRecord
-            switch account(of: session, asItIs: try await store.user(session.user.id, tenant: tenant)) {
+            switch try await account(of: session, asItIs: store.user(session.user.id, tenant: tenant)) {
             case .denied(let denial): return .denied(denial)
             case .success(let current): user = current
             }

@@ -189,7 +189,7 @@ extension AccountOperations {
             once: once
         ) { user, attempt in
             try await end(
-                SessionsToEnd(sessions),
+                SessionsToEnd(sessions, own: session.token.session),
                 named,
                 of: user,
                 attempt,
@@ -250,14 +250,18 @@ extension AccountOperations {
         var companions = companions
         switch verdict.decision {
         case .unchanged: return .success(false)
-        case .endAll(let change): changed = user.applying(change, attempt.context)
-        case .delete:
+        case .endAll(let change, let voided):
+            changed = user.applying(change, attempt.context)
+            companions += voiding(voided, of: user, attempt)
+        case .delete(let voided):
             guard let named else { throw UnexpectedDecision(verdict.rule) }
             changed.sessionEndedAt = max(user.sessionEndedAt ?? attempt.now, attempt.now)
+            // Before the sessions: who settles a conflict meanwhile opens one that is to end as well.
+            companions += voiding(voided, of: user, attempt)
             companions.append(
-                sessions == .one
-                    ? .endSession(named, of: user.id, tenant: user.tenant)
-                    : .endSessions(otherThan: named, of: user.id, tenant: user.tenant)
+                sessions == .others
+                    ? .endSessions(otherThan: named, of: user.id, tenant: user.tenant)
+                    : .endSession(named, of: user.id, tenant: user.tenant)
             )
         }
         var write = AccountWrite(
@@ -274,11 +278,24 @@ extension AccountOperations {
         return .success(true)
     }
 
+    /// Voids what an ended session may have begun. Nothing for an administrator, who may have sent the owner a code just before.
+    private func voiding(
+        _ codes: VoidedCodes,
+        of user: UserRecord,
+        _ attempt: UpdateAttempt
+    ) -> [AccountWrite.Companion] {
+        if attempt.isByAdministrator { return [] }
+        return [
+            .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: attempt.now),
+            .voidEmailCodes(of: user.id, tenant: user.tenant, codes, at: attempt.now),
+        ]
+    }
+
     /// Returns true if any of the sessions exists.
     private func areThere(_ sessions: SessionsToEnd, _ named: [UInt8]?, of user: UserRecord) async throws -> Bool {
         switch sessions {
         case .all: return true
-        case .one:
+        case .own, .one:
             guard let named else { return false }
             return try await store.session(named, of: user.id, tenant: user.tenant).session != nil
         case .others:
@@ -288,9 +305,10 @@ extension AccountOperations {
 }
 
 extension SessionsToEnd {
-    fileprivate init(_ sessions: SessionsToEndByUser) {
+    fileprivate init(_ sessions: SessionsToEndByUser, own: [UInt8]?) {
         switch sessions {
-        case .one, .own: self = .one
+        case .own: self = .own
+        case .one(let id): self = id.bytes == own ? .own : .one
         case .others: self = .others
         case .all: self = .all
         }

@@ -138,6 +138,7 @@ extension AccountOperations {
             applied = change
             user = found.applying(change, attempt.context)
             if let linked = attempt.context.linkedProvider { user.refreshProfile(of: linked) }
+            if !session.isSignIn, user == found { companions.append(.requireUnchanged(found)) }
             companions += try await self.companions(
                 of: change,
                 from: found,

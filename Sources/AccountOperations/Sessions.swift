@@ -16,6 +16,8 @@ package struct IssuedTokens: Sendable {
 /// The session that another one goes on from. No change of the account makes a session recent or young: otherwise a stolen one
 /// would stay both by a change every few minutes.
 struct SessionOrigin: Sendable, Hashable {
+    /// Its id; `nil` where an older version wrote it down.
+    var id: [UInt8]?
     /// Time of the sign-in.
     var authTime: Timestamp
     /// `SessionTimes.startedAt`; the sign-in, where the session was not read.
@@ -137,7 +139,7 @@ package struct AuthenticatedSession: Sendable {
 
     /// What a session that goes on from this one inherits.
     var origin: SessionOrigin {
-        SessionOrigin(authTime: token.authTime, lifetimeStart: times?.startedAt ?? token.authTime)
+        SessionOrigin(id: token.session, authTime: token.authTime, lifetimeStart: times?.startedAt ?? token.authTime)
     }
 
     /// Whether the sign-in behind the session is recent enough for `operation`.
@@ -170,9 +172,31 @@ package struct AuthenticatedSession: Sendable {
 
 extension AccountOperations {
     /// The account as it is now, if `session` still lives: whatever ended it since is seen here, so that nothing a
-    /// session began outlives a takeover. If the session alone was ended since, the request counts as one that was before.
-    func account(of session: AuthenticatedSession, asItIs current: UserRecord?) -> Outcome<UserRecord> {
-        account(of: session.token, asItIs: current, .notRead, isExpired: false, at: effects.now())
+    /// session began outlives a takeover or its own end. One round trip where the session may have ended alone, otherwise none.
+    ///
+    /// What is decided on the account has to be written under its version, or with `requireUnchanged`: an end that comes after
+    /// this look then undoes it.
+    func account(
+        of session: AuthenticatedSession,
+        asItIs current: UserRecord?
+    ) async throws -> Outcome<UserRecord> {
+        var presented = PresentedSession.notRead
+        if let current {
+            presented = try await self.session(session.token.session, of: current, aliveAt: session.token.issuedAt)
+        }
+        return account(of: session.token, asItIs: current, presented, isExpired: false, at: effects.now())
+    }
+
+    /// The session `id` of `user`, which lived at `time`, if it may have ended alone since.
+    ///
+    /// - `id`: `nil` for a session that was not named: it counts as ended.
+    func session(_ id: [UInt8]?, of user: UserRecord, aliveAt time: Timestamp) async throws -> PresentedSession {
+        guard user.mayHaveEndedSessions(since: time) else { return .notRead }
+        guard let id else { return .gone }
+        let (session, newest) = try await store.session(id, of: user.id, tenant: user.tenant)
+        // With its user it has not merely ended: whoever writes finds the user gone.
+        if newest == nil { return .notRead }
+        return session.map { .found($0.times) } ?? .gone
     }
 
     /// `isExpired`: whether the token's hour is over. It says so before anything about the account but its absence
@@ -236,10 +260,6 @@ extension AccountOperations {
         }
     }
 
-    /// The longest time by which an ID token may be younger than the end of its session: another server's clock issued it, or a
-    /// refresh that had read the session before.
-    private static let endingLeewaySeconds: Int64 = 300
-
     /// The user of a token, and its session where that may have ended alone: the project limits sessions, or a session of
     /// the user was ended since the token was issued.
     private func userAndSession(of token: VerifiedIDToken) async throws -> (UserRecord?, PresentedSession) {
@@ -249,12 +269,21 @@ extension AccountOperations {
             return (user, presented(session))
         }
         let user = try await store.user(token.user, tenant: token.tenant)
-        guard let endedAt = user?.sessionEndedAt,
-            token.issuedAt <= endedAt.adding(seconds: Self.endingLeewaySeconds)
-        else { return (user, .notRead) }
+        guard let user, user.mayHaveEndedSessions(since: token.issuedAt) else { return (user, .notRead) }
         // Older versions named no session.
         guard let id = token.session else { return (user, .gone) }
         let (session, current) = try await store.session(id, of: token.user, tenant: token.tenant)
         return (current, presented(session))
+    }
+}
+
+extension UserRecord {
+    /// The longest time by which an ID token may be younger than the end of its session: another server's clock issued it, or a
+    /// refresh that had read the session before.
+    private static let endingLeewaySeconds: Int64 = 300
+
+    /// Returns true if a session of the user that lived at `time` may have ended alone since.
+    fileprivate func mayHaveEndedSessions(since time: Timestamp) -> Bool {
+        sessionEndedAt.map { time <= $0.adding(seconds: Self.endingLeewaySeconds) } ?? false
     }
 }

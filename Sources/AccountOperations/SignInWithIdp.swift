@@ -151,7 +151,7 @@ extension AccountOperations {
             var isSessionRecent = false
             if let caller {
                 let target: UserRecord
-                switch account(of: caller, asItIs: found.target) {
+                switch try await account(of: caller, asItIs: found.target) {
                 case .denied(let denial): return .denied(denial)
                 case .success(let user): target = user
                 }

@@ -65,7 +65,7 @@ extension AccountOperations {
         )
         return try await decideAndApply {
             let user: UserRecord
-            switch account(of: caller, asItIs: try await store.user(caller.user.id, tenant: tenant)) {
+            switch try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant)) {
             case .denied(let denial): return .denied(denial)
             case .success(let current): user = current
             }

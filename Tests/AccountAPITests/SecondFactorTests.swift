@@ -567,6 +567,37 @@ struct SecondFactorTests {
         }
     }
 
+    @Test func `a link that waits for the second factor ends with the session that asked for it, and with no other`()
+        async throws
+    {
+        for endsIt in [true, false] {
+            try await TestAPI.with { api async throws in
+                let owner = try await api.enrollApp(api.factorOwner())
+                let app = try #require(owner.app)
+                let custom: JSONValue = ["token": .string(#"{"uid":"\#(owner.id.rawValue)"}"#)]
+                func signIn() async throws -> String {
+                    let answer = try await api.post("/v1/accounts:signInWithCustomToken", custom)
+                    return try #require(answer.json["idToken"]?.string, "\(answer.text)")
+                }
+                let (session, other) = (try await signIn(), try await signIn())
+                let asked = try await api.post(
+                    "/v1/accounts:signInWithIdp",
+                    idp("facebook.com", ["sub": "fb"], idToken: session)
+                )
+                let pending = try #require(asked.json["mfaPendingCredential"]?.string, "\(asked.text)")
+                let ended = try #require(
+                    try payload(of: endsIt ? session : other)["concord"]?["session"]?.string
+                )
+                let path = "/concord/v1/account/sessions/\(ended)"
+                #expect(try await api.send(.delete, path, key: nil, bearer: owner.idToken).json == ["ended": true])
+                let answer = try await api.secondStep(pending, owner.enrollmentID, api.code(of: app))
+                let expected = endsIt ? pendingInvalid : nil
+                #expect(answer.errorMessage == expected, "\(answer.text)")
+                #expect(try await api.service.user(owner.id)?.linkedProviders.count == (endsIt ? 0 : 1))
+            }
+        }
+    }
+
     @Test func `a conflict is linked by a sign-in that shows both factors, and not before`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner("ada@gmail.com"))

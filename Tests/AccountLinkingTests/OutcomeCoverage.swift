@@ -107,7 +107,7 @@ struct OutcomeCoverage {
             all.append((verdict.rule, verdict.decision))
         }
         for existing in [nil, account, disabled] {
-            let verdict = decideContinueSignIn(account: existing, sessionEpoch: 7)
+            let verdict = decideContinueSignIn(account: existing, sessionEpoch: 7, isOriginGone: false)
             all.append((verdict.rule, verdict.decision))
         }
         for taken in 0..<4 {

@@ -348,11 +348,12 @@ struct SecondFactorRows {
     }
 
     @Test func `G20 to G22: a sign-in goes on while nothing has ended the sessions of the account`() {
-        func goesOn(_ account: Account?, epoch: Int64 = 7) -> Verdict<Refusal?> {
-            decideContinueSignIn(account: account, sessionEpoch: epoch)
+        func goesOn(_ account: Account?, epoch: Int64 = 7, isOriginGone: Bool = false) -> Verdict<Refusal?> {
+            decideContinueSignIn(account: account, sessionEpoch: epoch, isOriginGone: isOriginGone)
         }
         #expect(goesOn(nil) == Verdict(.g20, .invalidPendingSignIn))
         #expect(goesOn(guarded, epoch: 6) == Verdict(.g20, .invalidPendingSignIn))
+        #expect(goesOn(guarded, isOriginGone: true) == Verdict(.g20, .invalidPendingSignIn))
         #expect(goesOn(.fixture("a", disabled: true)) == Verdict(.g21, .userDisabled))
         #expect(goesOn(guarded) == Verdict(.g22, nil))
     }

@@ -176,16 +176,25 @@ struct RefreshRows {
 struct EndSessionsRows {
     private let account = Account.fixture("a")
 
-    @Test(arguments: [SessionsToEnd.one, .others])
+    @Test(arguments: [SessionsToEnd.own, .one, .others])
     func `T9: what has ended already changes nothing`(sessions: SessionsToEnd) {
         #expect(
             decideEndSessions(sessions, of: account, areThere: false) == Verdict(.sessionsEndedAlready, .unchanged)
         )
     }
 
-    @Test(arguments: [SessionsToEnd.one, .others])
-    func `T10: one session, or all others, end alone`(sessions: SessionsToEnd) {
-        #expect(decideEndSessions(sessions, of: account, areThere: true) == Verdict(.sessionsEndedByRequest, .delete))
+    @Test(
+        arguments: [(.own, .addressChanges), (.one, .allButRecovery), (.others, .allButRecovery)]
+            as [(SessionsToEnd, VoidedCodes)]
+    )
+    func `T10: one session, or all others, end alone, and take along what they may have begun`(
+        sessions: SessionsToEnd,
+        voided: VoidedCodes
+    ) {
+        #expect(
+            decideEndSessions(sessions, of: account, areThere: true)
+                == Verdict(.sessionsEndedByRequest, .delete(voiding: voided))
+        )
     }
 
     @Test func `T10: all sessions end with every ID token, also where no session is left`() {
@@ -194,7 +203,7 @@ struct EndSessionsRows {
         for areThere in [true, false] {
             #expect(
                 decideEndSessions(.all, of: account, areThere: areThere)
-                    == Verdict(.sessionsEndedByRequest, .endAll(change))
+                    == Verdict(.sessionsEndedByRequest, .endAll(change, voiding: .allButRecovery))
             )
         }
         #expect(account.applying(change).sessionEpoch != account.sessionEpoch)

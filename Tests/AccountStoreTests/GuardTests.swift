@@ -29,6 +29,28 @@ struct GuardTests {
         #expect(try await scene.store.session(user.session().id, of: user.id, tenant: .project).session == nil)
     }
 
+    @Test func `a write that changes nothing of its account is undone where the account is another by now`()
+        async throws
+    {
+        let scene = try StoreScene.shared
+        let user = try await scene.create(.full())
+        func opening(_ user: UserRecord) -> AccountWrite {
+            AccountWrite(
+                previous: user,
+                user: user,
+                session: user.session(),
+                event: event(.signedIn),
+                companions: [.requireUnchanged(user)]
+            )
+        }
+        #expect(try await scene.store.apply(disabling(user)) == .applied)
+        #expect(try await scene.store.apply(opening(user)) == .factsMoved)
+        #expect(try await scene.store.session(user.session().id, of: user.id, tenant: .project).session == nil)
+        let current = try #require(try await scene.stored(user.id))
+        #expect(try await scene.store.apply(opening(current)) == .applied)
+        #expect(try await scene.stored(user.id) == current, "and raises no version")
+    }
+
     @Test func `a write to an account that is gone changes nothing`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())

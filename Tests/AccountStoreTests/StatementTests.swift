@@ -541,6 +541,10 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "EmailCodeRow.use", sql: EmailCodeRow.use([1], tenant: tenant, by: use, at: origin)),
         Statement(name: "EmailCodeRow.user", sql: EmailCodeRow.user(of: [1], tenant: tenant).sql),
         Statement(
+            name: "EmailCodeRow.voidAddressChanges",
+            sql: EmailCodeRow.voidAddressChanges(of: fixed, tenant: tenant, at: origin)
+        ),
+        Statement(
             name: "EmailCodeRow.voidAll",
             sql: EmailCodeRow.voidAll(of: fixed, tenant: tenant, at: origin)
         ),
@@ -1067,6 +1071,7 @@ private let statementsOfDecisions: [Statement] = {
             )
         ),
         Statement(name: "UserRow.assertRaised", sql: UserRow.assertRaised(user)),
+        Statement(name: "UserRow.assertUnchanged", sql: UserRow.assertUnchanged(user)),
         Statement(name: "UserRow.assertAllRaised", sql: UserRow.assertAllRaised([user], tenant: tenant)),
         Statement(name: "UserRow.insertMany", sql: UserRow.insertMany([user], tenant: tenant)),
         Statement(name: "UserRow.updateMany", sql: UserRow.updateMany([user], epochs: [1000], tenant: tenant)),

@@ -557,7 +557,10 @@ extension Rule {
         case .g19: RuleText("otherwise", "a code is sent, within the limits (phone.md)")
         case .g20:
             RuleText(
-                "the account is gone, its sessions have ended, or what was shown first is somebody else's by now",
+                """
+                the account is gone, its sessions have ended, or that of a link has, or what was shown first is \
+                somebody else's by now
+                """,
                 "refused: invalid pending credential"
             )
         case .g21: RuleText("the account is disabled", "refused: user disabled")
@@ -591,7 +594,11 @@ extension Rule {
         case .sessionsEndedByRequest:
             RuleText(
                 "sessions to be ended: otherwise",
-                "they end; where all of them do, so does every ID token"
+                """
+                they end; where all of them do, so does every ID token; if the user asks, open conflicts are void, and \
+                mailed codes but those that take something back (where a session ends itself, those alone that change \
+                the address)
+                """
             )
         case .y1: RuleText("the handle names none", "invalid")
         case .y2: RuleText("it was used, or is void", "invalid")

@@ -161,10 +161,11 @@ package func decideSendFactorCode(isRegionAllowed: Bool) -> Verdict<Refusal?> {
 ///
 /// - `account`: the account whose first factor was right; `nil` when it is gone.
 /// - `sessionEpoch`: the account's epoch then. What ends sessions ends this too: the password may be another by now.
+/// - `isOriginGone`: the first factor was to be attached to the account of a session, and that session has ended.
 /// - Returns: why not; `nil` when it does.
-package func decideContinueSignIn(account: Account?, sessionEpoch: Int64) -> Verdict<Refusal?> {
+package func decideContinueSignIn(account: Account?, sessionEpoch: Int64, isOriginGone: Bool) -> Verdict<Refusal?> {
     guard let account else { return Verdict(.g20, .invalidPendingSignIn) }
     if account.isDisabled { return Verdict(.g21, .userDisabled) }
-    guard account.sessionEpoch == sessionEpoch else { return Verdict(.g20, .invalidPendingSignIn) }
+    guard account.sessionEpoch == sessionEpoch, !isOriginGone else { return Verdict(.g20, .invalidPendingSignIn) }
     return Verdict(.g22, nil)
 }

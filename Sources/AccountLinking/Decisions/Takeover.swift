@@ -41,6 +41,8 @@ package enum VoidedCodes: Sendable, Hashable, CaseIterable {
     case allButRecovery
     /// Those of them stay whose address had been proven by the time they went there.
     case allButProvenRecovery
+    /// Those alone that change the address.
+    case addressChanges
 }
 
 extension LinkPolicy {

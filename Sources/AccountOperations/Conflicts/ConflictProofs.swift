@@ -261,7 +261,7 @@ extension AccountOperations {
                 return refused(.reauthenticationRequired(challenge), by: verdict.rule)
             }
             let user: UserRecord
-            switch account(of: session, asItIs: loaded.user) {
+            switch try await account(of: session, asItIs: loaded.user) {
             case .denied(let denial): return .denied(denial)
             case .success(let current): user = current
             }

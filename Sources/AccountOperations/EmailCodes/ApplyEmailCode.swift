@@ -161,7 +161,7 @@ extension AccountOperations {
             let question = UpdateQuestion.verifyEmail(
                 account: user?.account,
                 address: code.email,
-                answer: isDisowned ? .disown : .confirm(from: provingSession(caller, of: user, code))
+                answer: isDisowned ? .disown : try await .confirm(from: provingSession(caller, of: user, code))
             )
             let decision = DecisionRecord(.update(question), under: policy)
             return JudgedEmailCode(user: user, verdict: question.verdict(policy), decisions: [decision])
@@ -212,10 +212,10 @@ extension AccountOperations {
         _ caller: AuthenticatedSession?,
         of user: UserRecord?,
         _ code: EmailCodeRecord
-    ) -> ProvingSession {
-        guard let caller, let user, caller.user.id == user.id, case .success = account(of: caller, asItIs: user) else {
-            return .absent
-        }
+    ) async throws -> ProvingSession {
+        guard let caller, let user, caller.user.id == user.id,
+            case .success = try await account(of: caller, asItIs: user)
+        else { return .absent }
         return caller.token.authTime == code.askedAuthTime ? .asking : .other
     }
 }

@@ -85,8 +85,8 @@ extension AccountOperations {
         var displayName: String?
         var user: UserID?
         var sessionEpoch: Int64?
-        /// Sign-in of the session that asks, where that session matters to the proof.
-        var askedAuthTime: Timestamp?
+        /// The session that asks; `nil` where none has to.
+        var caller: AuthenticatedSession?
         /// The code is void from the start and no mail carries it.
         var isWithheld = false
         /// The mail goes to the owner of the new address instead, and says that another account wants it.
@@ -129,7 +129,7 @@ extension AccountOperations {
                         email: email,
                         displayName: user.profile.displayName,
                         user: user.id,
-                        askedAuthTime: session?.token.authTime
+                        caller: session
                     )
                 )
             }
@@ -153,6 +153,7 @@ extension AccountOperations {
                         displayName: user.profile.displayName,
                         user: user.id,
                         sessionEpoch: user.sessionEpoch,
+                        caller: session,
                         isWithheld: isOwned || isReserved,
                         warnsOwner: isOwned
                     )
@@ -197,7 +198,7 @@ extension AccountOperations {
             sessionEpoch: plan.sessionEpoch,
             email: plan.email,
             newEmail: plan.newEmail,
-            askedAuthTime: plan.askedAuthTime,
+            askedAuthTime: plan.kind == .verifyEmail ? plan.caller?.token.authTime : nil,
             createdAt: now,
             expiresAt: now.adding(seconds: project.settings.codeSeconds(plan.kind)),
             consumedAt: plan.isWithheld ? now : nil
@@ -254,11 +255,20 @@ extension AccountOperations {
                     .emailCode(reached.scope == .project ? .quotaExceeded : .tooManyMails(forReset: isForReset))
                 )
             }
+            var companions: [AccountWrite.Companion] = []
+            if let caller = plan.caller {
+                switch try await account(of: caller, asItIs: store.user(caller.user.id, tenant: request.tenant)) {
+                case .denied(let denial): return .denied(denial)
+                // Whoever ends the session meanwhile voids the code as well.
+                case .success(let user): companions = [.requireUnchanged(user)]
+                }
+            }
             let applied = try await store.issue(
                 record,
                 message: request.returnsLink ? nil : message,
                 shortCode: request.returnsLink ? nil : shortCode,
-                counting: limits
+                counting: limits,
+                companions: companions
             )
             return applied == .applied ? .success(sent) : nil
         }

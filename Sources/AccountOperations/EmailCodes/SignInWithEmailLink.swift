@@ -80,7 +80,7 @@ extension AccountOperations {
             }
             var target: UserRecord?
             if let caller {
-                switch account(of: caller, asItIs: try await store.user(caller.user.id, tenant: tenant)) {
+                switch try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant)) {
                 case .denied(let denial): return .denied(denial)
                 case .success(let user): target = user
                 }

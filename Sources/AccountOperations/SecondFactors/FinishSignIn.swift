@@ -152,7 +152,15 @@ extension AccountOperations {
         }
         let challenge = presented.challenge
         let user = try await store.user(challenge.user, tenant: tenant)
-        let verdict = decideContinueSignIn(account: user?.account, sessionEpoch: challenge.sessionEpoch)
+        var isOriginGone = false
+        if let user, let origin = firstFactor.origin {
+            isOriginGone = try await session(origin.id, of: user, aliveAt: challenge.createdAt) == .gone
+        }
+        let verdict = decideContinueSignIn(
+            account: user?.account,
+            sessionEpoch: challenge.sessionEpoch,
+            isOriginGone: isOriginGone
+        )
         if let refusal = verdict.decision { return refused(.refusal(refusal), by: verdict.rule) }
         guard let user else { throw UnexpectedDecision(verdict.rule) }
         return .success(WaitingSignIn(challenge: challenge, firstFactor: firstFactor, user: user))

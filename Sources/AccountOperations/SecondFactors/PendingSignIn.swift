@@ -85,6 +85,7 @@ extension FirstFactor {
             writer.field("links", links)
             writer.field("creates", createsUsers)
             writer.field("recent", isSessionRecent)
+            writer.field("session", origin?.id.map { Base64URL.encode($0) })
             writer.field("authTime", origin?.authTime.secondsSinceEpoch)
             writer.field("lifetimeStart", origin?.lifetimeStart.microsecondsSinceEpoch)
             writer.field("pendingToken", pendingToken)
@@ -115,9 +116,10 @@ extension FirstFactor {
         createsUsers = value["creates"]?.bool ?? false
         isSessionRecent = value["recent"]?.bool ?? false
         if let authTime = value["authTime"]?.integer.map({ Timestamp(secondsSinceEpoch: $0) }) {
-            // Older versions stored no start.
+            // Older versions stored neither the session nor its start.
+            let id = value["session"]?.string.flatMap { Base64URL.decode($0) }
             let start = value["lifetimeStart"]?.integer.map { Timestamp(microsecondsSinceEpoch: $0) }
-            origin = SessionOrigin(authTime: authTime, lifetimeStart: start ?? authTime)
+            origin = SessionOrigin(id: id, authTime: authTime, lifetimeStart: start ?? authTime)
         }
         pendingToken = value["pendingToken"]?.string
         locale = value["locale"]?.string

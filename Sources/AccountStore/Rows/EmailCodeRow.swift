@@ -176,6 +176,15 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
+    /// What changes the address.
+    static func voidAddressChanges(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored))
+        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
+            AND kind = 'VERIFY_AND_CHANGE_EMAIL'
+        """
+    }
+
     /// What went to `address` stays.
     static func voidElsewhere(
         of user: UserID,
@@ -281,6 +290,7 @@ extension AccountWrite.Companion {
         switch codes {
         case .all: Self([EmailCodeRow.voidAll(of: user, tenant: tenant, at: now)])
         case .allButRecovery: Self([EmailCodeRow.voidAllButRecovery(of: user, tenant: tenant, at: now)])
+        case .addressChanges: Self([EmailCodeRow.voidAddressChanges(of: user, tenant: tenant, at: now)])
         case .allButProvenRecovery: Self([EmailCodeRow.voidAllButProvenRecovery(of: user, tenant: tenant, at: now)])
         }
     }
@@ -334,14 +344,16 @@ extension AccountStore {
     }
 
     /// Stores a code with the message that carries it and the short code beside it, and counts it, in one transaction.
-    /// - Returns: `.factsMoved` when a limit was reached.
+    /// - Returns: `.factsMoved` when a limit was reached, or a guard of `companions` stopped it.
     package func issue(
         _ code: EmailCodeRecord,
         message: OutboxMessage?,
         shortCode: ShortCodeRecord? = nil,
-        counting limits: [CountedLimit] = []
+        counting limits: [CountedLimit] = [],
+        companions: [AccountWrite.Companion] = []
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("code-issue")
+        for companion in companions { for statement in companion.statements { batch.append(statement) } }
         batch.append(EmailCodeRow.insert(code))
         if let message { batch.append(OutboxRow.insert(message)) }
         if let shortCode { batch.append(ShortCodeRow.replace(shortCode)) }

@@ -361,6 +361,18 @@ extension UserRow {
         """
     }
 
+    /// Raises 22012 (division by zero) unless the row is as it was read; no other transaction changes it before this one ends.
+    static func assertUnchanged(_ record: UserRecord) -> SQL {
+        """
+        SELECT 1 / count(*) FROM (
+            SELECT FROM users
+            WHERE tenant_id = \(record.tenant.rawValue) AND user_id = \(record.id.rawValue)
+                AND version = \(record.version) AND session_epoch = \(record.sessionEpoch)
+            FOR SHARE
+        ) AS unchanged
+        """
+    }
+
     /// Takes the rows of several users for this transaction, in the order of their ids.
     static func hold(_ ids: [String], tenant: TenantID) -> SQL {
         """
@@ -524,6 +536,12 @@ extension AccountWrite.Companion {
     /// The time of the last sign-in, which is otherwise written behind.
     package static func lastLogin(_ instant: Timestamp, of id: UserID, tenant: TenantID) -> Self {
         Self([UserRow.setLastLogin(instant, of: id, tenant: tenant)])
+    }
+
+    /// Undoes a write that changes nothing of the account if the account is not as it was read. What ends sessions raises its version,
+    /// so it comes before the write, which is undone, or after it, and finds what it wrote.
+    package static func requireUnchanged(_ user: UserRecord) -> Self {
+        Self([UserRow.assertUnchanged(user)])
     }
 }
 
