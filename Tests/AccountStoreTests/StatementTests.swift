@@ -481,7 +481,7 @@ private let statementsOfDecisions: [Statement] = {
             sql: CodeMethodRow.settle([.password], of: fixed, sentTo: nil, tenant: tenant)
         ),
         Statement(
-            name: "CodeMethodRow.settleSent",
+            name: "CodeMethodRow.settle",
             sql: CodeMethodRow.settle([.password], of: fixed, sentTo: mailbox, tenant: tenant)
         ),
         Statement(
@@ -494,7 +494,7 @@ private let statementsOfDecisions: [Statement] = {
             sql: CodeMethodRow.since(code, of: fixed, withHash: true, at: origin).sql
         ),
         Statement(
-            name: "CodeMethodRow.sinceWithoutHash",
+            name: "CodeMethodRow.since",
             sql: CodeMethodRow.since(code, of: fixed, withHash: false, at: origin).sql,
             isHot: false
         ),

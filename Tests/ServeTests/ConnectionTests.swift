@@ -158,7 +158,9 @@ import Testing
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await ServeProcess.run(database: database.url) { server in
-                let head = ByteBuffer(string: "POST /v1/accounts:signUp HTTP/1.1\r\nHost: a\r\n\(header)\r\n")
+                let head = ByteBuffer(
+                    string: "POST /v1/accounts:signUp?key=\(ServeProcess.apiKey) HTTP/1.1\r\nHost: a\r\n\(header)\r\n"
+                )
                 let body = ByteBuffer(repeating: UInt8(ascii: "x"), count: 4_194_304)
                 for _ in 0..<20 {
                     let channel = try await connect(to: server)

@@ -205,9 +205,9 @@ struct PolicyFileTests {
         #expect(
             changes.map { "\($0.name) \($0.before?.text ?? "-") \($0.after?.text ?? "-") \($0.judges)" } == [
                 "signIn.allowDuplicateEmails false true accounts",
+                "linkPolicy.firstProofEndsSessions true false requests",
                 "concord.displayName - \"Shop\" nothing",
                 "concord.recentSignInSeconds 60 90 nothing",
-                "linkPolicy.firstProofEndsSessions true false requests",
                 "google.com \"enabled\" \"not registered\" accounts",
             ]
         )
