@@ -1,7 +1,7 @@
 import HTTPTypes
 import JSON
 
-/// Every code the compatible API answers with (`spec/01`); `docs/errors.md` explains each.
+/// Every code of the compatible API; `docs/errors.md` explains each.
 enum ErrorCode: String, CaseIterable, Sendable {
     case adminOnlyOperation = "ADMIN_ONLY_OPERATION"
     case appNotVerified = "APP_NOT_VERIFIED"
@@ -121,7 +121,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case weakPassword = "WEAK_PASSWORD"
 }
 
-/// An answer that is not a success, in Google's envelope (`spec/01` §1.4).
+/// An answer that is not a success, in Google's envelope (docs/reference/protocol.md, "Error envelope").
 ///
 /// The only file with HTTP status codes.
 struct APIError: Error, Sendable {
@@ -195,7 +195,7 @@ struct APIError: Error, Sendable {
         )
     }
 
-    /// Several things at once, each in the words of `explanation` (`spec/09` 18).
+    /// One or several mistakes in a request, in the words of `explanation`.
     static func invalidArgument(_ explanation: String) -> APIError {
         APIError(
             .badRequest,

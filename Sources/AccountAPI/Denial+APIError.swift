@@ -177,7 +177,7 @@ extension SecondFactorDenial {
 }
 
 extension PhoneNumberDefect {
-    /// The words that clients have seen (`spec/05` B1).
+    /// The explanation, in the words that clients know.
     fileprivate var explanation: String {
         switch self {
         case .tooShort: "TOO_SHORT"

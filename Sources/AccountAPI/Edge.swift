@@ -14,7 +14,8 @@ struct RoutedRequest: Sendable {
     let query: Substring
 }
 
-/// What every answer passes on its way out: errors become envelopes, and browsers are let in (`spec/01` §1.4, §1.5).
+/// The last step of every answer: errors become envelopes, and browsers get access (docs/reference/protocol.md,
+/// "Error envelope" and "CORS").
 ///
 /// Cookies play no part in any call, so any origin may read any answer it has the credentials for. Development is another
 /// matter: its administrator's word is known to everyone, and so its privileged routes are for pages of this machine.
@@ -141,7 +142,7 @@ package struct Edge: Responder {
     }
 
     /// While the database is away, callers without a bearer token get plain text: web clients sign their user out on any
-    /// JSON error while a page loads (`spec/07` §5).
+    /// JSON error while a page loads.
     private func answer(_ error: APIError, to request: ServerRequest) -> ServerResponse {
         if request.pathAndQuery.path.hasPrefix(Problem.pathPrefix) { return answer(Problem(error)) }
         guard error.status == APIError.unavailable.status else {

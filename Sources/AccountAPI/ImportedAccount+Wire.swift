@@ -148,7 +148,7 @@ private struct ImportedFields {
 }
 
 extension ImportRefusal {
-    /// What Admin SDKs show as the reason (`spec/06` §4).
+    /// The reason, as Admin SDKs show it.
     package var message: String {
         switch self {
         case .missingLocalID: "localId is missing"

@@ -6,14 +6,14 @@ import JSON
 let redactedPasswordHash = "UkVEQUNURUQ="
 
 extension JSONWriter {
-    /// The token fields every sign-in answer has; `expiresIn` is a string (`spec/01` §2).
+    /// The token fields every sign-in answer has; `expiresIn` is a string.
     mutating func tokens(_ tokens: IssuedTokens) {
         field("idToken", tokens.idToken)
         field("refreshToken", tokens.refreshToken)
         field("expiresIn", decimalString: tokens.expiresInSeconds)
     }
 
-    /// A `UserInfo` (`spec/02` §1).
+    /// A `UserInfo` (docs/reference/protocol.md, "User record").
     ///
     /// `passwordHash`: what an export shows; anybody else is only told that there is one.
     /// `showsNumbers`: adds `unobfuscatedPhoneInfo` to second factors, for administrators.
@@ -73,14 +73,14 @@ extension JSONWriter {
         }
     }
 
-    /// What a client goes on with in place of tokens (`spec/05` C2). Whoever has shown one factor alone is told no number.
+    /// The pending sign-in in place of tokens. A client that has shown one factor alone sees masked numbers only.
     mutating func pending(_ signIn: PendingSignIn) {
         field("mfaPendingCredential", signIn.credential)
         name("mfaInfo")
         secondFactors(signIn.user.secondFactors, numbers: .masked)
     }
 
-    /// Second factors (`spec/02` §7); which key an item has tells its kind.
+    /// Second factors. The key of an item, `phoneInfo` or `totpInfo`, names its kind.
     mutating func secondFactors(_ factors: [SecondFactor], numbers: ShownNumbers) {
         array(factors) { writer, factor in writer.secondFactor(factor, number: numbers) }
     }
@@ -104,7 +104,7 @@ extension JSONWriter {
         }
     }
 
-    /// The rows of `providerUserInfo` (`spec/02` §2): linked identities, then the derived rows of password and phone.
+    /// The rows of `providerUserInfo`: the derived row of the password, linked identities, the row of the number.
     mutating func providerUserInfo<Text: WritableText>(of user: ShownAccount<Text>) {
         array { writer in
             if let address = user.passwordRowAddress {

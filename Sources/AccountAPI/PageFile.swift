@@ -89,8 +89,7 @@ struct PageFile: Sendable {
         PageFile("/conflict/icon.svg", "image/svg+xml", PackageResources.icon_svg, .page),
     ]
 
-    /// Where links in mails lead: to the page, or to an app for which the page stands in when it is not there
-    /// (`spec/05` A3).
+    /// The page that links in mails open. It stands in for an app that is not there to open them.
     private static let action = [
         PageFile("/__/auth/action", "text/html; charset=utf-8", PackageResources.action_html, .page),
         PageFile("/__/auth/links", "text/html; charset=utf-8", PackageResources.action_html, .page),
@@ -98,7 +97,7 @@ struct PageFile: Sendable {
         PageFile("/__/auth/action.json", "application/json; charset=utf-8", PackageResources.action_json, .page),
     ]
 
-    /// What SDKs open and embed to sign in on a provider's own page, at their two addresses (`spec/07` §6).
+    /// The pages that SDKs open and embed to sign in on a provider's own page, at their two addresses.
     private static func handler(_ folder: String) -> [PageFile] {
         [
             PageFile(folder + "/handler", "text/html; charset=utf-8", PackageResources.handler_html, .popup),

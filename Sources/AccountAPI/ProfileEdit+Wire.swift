@@ -3,7 +3,7 @@ import AccountOperations
 
 extension RequestBody {
     /// The profile fields of an update. Web clients clear with an explicit null, iOS with the empty text, Admin SDKs with
-    /// `deleteAttribute` (`spec/01` §1.2).
+    /// `deleteAttribute`.
     func profileEdit(deleting attributes: [String]) throws(APIError) -> ProfileEdit {
         var edit = ProfileEdit()
         edit.displayName = try fieldEdit("displayName", lengthMax: Profile.displayNameLengthMax)

@@ -3,8 +3,7 @@ package import AccountOperations
 import IdentityProviders
 package import JSON
 
-/// The two collections of provider registrations (`spec/01` §7): they differ in which ids they hold and which fields an
-/// item has.
+/// The two collections of provider registrations. They differ in the ids that they hold and in the fields of an item.
 enum ProviderConfigCollection: String, Sendable, CaseIterable {
     case oauth = "oauthIdpConfigs"
     case defaultSupported = "defaultSupportedIdpConfigs"

@@ -1,7 +1,8 @@
 import JSON
 
-/// The fields of a request, read by their declared names with the leniency of `spec/01` §1.2: unknown fields are
-/// ignored, `snake_case` is accepted for declared names, `null` means absent, integers may be decimal strings.
+/// The fields of a request, read by their declared names: unknown fields are ignored, `snake_case` is accepted for
+/// declared names, `null` means absent, integers may be decimal strings (docs/reference/protocol.md, "Request
+/// parsing").
 struct RequestBody: Sendable {
     private let members: [String: JSONValue]
     /// Whether any name can be a declared one in `snake_case`. Most requests have none, and spelling each declared name
@@ -64,7 +65,7 @@ struct RequestBody: Sendable {
         return string
     }
 
-    /// A string where the empty one counts as absent (`spec/09` 22).
+    /// A string where the empty one counts as absent.
     func nonEmptyString(_ name: String) throws(APIError) -> String? {
         let string = try string(name)
         return string == "" ? nil : string
@@ -111,7 +112,7 @@ struct RequestBody: Sendable {
         return strings
     }
 
-    /// A member of an enumeration, by its name or by its number, which is its place in `names` (`spec/01` §1.2).
+    /// A member of an enumeration, by its name or by its number, which is its place in `names`.
     func enumeration(_ name: String, _ names: [String]) throws(APIError) -> String? {
         guard let value = value(name) else { return nil }
         return try Self.member(value, of: names, field: name)

@@ -6,7 +6,8 @@ import JSON
 
 /// One endpoint: where it is reached, who may call it, and what it does. Bytes in, bytes out; it knows no framework.
 ///
-/// A route serves its path as it stands and under the host prefixes of emulator mode (`spec/01` §1.1).
+/// A route serves its path as it stands and under the host prefixes of emulator mode (docs/reference/protocol.md,
+/// "Paths").
 struct Route: Sendable {
     enum Access: Sendable {
         /// An API key, or an administrator's bearer token.

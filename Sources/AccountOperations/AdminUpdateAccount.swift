@@ -1,7 +1,7 @@
 package import AccountLinking
 import AccountStore
 
-/// What an administrator asks to change about an account (`accounts:update` with `localId`; `spec/01` §3.2).
+/// The changes that an administrator asks for (`accounts:update` with `localId`).
 package struct AdminUpdateAccount: Sendable {
     /// A provider identity to link (`linkProviderUserInfo`).
     package struct Link: Sendable {
@@ -122,7 +122,7 @@ extension AccountOperations {
         var plan = UpdatePlan(user.account)
         let policy = policy
         try plan.ask(question, policy)
-        // Providers are deleted first, and then one is linked (`spec/01` §3.2): what is to be linked stays.
+        // Providers are deleted first, and then one is linked: what is to be linked stays.
         var removal = request.removal
         if let linked = update.identity?.provider { removal.providers.remove(linked) }
         let unlinking = UpdateQuestion.unlink(

@@ -1,7 +1,7 @@
 package import AccountLinking
 import AccountStore
 
-/// An account that an administrator asks for (`spec/01` §2.1).
+/// An account that an administrator asks for.
 package struct CreateAccount: Sendable {
     /// Random unless given.
     package var id: UserID?
@@ -24,7 +24,7 @@ extension AccountOperations {
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
     package func createAccount(_ request: CreateAccount, tenant: TenantID) async throws -> Outcome<UserRecord> {
         guard let id = request.id ?? UserID(effects.newLocalID()) else { throw UnexpectedDecision(.p12) }
-        // In the order of the answers: the id, the number, the address, the password (`spec/01` §2.1).
+        // In the order of the answers: the id, the number, the address, the password.
         if let given = request.id, try await isTaken(given, tenant: tenant) {
             return refused(.refusal(.duplicateLocalID), by: .p8)
         }

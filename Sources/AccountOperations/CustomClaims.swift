@@ -1,7 +1,7 @@
 import AccountLinking
 import JSON
 
-/// The rules for claims that an administrator or a developer sets (`spec/02` §8, `spec/04` §1).
+/// The rules for claims that an administrator or a developer sets.
 package enum CustomClaims {
     /// Characters of the serialised object.
     package static let lengthMax = 1000

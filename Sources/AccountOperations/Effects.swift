@@ -37,7 +37,7 @@ package struct Effects: Sendable {
         randomBytes(8).reduce(0) { $0 << 8 | Int64($1) } & 0x000F_FFFF_FFFF_FFFF
     }
 
-    /// A random identifier of 28 letters and digits, the form of `localId` (`spec/02` §1): 166 bits.
+    /// A random identifier of 28 letters and digits, the form of `localId`: 166 bits.
     func newLocalID() -> String {
         var id: [UInt8] = []
         while id.count < 28 {

@@ -1,7 +1,7 @@
 package import AccountLinking
 import AccountStore
 
-/// How an address signs in, as far as strangers are told (`accounts:createAuthUri`; `spec/01` §2.5).
+/// The sign-in methods of an address, as far as anonymous callers may see them (`accounts:createAuthUri`).
 package struct FoundSignInMethods: Sendable, Hashable {
     package var isRegistered: Bool
     package var providers: [ProviderID]

@@ -4,7 +4,7 @@ package import JSON
 
 /// Why a change of the project configuration is not made.
 package enum ProjectConfigDenial: Error, Sendable, Hashable {
-    /// S38: an account owns the number, so that it cannot become a fictional one.
+    /// An account owns the number, so that it cannot become a fictional one.
     case testPhoneNumberInUse(PhoneNumber)
     /// The caller has seen another version than the one in force.
     case versionMismatch

@@ -4,7 +4,7 @@ import Crypto
 import IdentityProviders
 import JSON
 
-/// A sign-in on a provider's own page that is to begin (`accounts:createAuthUri` with a provider; `spec/01` §2.5 (b)).
+/// A sign-in on a provider's own page, before it begins (`accounts:createAuthUri` with a provider).
 package struct BeginProviderFlow: Sendable {
     package var provider: ProviderID
     /// Where the provider sends the browser back to.

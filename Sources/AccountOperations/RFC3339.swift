@@ -1,7 +1,7 @@
 package import AccountLinking
 import JSON
 
-/// Instants in the form of RFC 3339, in UTC with exactly three fractional digits, which iOS insists on (`spec/02` §7).
+/// Instants in the form of RFC 3339, in UTC with exactly three fractional digits, which iOS insists on.
 package enum RFC3339 {
     package static func text(_ instant: Timestamp) -> String {
         let milliseconds = instant.microsecondsSinceEpoch.floored(by: 1000)

@@ -7,7 +7,7 @@ extension AccountOperations {
         package struct Result: Sendable {
             package let user: UserID
             package let idToken: String
-            /// The same token that was presented: parallel tabs refresh with it too (`spec/04` §3).
+            /// The same token that was presented: parallel tabs refresh with it too.
             package let refreshToken: String
             package let expiresInSeconds: Int64
             package let projectNumber: Int64

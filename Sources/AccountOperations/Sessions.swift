@@ -200,7 +200,7 @@ extension AccountOperations {
     }
 
     /// `isExpired`: whether the token's hour is over. It says so before anything about the account but its absence
-    /// (`spec/01` §1.6).
+    /// (docs/reference/protocol.md, "ID token checks").
     private func account(
         of token: VerifiedIDToken,
         asItIs current: UserRecord?,
@@ -227,7 +227,7 @@ extension AccountOperations {
 }
 
 extension AccountOperations {
-    /// Verifies an ID token and that its session still lives (`spec/01` §1.6, in that order).
+    /// Verifies an ID token and that its session still lives (docs/reference/protocol.md, "ID token checks").
     ///
     /// One round trip after the signature, two while a session of the account was ended alone within the last hour. The
     /// signature may come from the cache of verified tokens; expiry, epoch, session and the state of the account are judged

@@ -41,7 +41,7 @@ package struct SignInWithIdp: Sendable {
         case secondFactorRequired(PendingSignIn)
         /// I11: the address belongs to an account that nothing presented shows to be the same person's.
         case needsConfirmation(account: UserID, verifiedProviders: [ProviderID], pendingToken: String)
-        /// A "no" that the client can act on; with a handle when the credential was kept (`spec/09` 5).
+        /// A refusal that the client can act on; with a handle if the credential is pending.
         case refused(Refusal, pendingToken: String?)
     }
 }
@@ -293,7 +293,7 @@ extension AccountOperations {
     }
 
     /// Whether a credential that was verified, now or before it was kept, is accepted: its provider is enabled, and is
-    /// what it was then. Under another issuer its subject is somebody else (`spec/09` 5).
+    /// what it was then. Under another issuer its subject is somebody else (rule Y7).
     func isAccepted(_ credential: IncomingCredential) -> Bool {
         let configuration = project.configuration(of: credential.identity.provider)
         return providers.isEnabled(credential.identity.provider, configuration: configuration)

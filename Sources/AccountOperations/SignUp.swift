@@ -123,7 +123,7 @@ extension AccountOperations {
     ) async throws -> Outcome<SignedIn> {
         let session = try await authenticate(idToken: idToken, tenant: tenant)
         // That the address is taken comes before what is wrong with the password, and that before what is wrong with the
-        // token (`spec/01` §2.1).
+        // token.
         if let rule = try await refusal(of: email, to: session, tenant: tenant) {
             return refused(.refusal(.emailExists), by: rule)
         }

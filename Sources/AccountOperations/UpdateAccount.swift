@@ -1,7 +1,7 @@
 package import AccountLinking
 import AccountStore
 
-/// What the user's own session asks to change (`accounts:update` with an ID token; `spec/01` §3.2).
+/// The changes that the user's own session asks for (`accounts:update` with an ID token).
 package struct UpdateAccount: Sendable {
     /// As it was sent; judged after the session is.
     package var email: String?
@@ -112,7 +112,7 @@ extension AccountOperations {
         }
         var plan = UpdatePlan(user.account)
         if let email, request.password != nil, user.email == nil || user.email?.address == email {
-            // Address and password for an account that has no other address: a sign-up in place (`spec/02` §5).
+            // Address and password for an account that has no other address: a sign-up in place.
             let link = SignUpRequest.linkPassword(
                 email,
                 to: plan.account,

@@ -1,8 +1,8 @@
 package import AccountLinking
 
-/// A sign-in on a provider's own page that is to begin (`spec/01` §2.5 (b)).
+/// A sign-in on a provider's own page, before it begins.
 package struct AuthorizationRequest: Sendable, Hashable {
-    /// Parameters that belong to the flow and cannot be set by whoever starts it (S70).
+    /// Parameters that belong to the flow. The client that starts it cannot set them.
     package static let reservedParameters: Set<String> = [
         "client_id", "redirect_uri", "response_type", "scope", "state",
         // What binds the answer to the flow, and who answers how.

@@ -1,7 +1,7 @@
 package import AccountLinking
 import JSON
 
-/// What a client sent to prove who it is with a provider, unverified and never stored (`spec/01` §2.4).
+/// A provider's credential as a client sent it, unverified and never stored.
 ///
 /// Empty texts count as absent, so that `id_token=&access_token=x` is an access token.
 package struct ProviderCredential: Sendable, Hashable {
@@ -79,14 +79,14 @@ package struct ProviderCredential: Sendable, Hashable {
     }
 }
 
-/// What a request to sign in says of a provider, before it is known which (`spec/01` §2.4).
+/// The parameters of a provider in a request to sign in, before the provider is known.
 package struct ProviderParameters: Sendable, Hashable {
     private let values: [String: String]
     /// What the client presents as its session.
     package let sessionID: String?
 
     /// Reads the query of `requestURI`, overridden by `postBody`, overridden by the fragment of `requestURI`
-    /// (`spec/01` §2.4, "Parameter merging").
+    /// (docs/reference/protocol.md, "Provider sign-in").
     package init(requestURI: String, postBody: String?, sessionID: String?) {
         let parts = requestURI.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         let address = (parts.first ?? "").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)

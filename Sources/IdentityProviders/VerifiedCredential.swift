@@ -7,7 +7,7 @@ package enum CredentialVerification: Sendable, Hashable {
     case invalid(InvalidCredential)
 }
 
-/// A credential that holds, and what the answer to the client repeats of it (`spec/01` §2.4, "Answer fields").
+/// A credential that holds, with the fields that the answer to the client repeats.
 package struct VerifiedCredential: Sendable, Hashable {
     /// What was proved; the only part that decisions read.
     package var incoming: IncomingCredential
@@ -23,7 +23,7 @@ package struct VerifiedCredential: Sendable, Hashable {
     package var signedInAt: Timestamp?
     /// The instant from which the ID token is refused; `nil` where there is none, or where it does not say.
     package var expiresAt: Timestamp?
-    /// `oidc.*` only: the claims for `sign_in_attributes` (`spec/04` §1), without those of the protocol itself.
+    /// `oidc.*` only: the claims for `sign_in_attributes`, without those of the protocol itself.
     package var signInAttributes: JSONValue?
 
     package init(
@@ -51,7 +51,7 @@ package struct VerifiedCredential: Sendable, Hashable {
     }
 }
 
-/// The provider's own tokens, repeated to the client so that it can finish a conflict with them (`spec/03` §10).
+/// The provider's own tokens, repeated to the client so that it can finish a conflict with them.
 ///
 /// Only the token that was verified is proved; the others are what the client sent beside it.
 package struct ProviderTokens: Sendable, Hashable {

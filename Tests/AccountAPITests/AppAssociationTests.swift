@@ -5,7 +5,7 @@ import HTTPTypes
 import JSON
 import Testing
 
-/// How operating systems learn which apps open the links of mails (S59, S60).
+/// The files from which operating systems learn which apps open the links of mails.
 struct AppAssociationTests {
     private static let apps: JSONValue = [
         ["appId": "1:7:ios:a1", "bundleId": "com.example.app", "teamId": "TEAM123456", "appStoreId": "987654321"],

@@ -5,7 +5,7 @@ import JSON
 import Postgres
 import Testing
 
-/// `accounts:batchCreate`, as Admin SDKs call it (`spec/06`).
+/// `accounts:batchCreate`, as Admin SDKs call it.
 struct BatchCreateTests {
     private func upload(_ api: TestAPI, _ body: JSONValue) async throws -> TestAPI.Answer {
         try await api.admin("accounts:batchCreate", body)
@@ -28,7 +28,7 @@ struct BatchCreateTests {
 
     private static func base64(_ text: String) -> JSONValue { .string(Data(text.utf8).base64EncodedString()) }
 
-    /// What the Admin SDKs' own tests import, each of the password `password` with the salt `NaCl` (`spec/06` §2).
+    /// The hashes that the Admin SDKs' own tests import, each of the password `password` with the salt `NaCl`.
     struct Algorithm: Sendable, CustomTestStringConvertible {
         let name: String
         let parameters: JSONValue

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountAPI
 
-/// Who may call what (`spec/01` §1.3).
+/// The callers that each kind of route accepts.
 @Suite(.api)
 struct RegisteredCallerTests {
     @Test func `a client needs a key that is registered`() async throws {

@@ -5,7 +5,7 @@ import HTTPTypes
 import JSON
 import Testing
 
-/// What clients ask about the project (`spec/01` §3.7–3.10).
+/// The routes by which clients read the configuration of the project.
 @Suite struct ClientConfigRoutesTests {
     @Test(arguments: [
         "/v1/projects", "/identitytoolkit.googleapis.com/v1/projects",

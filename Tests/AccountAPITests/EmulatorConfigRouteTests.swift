@@ -6,7 +6,7 @@ import HTTPTypes
 import JSON
 import Testing
 
-/// The two settings that emulator test suites switch (`spec/01` §9).
+/// The two settings that emulator test suites switch.
 @Suite struct EmulatorConfigRouteTests {
     private static let path = "/emulator/v1/projects/\(TestService.projectID)/config"
 

@@ -7,7 +7,7 @@ import JSON
 import Postgres
 import Testing
 
-/// Numbers that the project has made up, with codes that do not change (seeds S35 to S49).
+/// Numbers that the project has made up, with codes that do not change.
 struct FictionalNumberTests {
     private let number = "+16505553434"
     private let code = "654321"

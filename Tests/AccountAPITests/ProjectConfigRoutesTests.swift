@@ -8,7 +8,7 @@ import JSON
 import Postgres
 import Testing
 
-/// Reading and changing the project's configuration (`spec/01` §6).
+/// Reading and changing the project's configuration.
 @Suite struct ProjectConfigRoutesTests {
     private static let path = "/v2/projects/\(TestService.projectID)/config"
 

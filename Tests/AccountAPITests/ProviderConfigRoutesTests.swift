@@ -9,7 +9,7 @@ import Logging
 import Postgres
 import Testing
 
-/// Registrations of identity providers, as Admin SDKs make them (`spec/01` §7).
+/// Registrations of identity providers, as Admin SDKs make them.
 @Suite struct ProviderConfigRoutesTests {
     private static let oauth = "/v2/projects/\(TestService.projectID)/oauthIdpConfigs"
     private static let supported = "/v2/projects/\(TestService.projectID)/defaultSupportedIdpConfigs"

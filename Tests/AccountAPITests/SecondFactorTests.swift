@@ -643,7 +643,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `S34: a number is no first factor of an account that has a second one`() async throws {
+    @Test func `a number is no first factor of an account that has a second one`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.factorOwner()
             let linked = try await api.signInByPhone("+16505551111", idToken: .string(owner.idToken))

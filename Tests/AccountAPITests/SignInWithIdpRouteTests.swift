@@ -104,7 +104,6 @@ struct SignInWithIdpRouteTests {
         }
     }
 
-    /// S71 to S74.
     @Test func `Twitter's profile, token and secret come back as they came, signing in and linking`() async throws {
         try await TestAPI.with { api in
             let session = try await api.signUpAnonymously()

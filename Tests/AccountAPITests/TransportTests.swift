@@ -236,7 +236,7 @@ struct TransportTests {
 
 func bytes(_ count: Int) -> [UInt8] { Array(repeating: UInt8(ascii: " "), count: count) }
 
-/// The envelope of `spec/01` §1.4, as iOS decodes it: every member of the items is a string.
+/// The envelope as iOS decodes it: every member of the items is a string.
 /// The form of failures at the paths of `route`: Google's envelope, or a problem document on Concord's own.
 func expectFailureForm(
     _ answer: Wire.Answer,

@@ -6,7 +6,7 @@ import NIOHTTP1
 import Postgres
 import Testing
 
-/// Twitter's web flow from its beginning to the end, against a Twitter that checks every signature (S3, S67 to S79).
+/// Twitter's web flow from its beginning to the end, against a Twitter that checks every signature.
 struct TwitterFlowTests {
     private typealias Simulator = ProviderSimulator<SimulatedTwitter>
 
@@ -73,7 +73,7 @@ struct TwitterFlowTests {
             #expect(answer.json["oauthIdToken"] == nil)
             #expect(try await api.rows() == [1, 1, 0, 0])
 
-            // The token is the real one: an app that has it signs in with it (S73).
+            // The token is the real one: an app that has it signs in with it.
             let native = try await api.post(TestAPI.signInWithIdp, Self.native(answer.json))
             #expect(native.status == 200 && native.json["localId"] == answer.json["localId"], "\(native.text)")
             #expect(native.json["isNewUser"] == nil)
@@ -119,7 +119,6 @@ struct TwitterFlowTests {
         }
     }
 
-    /// S76 to S79.
     @Test(arguments: [true, false])
     func `an address that a password account has is a conflict, which its owner settles`(byHandle: Bool) async throws {
         try await with { api, simulator async throws in
@@ -234,7 +233,6 @@ struct TwitterFlowTests {
         }
     }
 
-    /// S70.
     @Test(arguments: ["client_id", "redirect_uri", "response_type", "scope", "state"])
     func `what belongs to the flow cannot be set`(name: String) async throws {
         try await with { api, simulator async throws in
@@ -245,7 +243,6 @@ struct TwitterFlowTests {
         }
     }
 
-    /// S3.
     @Test(arguments: [["enabled": false], ["clientSecret": .null], ["clientId": .null]] as [[String: JSONValue]])
     func `Twitter works once it is on and has key and secret`(change: [String: JSONValue]) async throws {
         try await with(change) { api, simulator async throws in

@@ -1,7 +1,7 @@
 import AccountLinking
 import Testing
 
-/// One address, an account that has it, and five ways to arrive (`spec/03` §2a): the promise to clients in one table.
+/// One address, an account that has it, and five ways to sign in: the promise to clients in one table.
 struct ConflictMatrix {
     struct Line: Sendable, CustomTestStringConvertible {
         let testDescription: String

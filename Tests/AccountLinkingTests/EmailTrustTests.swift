@@ -1,7 +1,7 @@
 import AccountLinking
 import Testing
 
-/// Whose word about an address is proof, provider by provider (`spec/03` §1).
+/// The trust in each provider's word about an address (docs/decisions.md, "Whose word about an address is proof").
 struct EmailTrustTests {
     private func isVerified(
         _ provider: ProviderID,

@@ -191,8 +191,7 @@ struct SignInWithIdpLaws {
         }
     }
 
-    /// The same rules once more, as flat as the contract's table, each with its whole condition: a mistake would have to
-    /// be made twice.
+    /// The same rules once more, as a flat table, each with its whole condition: a mistake would have to be made twice.
     @Test func `the table read row by row gives the same answer`() {
         let rows: [(Rule, (SignInWithIdpCase) -> Bool)] = [
             (.i0, { !$0.isProviderEnabled }),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Postgres
 
-/// *Account exists with different credential*, from the refusal to the linked account (S7, S76–S79).
+/// *Account exists with different credential*, from the refusal to the linked account.
 @Suite struct ConflictTests {
     @Test func `an address of another provider's account is a conflict that changes nothing`() async throws {
         try await TestService.with { service in

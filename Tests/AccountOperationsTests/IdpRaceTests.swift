@@ -5,7 +5,7 @@ import IdentityProviders
 import Postgres
 import Testing
 
-/// Many callers at once, spread over two processes on one database; afterwards the tables are asked (`spec/03` §13).
+/// Many callers at once, spread over two processes on one database; afterwards the tables are asked.
 @Suite struct IdpRaceTests {
     private static let callers = 64
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccountOperations
 
-/// What every algorithm answers to the vectors that were published for it (`spec/06` §2), and to everything else.
+/// The answers of every algorithm to its published vectors, and to everything else.
 struct PasswordHashTests {
     /// A text as it is stored, with the password it is of.
     struct Vector: Sendable, CustomTestStringConvertible {

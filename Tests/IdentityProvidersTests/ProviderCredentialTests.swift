@@ -2,7 +2,7 @@ import AccountLinking
 import IdentityProviders
 import Testing
 
-/// The parameters of `signInWithIdp` (`spec/01` §2.4).
+/// The parameters of `signInWithIdp`.
 struct ProviderCredentialTests {
     private func credential(_ requestURI: String, _ postBody: String? = nil) -> ProviderCredential? {
         let parameters = ProviderParameters(requestURI: requestURI, postBody: postBody, sessionID: "session")

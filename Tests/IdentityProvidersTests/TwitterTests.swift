@@ -48,7 +48,7 @@ struct TwitterTests {
             let raw = try JSONValue(parsing: Array(verified.rawUserInfo.utf8))
             #expect(raw == SimulatedTwitter.profile(of: person))
 
-            // The token is the real one: it signs in by itself (S73).
+            // The token is the real one: it signs in by itself.
             let returned = try #require(verified.tokens.accessToken)
             let secret = try #require(verified.tokens.tokenSecret)
             #expect(verified.tokens == ProviderTokens(accessToken: returned, tokenSecret: secret))

@@ -5,8 +5,7 @@ import NIOHTTP1
 import Subprocess
 import Testing
 
-/// `/__/auth/handler?authType=verifyApp` (S16–S18): the real program, a real browser, and a script that stands for the
-/// challenge's.
+/// `/__/auth/handler?authType=verifyApp`: the real program, a real browser, and a script in place of the challenge's.
 @Suite(.serialized, .page) struct ChallengePageTests {
     /// As far as a page uses it: rendered in an empty place, executed, and a token to the callback.
     private static let script = """

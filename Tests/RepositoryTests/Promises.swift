@@ -1,4 +1,4 @@
-/// `docs/promises.md` as a checked document: every promise of the specification once and in order, and each claim
+/// `docs/promises.md` as a checked document: every promise once and in order, and each claim
 /// names a test that exists and is switched on.
 struct Promises {
     /// One row of the table.
@@ -20,7 +20,7 @@ struct Promises {
     /// What could not be read.
     var problems: [String] = []
 
-    /// The number of promises in the specification.
+    /// Number of promises.
     static let count = 80
 
     init(_ document: String) {

@@ -1,5 +1,5 @@
-// The page that links in mails lead to (`spec/05` A3, A7), and `/__/auth/links`, which stands in for an app that is not
-// there to open them. It talks to the compatible API, as an app of the project's would.
+// The page that links in mails lead to, and `/__/auth/links`, which stands in for an app that is not there to open
+// them. It talks to the compatible API, as an app of the project's would.
 //
 // Opening it changes nothing: a mail scanner may. What the link carries is kept in the state of this tab's history entry,
 // and leaves the address. Without a code in the link it asks for the short one that stands in the mail, and goes on with the

@@ -1,4 +1,4 @@
-// The page between an app and a provider (`spec/07` §6). It runs twice in one window: an app opens it to begin a sign-in,
+// The page between an app and a provider. It runs twice in one window: an app opens it to begin a sign-in,
 // and the provider sends the browser back to it. It never sees a token of ours: what came back goes to the app's SDK,
 // which presents it with the session id.
 //
@@ -139,7 +139,7 @@ function parameters(text) {
   }
 }
 
-// Showing that an app is used by a person (S16, S17)
+// Showing that an app is used by a person
 
 // This page may load nothing of anybody else's; the one at `challenge` is the same with the challenge's script allowed.
 async function verify(request) {

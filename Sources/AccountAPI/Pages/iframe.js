@@ -1,4 +1,4 @@
-// The frame that a web app's SDK puts into its page (`spec/07` §6.3): it takes what came back from a provider to the page
+// The frame that a web app's SDK puts into its page: it takes what came back from a provider to the page
 // around it, if that page is one of the project's. SDK and frame talk through `gapi.iframes`, a library of Google's that
 // both load from Google.
 "use strict";

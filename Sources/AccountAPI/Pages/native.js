@@ -1,4 +1,4 @@
-// How a page calls an app back that is no page itself (`spec/07` §6.4, S19, S20).
+// The way back from the page to a native app (docs/reference/protocol.md, "Handler and iframe").
 
 // Nothing but an app answers to these: no web address, no script, and nothing beside a package.
 export function isApp(request) {

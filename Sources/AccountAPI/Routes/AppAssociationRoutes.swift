@@ -3,8 +3,8 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// Which iOS apps open the links of mails (S59, S60; developer.apple.com, "Supporting associated domains"). Apple asks
-    /// for it without a redirect, on the host that the links are on.
+    /// The iOS apps that open the links of mails (developer.apple.com, "Supporting associated domains"). Apple asks for
+    /// the list without a redirect, on the host that the links are on.
     static let appleAppSiteAssociation = Route(
         .get,
         "/.well-known/apple-app-site-association",

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:batchCreate` (`spec/06`): accounts as they were elsewhere, with the hashes of their passwords.
+    /// `accounts:batchCreate`: accounts as they were elsewhere, with the hashes of their passwords.
     static let batchCreate = Route(
         .post,
         "/v1/projects/{project}/accounts:batchCreate",
@@ -39,8 +39,7 @@ extension Route {
             try checkDuplicates(rows, isOnePerEmail: operations.project.settings.policy.isOneAccountPerEmail)
         }
         var options = AccountImport.Options(tenant: request.tenant)
-        // Neither SDKs nor the CLI send it, and the original replaces accounts that exist, but takes no uid twice
-        // (`spec/06` §4).
+        // Neither SDKs nor the CLI send it, and the original replaces accounts that exist, but takes no uid twice.
         let allowsOverwrite = try body.bool("allowOverwrite")
         options.allowsOverwrite = allowsOverwrite ?? true
         if allowsOverwrite != true { try checkLocalIDs(rows) }

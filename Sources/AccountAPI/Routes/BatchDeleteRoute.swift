@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:batchDelete` (`spec/01` §5). Ids of nobody are no error.
+    /// `accounts:batchDelete`. Unknown ids are skipped.
     static let batchDelete = Route(
         .post,
         "/v1/projects/{project}/accounts:batchDelete",

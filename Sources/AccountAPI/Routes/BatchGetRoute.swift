@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:batchGet` (`spec/01` §5): every account, page by page, in the order of their ids.
+    /// `accounts:batchGet`: every account, page by page, in the order of their ids.
     static let batchGet = Route(
         .get,
         "/v1/projects/{project}/accounts:batchGet",

@@ -4,7 +4,7 @@ import IdentityProviders
 import JSON
 
 extension Route {
-    /// What client SDKs ask before they open a page of the project (`spec/01` §3.7).
+    /// The configuration that client SDKs read before they open a page of the project.
     ///
     /// `projectId` is the number: iOS and the web compare it with their own configuration. `authorizedDomains` is what SDKs
     /// want to see; nothing of Concord's goes by it. Concord's own pages ask with `concordDestination` whether they may hand
@@ -29,7 +29,7 @@ extension Route {
         }
     }
 
-    /// The site key of the older proof of being human (`spec/01` §3.8). Where there is none the web SDK wants a text all the
+    /// The site key of the older proof of being human. Where there is none the web SDK wants a text all the
     /// same, and asks nobody with it while an app turns verification off.
     ///
     /// `concordChallenge` is Concord's own, for its page: there where tokens are judged, with the script to show, or without
@@ -51,7 +51,7 @@ extension Route {
         }
     }
 
-    /// The newer proof of being human (`spec/01` §3.9), asked for with codes to phones only: an empty answer says that it is
+    /// The newer proof of being human, asked for with codes to phones only: an empty answer says that it is
     /// off everywhere. Where there is a challenge too, SDKs fall back on it.
     static let recaptchaConfig = Route(.get, "/v2/recaptchaConfig", access: .client) { request in
         try request.refuseTenantInQuery(.tenantNotFound)
@@ -73,7 +73,7 @@ extension Route {
         }
     }
 
-    /// What a new password needs (`spec/01` §3.10), so that an app can say so while it is typed.
+    /// The rules for a new password, so that an app can show them while it is typed.
     ///
     /// `concordRefusesCommon` is Concord's own, for its page.
     static let passwordPolicy = Route(.get, "/v2/passwordPolicy", access: .client) { request in

@@ -5,8 +5,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:createAuthUri` (`spec/01` §2.5): with a provider, the start of its flow; with an identifier, how an address
-    /// signs in.
+    /// `accounts:createAuthUri`: with a provider, the start of its flow; with an identifier, how an address signs in.
     static let createAuthURI = Route(
         .post,
         "/v1/accounts:createAuthUri",
@@ -73,7 +72,7 @@ extension Route {
     }
 
     /// The session that the answer will be presented with. `sessionIdDigest` is our own page's: native apps give it the digest
-    /// of the id that they keep, in hexadecimal (`spec/07` §4).
+    /// of the id that they keep, in hexadecimal.
     private static func session(_ body: RequestBody) throws(APIError) -> BeginProviderFlow.Session {
         if let text = try body.nonEmptyString("sessionIdDigest") {
             guard let digest = Hexadecimal.decode(Array(text.utf8)), digest.count == 32 else {

@@ -3,7 +3,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `createSessionCookie` (`spec/01` §5, `spec/04` §7).
+    /// `createSessionCookie`.
     static let createSessionCookie = Route(
         .post,
         "/v1/projects/{project}:createSessionCookie",

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:delete` (`spec/01` §3.3), with an ID token or by an administrator.
+    /// `accounts:delete`, with an ID token or by an administrator.
     static let delete = Route(
         .post,
         "/v1/accounts:delete",

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:lookup` (`spec/01` §3.1): exactly one user with an ID token, any number for an administrator.
+    /// `accounts:lookup`: exactly one user with an ID token, any number for an administrator.
     static let lookUp = Route(
         .post,
         "/v1/accounts:lookup",

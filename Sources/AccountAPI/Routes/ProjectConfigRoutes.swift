@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// Reading and changing the project's configuration (`spec/01` §6), under both of its documented paths.
+    /// Reading and changing the project's configuration, under both of its documented paths.
     static let projectConfig: [Route] = ["/v2", "/admin/v2"].flatMap { version in
         let path = version + "/projects/{project}/config"
         return [

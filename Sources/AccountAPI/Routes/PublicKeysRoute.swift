@@ -2,7 +2,7 @@ import AccountOperations
 import HTTPTypes
 
 extension Route {
-    /// The certificates that verify ID tokens, by key id: what Admin SDKs fetch (`spec/01` §8).
+    /// The certificates that verify ID tokens, by key id: what Admin SDKs fetch.
     static let certificates = Route(
         .get,
         certificatesPath,
@@ -32,7 +32,7 @@ extension Route {
 }
 
 extension Route {
-    /// The certificates that verify session cookies, by key id (`spec/01` §8).
+    /// The certificates that verify session cookies, by key id.
     static let sessionCookieCertificates = Route(.get, "/v1/publicKeys", legacyName: "publicKeys", access: .anyone) {
         request in
         APIResponse(json: request.operations.cookies.certificates(), maxAgeSeconds: keysMaxAgeSeconds)

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:resetPassword` (`spec/01` §3.5): says what a code is for, sets a password by one, or replaces the old
+    /// `accounts:resetPassword`: says what a code is for, sets a password by one, or replaces the old
     /// password by the new.
     static let resetPassword = Route(
         .post,
@@ -50,7 +50,7 @@ extension Route {
         }
         return .object { writer in
             writer.field("kind", "identitytoolkit#ResetPasswordResponse")
-            // A sign-in link does not say to whom it was sent (S57).
+            // A sign-in link does not reveal the address that it was sent to.
             if code.kind != .emailSignIn { writer.field("email", code.email.lowercased) }
             writer.field("newEmail", code.newEmail?.lowercased)
             writer.field("requestType", code.kind.rawValue)

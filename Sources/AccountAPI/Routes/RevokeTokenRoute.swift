@@ -5,7 +5,7 @@ import IdentityProviders
 import JSON
 
 extension Route {
-    /// `accounts:revokeToken` (`spec/01` §3.11): a provider takes back what it gave out.
+    /// `accounts:revokeToken`: revokes a token at the provider that issued it.
     static let revokeToken = Route(.post, "/v2/accounts:revokeToken", access: .client) { request in
         let body = request.body
         guard let name = try body.nonEmptyString("providerId") else { throw APIError.code(.missingProviderID) }

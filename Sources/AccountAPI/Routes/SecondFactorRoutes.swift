@@ -4,9 +4,9 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    // SDKs for web of version 8 ask for all of these at `v2alpha1` (`spec/01` §1.1).
+    // SDKs for web of version 8 ask for all of these at `v2alpha1`.
 
-    /// `mfaEnrollment:start` (`spec/01` §4): sends a code to a number, or makes a secret for an app.
+    /// `mfaEnrollment:start`: sends a code to a number, or makes a secret for an app.
     static let startFactorEnrollment = Route(
         .post,
         "/v2/accounts/mfaEnrollment:start",

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:sendOobCode` (`spec/01` §3.4).
+    /// `accounts:sendOobCode`.
     static let sendOobCode = Route(
         .post,
         "/v1/accounts:sendOobCode",
@@ -101,7 +101,7 @@ extension RequestBody {
     }
 }
 
-/// `requestType`, by name or by number (`spec/01` §1.2).
+/// `requestType`, by name or by number.
 private enum OobRequestType: String, CaseIterable {
     case passwordReset = "PASSWORD_RESET"
     case oldEmailAgree = "OLD_EMAIL_AGREE"

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:sendVerificationCode` (`spec/01` §2.6): sends a code to a number.
+    /// `accounts:sendVerificationCode`: sends a code to a number.
     static let sendVerificationCode = Route(
         .post,
         "/v1/accounts:sendVerificationCode",
@@ -33,7 +33,7 @@ extension PhoneCodeRequest {
 }
 
 extension AppCredential {
-    /// The first of the forms that was sent (`spec/05` B3).
+    /// The first of the forms that was sent (docs/phone.md, "Who may ask").
     init(reading body: RequestBody) throws(APIError) {
         let receipt = try body.nonEmptyString("iosReceipt")
         let secret = try body.nonEmptyString("iosSecret")

@@ -3,7 +3,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:signInWithCustomToken` (`spec/01` §2.8). The answer has no `localId`; clients read it from the token.
+    /// `accounts:signInWithCustomToken`. The answer has no `localId`; clients read it from the token.
     static let signInWithCustomToken = Route(
         .post,
         "/v1/accounts:signInWithCustomToken",

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:signInWithEmailLink` (`spec/01` §2.3): signs in, signs up, or attaches the address to a session.
+    /// `accounts:signInWithEmailLink`: signs in, signs up, or attaches the address to a session.
     static let signInWithEmailLink = Route(
         .post,
         "/v1/accounts:signInWithEmailLink",

@@ -5,7 +5,7 @@ import IdentityProviders
 import JSON
 
 extension Route {
-    /// `accounts:signInWithIdp` (`spec/01` §2.4): sign-in, link or reauthentication with a provider.
+    /// `accounts:signInWithIdp`: sign-in, link or reauthentication with a provider.
     static let signInWithIdp = Route(
         .post,
         "/v1/accounts:signInWithIdp",
@@ -96,7 +96,7 @@ extension Route {
 }
 
 extension JSONWriter {
-    /// What the answer repeats of the provider's credential (`spec/01` §2.4).
+    /// The fields of the provider's credential that the answer repeats.
     fileprivate mutating func credential(_ credential: VerifiedCredential, returnsRefreshToken: Bool) {
         field("federatedId", credential.federatedID)
         field("providerId", credential.incoming.identity.provider.rawValue)

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:signInWithPassword` (`spec/01` §2.2).
+    /// `accounts:signInWithPassword`.
     static let signInWithPassword = Route(
         .post,
         "/v1/accounts:signInWithPassword",

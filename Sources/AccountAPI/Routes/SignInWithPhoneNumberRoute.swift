@@ -4,8 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:signInWithPhoneNumber` (`spec/01` §2.7): signs in, signs up, reauthenticates, or attaches the number to a
-    /// session.
+    /// `accounts:signInWithPhoneNumber`: signs in, signs up, reauthenticates, or attaches the number to a session.
     static let signInWithPhoneNumber = Route(
         .post,
         "/v1/accounts:signInWithPhoneNumber",

@@ -4,8 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:signUp` (`spec/01` §2.1): with a password, anonymously, to link a password, or by an administrator, who
-    /// gets no tokens.
+    /// `accounts:signUp`: with a password, anonymously, to link a password, or by an administrator, who gets no tokens.
     static let signUp = Route(
         .post,
         "/v1/accounts:signUp",

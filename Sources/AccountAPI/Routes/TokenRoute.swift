@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `/v1/token`, the refresh of a session (`spec/01` §2.10). The answer is in `snake_case`.
+    /// `/v1/token`, the refresh of a session. The answer is in `snake_case`.
     static let token = Route(
         .post,
         "/v1/token",

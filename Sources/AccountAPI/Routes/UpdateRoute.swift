@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:update` (`spec/01` §3.2): by a session, by a mailed code, or by an administrator.
+    /// `accounts:update`: by a session, by a mailed code, or by an administrator.
     static let update = Route(
         .post,
         "/v1/accounts:update",

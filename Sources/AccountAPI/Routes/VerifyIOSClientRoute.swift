@@ -3,9 +3,9 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:verifyIosClient` (`spec/01` §3.6): asks for a silent push by which an app shows to be genuine.
+    /// `accounts:verifyIosClient`: sends the silent push by which an app proves that it is genuine.
     ///
-    /// Answers at once; what is refused is refused so that the SDK goes on with a challenge (`spec/05` B3, S18).
+    /// Answers at once. A refusal has the code after which the SDK continues with a challenge.
     static let verifyIOSClient = Route(
         .post,
         "/v1/accounts:verifyIosClient",
@@ -25,7 +25,7 @@ extension Route {
         let requested = try await request.operations.requestAppPush(push, tenant: request.tenant).value()
         return .object { writer in
             writer.field("receipt", requested.receipt)
-            // SDKs take a text of digits for it, and crash at anything else (`spec/07`).
+            // SDKs take a text of digits for it, and crash at anything else.
             writer.field("suggestedTimeout", decimalString: requested.waitSeconds)
         }
     }

@@ -6,10 +6,10 @@ package enum PresentedSession: Sendable, Hashable {
     case found(SessionTimes)
 }
 
-/// Decides whether an ID token whose signature, audience and expiry hold still stands for its account (`spec/01` §1.6).
+/// Decides whether an ID token whose signature, audience and expiry hold still stands for its account: rows A.
 ///
 /// Total and pure; the first matching rule wins. `iat` and `validSince` are compared in whole seconds, as third parties
-/// do; the epoch is exact and closes the second in between (`spec/09` 21).
+/// do; the epoch is exact and closes the second in between.
 ///
 /// - `account`: the account named by the token; `nil` when it is gone.
 /// - `tokenEpoch`: the session epoch that the token carries.
@@ -42,7 +42,7 @@ package func decideAccess(
     return Verdict(.a5, .allow(account.id))
 }
 
-/// Decides whether a session whose refresh token matched may have another ID token (`spec/04` §3 and §8).
+/// Decides whether a session whose refresh token matched may have another ID token: rows T.
 ///
 /// Total and pure; the first matching rule wins.
 ///

@@ -1,4 +1,4 @@
-/// Decides a direct change of address by the user's own session: rows U1 to U7 (`spec/03` §7).
+/// Decides a direct change of address by the user's own session: rows U1 to U7.
 ///
 /// Total and pure; the first matching rule wins. Rows of linked providers keep their own addresses (U8).
 ///

@@ -1,4 +1,4 @@
-/// Decides a change of password by the user's own session (`spec/04` §5). Every other session ends.
+/// Decides a change of password by the user's own session. Every other session ends.
 ///
 /// Total and pure; the first matching rule wins.
 ///

@@ -21,7 +21,7 @@ package struct NewAccount: Sendable, Hashable {
     }
 }
 
-/// Decides a creation by an administrator: row P8 (`spec/01` §2.1). Policy about clients does not apply.
+/// Decides a creation by an administrator: rows P8 and P12. Policy about clients does not apply.
 ///
 /// Total and pure; the first matching rule wins.
 ///

@@ -1,4 +1,4 @@
-/// Decides the deletion of an account (`spec/01` §3.3). Deleting frees every identifier it owned.
+/// Decides the deletion of an account. Deleting frees every identifier it owned.
 ///
 /// Total and pure; the first matching rule wins.
 ///

@@ -1,5 +1,4 @@
-/// Decides an edit of the profile by the user's own session (`spec/04` §5). Nobody gains or loses a way in; sessions
-/// stay.
+/// Decides an edit of the profile by the user's own session. The sign-in methods do not change; sessions stay.
 ///
 /// Total and pure; the first matching rule wins.
 ///

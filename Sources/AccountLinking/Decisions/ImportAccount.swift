@@ -93,7 +93,7 @@ package enum ImportDecision: Sendable, Hashable {
     case refuse(ImportRefusal)
 }
 
-/// Decides a row of an import: rows Z (`spec/06` §4). Policy about clients does not apply.
+/// Decides a row of an import: rows Z. Policy about clients does not apply.
 ///
 /// Total and pure; the first matching rule wins.
 ///

@@ -11,7 +11,7 @@ package struct LinkRequest: Sendable, Hashable {
     }
 }
 
-/// Decides what happens when a signed-in user presents a provider's credential: rows L (`spec/03` §3).
+/// Decides what happens when a signed-in user presents a provider's credential: rows L.
 ///
 /// Total and pure; the first matching rule wins. Linking never removes anything.
 ///

@@ -6,7 +6,7 @@ package enum SignInDecision: Sendable, Hashable {
     ///
     /// `emailWasRecycled`: the provider gave the address to another of its users (`emailRecycled` on the wire).
     case signIn(UserID, AccountChange, emailWasRecycled: Bool)
-    /// The account asks for its second factor first. Nothing about the account is written (`spec/09` 8).
+    /// The account asks for its second factor first. Nothing about the account is written (ADR 0047).
     case secondFactorRequired(UserID)
     /// The credential is kept as pending; nothing else happens.
     case conflict(Conflict)

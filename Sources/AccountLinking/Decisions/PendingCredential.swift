@@ -1,5 +1,5 @@
-/// Decides whether a pending credential may be used now (`spec/03` §10, `spec/09` 5). Using it changes nothing: only
-/// the success of the sign-in or link that follows closes it.
+/// Decides whether a pending credential may be used now: rows Y. Using it changes nothing: only the success of
+/// the sign-in or link that follows closes it.
 ///
 /// Total and pure; the first matching rule wins.
 ///

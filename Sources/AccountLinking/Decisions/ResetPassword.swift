@@ -1,7 +1,7 @@
-/// Decides the completion of a password reset by a mailed code: rows R (`spec/03` §6).
+/// Decides the completion of a password reset by a mailed code: rows R.
 ///
 /// Total and pure; the first matching rule wins. By default the owner evicts whoever else got in: other providers are
-/// unlinked, into quarantine, and the number's claim is released (`spec/09` 12). No tokens are issued.
+/// unlinked, into quarantine, and the number's claim is released. No tokens are issued.
 ///
 /// - `account`: the account the code was made for; `nil` when it is gone.
 /// - `address`: the address the code was sent to.

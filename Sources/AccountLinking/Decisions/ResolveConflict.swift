@@ -33,7 +33,7 @@ package func refusalOfProver(
 ///
 /// Whoever signs in has shown more than whoever holds the token of the proof, but for an account whose address nobody had
 /// shown to own: that is whoever made it, and the proof, by mail, somebody else's. It would be used up, with the owner's
-/// credential, to let the owner into the intruder's account (`spec/09` 7). Only settling it by its token takes over (J11).
+/// credential, to let the owner into the intruder's account. Only settling it by its token takes over (J11).
 /// A credential of another subject waits as well: the next owner of a domain reads its mail, and the old person signs in.
 ///
 /// - `target`: the account as it was before the sign-in.

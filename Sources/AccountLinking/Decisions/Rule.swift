@@ -1,7 +1,7 @@
 /// A row of the decision tables (docs/decisions.md): the answer to "why was it decided so?".
 ///
 /// The raw value is the identifier as it is written and stored. Identifiers are stable names, not an order; they are
-/// never reused. Rows I, L, M, N, P, R and U are those of the contract; the others are Concord's own.
+/// never reused.
 package enum Rule: String, Sendable, Hashable, CaseIterable {
     // Sign-in with a provider (`decideSignInWithIdp`).
     case i0 = "I0"

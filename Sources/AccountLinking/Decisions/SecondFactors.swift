@@ -23,13 +23,13 @@ package struct FactorSession: Sendable, Hashable {
     }
 
     /// Sign-ins that no second factor can follow: they are none, or whoever has them could receive the second as well, or
-    /// somebody else answers for the user (`spec/05` C1).
+    /// somebody else answers for the user.
     fileprivate var allowsSecondFactor: Bool {
         !["anonymous", "custom", ProviderID.phone.rawValue, ProviderID.gameCenter.rawValue].contains(signInProvider)
     }
 }
 
-/// Decides whether a session enrols a second factor: rows G (`spec/05` C1).
+/// Decides whether a session enrols a second factor: rows G.
 ///
 /// Total and pure; the first matching rule wins. Every other session ends: those that one factor opened must not outlive
 /// the decision to ask for two.
@@ -125,7 +125,7 @@ extension SecondFactor {
     fileprivate var identifyingPart: IdentifyingPart { IdentifyingPart(id: id, method: method) }
 }
 
-/// Decides whether the mail that told of a new second factor takes it off again: rows G (`spec/05` C4).
+/// Decides whether the mail about a new second factor removes the factor: rows G.
 ///
 /// Total and pure; the first matching rule wins. A refusal uses nothing up: who recovers the address can take the factor off
 /// afterwards. No tokens are issued, and every session ends: whoever enrolled the factor had one.

@@ -1,4 +1,4 @@
-/// Decides a sign-in by a custom token that verified (`spec/03` §9).
+/// Decides a sign-in by a custom token that verified: rows C.
 ///
 /// Total and pure; the first matching rule wins. The backend that signed the token answers for the user, so neither
 /// sign-up policy nor second factors are asked, and no address is ever matched.

@@ -1,4 +1,4 @@
-/// Decides what happens when a sign-in link comes back from `email`: rows M (`spec/03` §4).
+/// Decides what happens when a sign-in link comes back from `email`: rows M.
 ///
 /// Total and pure; the first matching rule wins. The code of the link is used up whatever the answer, unless it did not
 /// match in the first place.

@@ -1,4 +1,4 @@
-/// Decides what happens when a provider's credential arrives without a signed-in user: rows I (`spec/03` §2).
+/// Decides what happens when a provider's credential arrives without a signed-in user: rows I.
 ///
 /// Total and pure; the first matching rule wins.
 ///

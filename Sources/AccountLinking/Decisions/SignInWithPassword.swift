@@ -1,4 +1,4 @@
-/// Decides a sign-in with address and password (`spec/01` §2.2, checks 1 and 5 to 10).
+/// Decides a sign-in with address and password: rows S.
 ///
 /// Total and pure; the first matching rule wins. With enumeration protection an unknown address and a wrong password
 /// get the same answer; a disabled account is told so in both modes, before the password (as production does).

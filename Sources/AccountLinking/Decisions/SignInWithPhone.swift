@@ -15,7 +15,7 @@ package enum PhoneProof: String, Sendable, Hashable, CaseIterable {
     case temporaryProof
 }
 
-/// Decides what happens when somebody has shown to hold a number: rows N (`spec/03` §8).
+/// Decides what happens after a client proved that it holds a number: rows N.
 ///
 /// Total and pure; the first matching rule wins. A number never merges accounts by an address, and is never followed by a
 /// second factor: who could receive the one could receive the other. The number that another one replaces is free again.
@@ -71,7 +71,7 @@ package func decideSignInWithPhone(
     }
 }
 
-/// Decides whether a code to sign in with is sent to a number: rows N (`spec/05` B2).
+/// Decides whether a code to sign in with is sent to a number: rows N.
 ///
 /// Total and pure; the first matching rule wins.
 ///

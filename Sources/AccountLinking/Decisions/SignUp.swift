@@ -8,10 +8,10 @@ package enum SignUpRequest: Sendable, Hashable {
     case linkPassword(EmailAddress, to: Account, isSessionRecent: Bool)
 }
 
-/// Decides a client's sign-up, with or without a session: rows P (`spec/03` §5).
+/// Decides a client's sign-up, with or without a session: rows P.
 ///
-/// Total and pure; the first matching rule wins. That an address is taken is said with enumeration protection as well
-/// (`spec/03` §12).
+/// Total and pure; the first matching rule wins. A taken address is reported with enumeration protection too
+/// (rule P1).
 ///
 /// - `emailOwner`: the account that owns the address of the request; `nil` for an anonymous one.
 /// - `displayName`: what the account is to be called; `nil` leaves that as it is.

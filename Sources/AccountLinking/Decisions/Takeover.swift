@@ -1,6 +1,6 @@
 extension AccountChange {
     /// The owner of the address has come, and until now nobody had shown to be that: whatever somebody else may have
-    /// put there to get back in goes, into quarantine (rows I9 and M3; `spec/09` 7).
+    /// put there to get back in goes, into quarantine (rows I9 and M3).
     ///
     /// Everything is removed whether or not the account has it: a password kept unusable counts as well.
     static func takeover(of account: Account, proof: EmailProof) -> Self {
@@ -48,7 +48,7 @@ package enum VoidedCodes: Sendable, Hashable, CaseIterable {
 extension LinkPolicy {
     /// What becomes of the codes of `account` where somebody shows for the first time that its address is theirs.
     ///
-    /// As a rule they are all void (`spec/09` 7). One that goes to an address which somebody had proven is no sign of who is
+    /// As a rule they are all void. One that goes to an address which somebody had proven is no sign of who is
     /// right: an owner, whose stolen session moved the account to an address of the thief's, and a thief, who moved an account
     /// of their own to the owner's address and waits, look the same. But where the account asks for a second factor, nobody is
     /// in it who has not shown that. Then there is nothing that an owner would lose by the code, and a way back for one whom

@@ -32,7 +32,7 @@ package struct Removal: Sendable, Hashable {
     }
 }
 
-/// Decides an unlinking, by the user's own session or by an administrator (`spec/02` §5). Sessions stay.
+/// Decides an unlinking, by the user's own session or by an administrator. Sessions stay.
 ///
 /// Total and pure; the first matching rule wins. Unlinking `password` keeps the address and its claim (P7). What the
 /// account does not have is no error: the SDKs refuse `no-such-provider` themselves.

@@ -30,7 +30,7 @@ package struct AdminUpdate: Sendable, Hashable {
     }
 }
 
-/// Decides an update by an administrator (`spec/01` §3.2, `spec/02` §5, `spec/04` §5). No tokens are issued.
+/// Decides an update by an administrator. No tokens are issued.
 ///
 /// Total and pure; the first matching rule wins. A new address counts as unverified unless the request says otherwise.
 /// A new address, a new password, disabling and revoking end every session.

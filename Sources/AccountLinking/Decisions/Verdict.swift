@@ -1,4 +1,4 @@
-/// A decision together with the row of the decision tables that made it (`spec/03`; docs/decisions.md).
+/// A decision together with the row of the decision tables that made it (docs/decisions.md).
 ///
 /// The rule is recorded with every applied decision, so that an operator can be told why.
 package struct Verdict<Decision: Sendable & Hashable>: Sendable, Hashable {
@@ -25,7 +25,7 @@ package enum Refusal: String, Sendable, Hashable, CaseIterable {
     case invalidLoginCredentials
     case emailExists
     case phoneNumberExists
-    /// The account has a second factor, which a number cannot come before (`spec/05` C2).
+    /// The account has a second factor, which a number cannot come before (rule N5).
     case unsupportedFirstFactor
     /// No second factor can follow the sign-in of the session.
     case firstFactorNotEligible
@@ -53,7 +53,7 @@ package enum Refusal: String, Sendable, Hashable, CaseIterable {
     /// Too many wrong passwords; this one was not looked at.
     case tooManyAttempts
     case selfDeletionDisabled
-    /// The code is of an account, an address or a session epoch that is no longer so (R5, `spec/05` A2).
+    /// The code was made for an account, an address or a session epoch that is no longer current (rules R5 and U12).
     case invalidEmailCode
 }
 

@@ -1,4 +1,4 @@
-/// A way a user can get in. `password` and `emailLink` are two methods of one provider, `password` (`spec/02` §3).
+/// A sign-in method of an account. `password` and `emailLink` are two methods of one provider, `password`.
 package enum SignInMethod: Sendable, Hashable {
     case password
     case emailLink
@@ -98,7 +98,7 @@ package struct Account: Sendable, Hashable {
     package var hasPassword: Bool
     /// Whether a sign-in link was ever followed. Survives a change of address: the link goes wherever the address does.
     package var hasEmailLink: Bool
-    /// The number the account owns; `nil` also when a number is kept only as unproven data (`spec/09` 12).
+    /// The number the account owns; `nil` also when a number is kept only as unproven data (rule R4).
     package var phoneNumber: PhoneNumber?
     /// Linked providers and the subject of each: at most one subject per provider.
     package var linkedProviders: LinkedSubjects

@@ -25,14 +25,14 @@ package struct AccountChange: Sendable, Hashable {
     package enum Phone: Sendable, Hashable {
         case keep
         case set(PhoneNumber)
-        /// The claim is given up; the number stays as unproven data (`spec/09` 12).
+        /// The claim is released; the number stays as unproven data (rule R4).
         case release
         case remove
     }
 
     package enum ProfileUpdate: Sendable, Hashable {
         case keep
-        /// Only fields the account does not have yet (`spec/09` 9).
+        /// Only fields that the account does not have yet (rule I7).
         case fillBlanks(Profile)
         /// Every field, clearing those the provider lacks.
         case replace(Profile)
@@ -61,7 +61,7 @@ package struct AccountChange: Sendable, Hashable {
     package var usesCustomTokens: Bool?
     /// Raises the session epoch and moves `validSince`: every session and ID token issued so far is dead.
     package var endsSessions = false
-    /// Outstanding action codes and open conflicts of the account are void (`spec/09` 7), and its first address is
+    /// Outstanding action codes and open conflicts of the account are void, and its first address is
     /// forgotten: it was whoever's came before the owner, who would be mailed a way back at the next change.
     package var voidsOutstandingProofs = false
 

@@ -122,7 +122,7 @@ package struct ConflictProofFacts: Sendable, Hashable {
         self.expiresAt = expiresAt
     }
 
-    /// Wrong answers to one proof before the right one counts no more (`spec/09` 16).
+    /// Number of wrong answers to one proof before the proof is dead.
     package static let attemptsMax = 5
     /// Proofs that one conflict may ask for: each sends a mail.
     package static let startsMax = 5

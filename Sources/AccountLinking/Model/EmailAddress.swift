@@ -9,7 +9,7 @@ package struct EmailAddress: Sendable {
     package let canonical: String
     private let isASCII: Bool
 
-    /// The form clients see: `raw` in lower case of no locale (`spec/01` §1.2).
+    /// The form that clients see: `raw` in lower case of no locale.
     package var lowercased: String { isASCII ? canonical : raw.lowercased() }
 
     /// Parses `raw` as it stands: nothing is trimmed.

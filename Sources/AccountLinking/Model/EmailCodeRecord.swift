@@ -1,6 +1,6 @@
 /// A code that travels by mail. The code itself is not here, only its hash.
 package struct EmailCodeRecord: Sendable, Hashable {
-    /// What a code is for, by the wire's own names (`spec/05` A1).
+    /// The purpose of a code, by its name on the wire.
     package enum Kind: String, Sendable, CaseIterable {
         case passwordReset = "PASSWORD_RESET"
         case emailSignIn = "EMAIL_SIGNIN"
@@ -31,7 +31,7 @@ package struct EmailCodeRecord: Sendable, Hashable {
         case locked
     }
 
-    /// How often a code may come back with an address it was not sent to (`spec/09` 16).
+    /// Number of attempts with an address that the code was not sent to, before the code is dead.
     package static let attemptsMax: Int32 = 5
 
     /// Live codes that bring an address back and are looked at, the oldest first. Nearly every account has one address that

@@ -1,4 +1,4 @@
-/// The tenant an account belongs to. The project itself is the empty string (`spec/02`, "Tenancy").
+/// The tenant an account belongs to. The project itself is the empty string.
 package struct TenantID: Sendable, Hashable {
     package let rawValue: String
 
@@ -43,7 +43,7 @@ private func isName(_ text: String, scalarsMax: Int) -> Bool {
 }
 
 /// A provider as the wire names it: `google.com`, `apple.com`, `oidc.<name>`, `saml.<name>`; also `password` and
-/// `phone`, the two providers whose rows are derived (`spec/02` §2). Lower case, 1 to 128 characters from
+/// `phone`, the two providers whose rows are derived. Lower case, 1 to 128 characters from
 /// `a–z 0–9 . _ -`.
 package struct ProviderID: Sendable, Hashable, Comparable {
     package let rawValue: String
@@ -106,7 +106,7 @@ package struct ProviderIdentity: Sendable, Hashable {
 package struct PhoneNumber: Sendable, Hashable {
     package let rawValue: String
 
-    /// What people put between the digits (`spec/05` B1).
+    /// The characters that people put between the digits.
     package static let separators: Set<Unicode.Scalar> = [" ", "-", "(", ")", "."]
 
     /// Drops visual separators, then requires E.164; `nil` otherwise. Whether anybody can be given the number is not asked.

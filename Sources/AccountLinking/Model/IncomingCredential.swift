@@ -26,7 +26,7 @@ package enum VerifiedFlag: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What a provider said about an e-mail address, before policy judges what that is worth (`spec/03` §1).
+/// A provider's statement about an e-mail address, before policy decides how far to trust it.
 package enum EmailAssertion: Sendable, Hashable {
     case absent
     ///

@@ -22,7 +22,7 @@ package struct PhoneVerificationRecord: Sendable, Hashable {
         case locked
     }
 
-    /// Codes that are compared, the right one included, whoever sends them (`spec/09` 16).
+    /// Number of codes that are compared, the right one included, from all clients together.
     package static let attemptsMax: Int32 = 5
     /// Requests that share one message, each with a session of its own.
     package static let sessionsMax = 10
@@ -77,8 +77,8 @@ package struct PhoneVerificationRecord: Sendable, Hashable {
         return attempts < Self.attemptsMax ? .usable : .locked
     }
 
-    /// Whether a request at `now` is answered with another session for the message that is under way, instead of a second
-    /// message (seed S24).
+    /// Returns true if a request at `now` gets another session for the message that is under way, instead of a second
+    /// message.
     package func answersRequest(at now: Timestamp, windowSeconds: Int64) -> Bool {
         state(at: now) == .usable && now < createdAt.adding(seconds: windowSeconds)
     }

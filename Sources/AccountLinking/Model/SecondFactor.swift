@@ -35,7 +35,7 @@ package struct SecondFactor: Sendable, Hashable {
         case totp
     }
 
-    /// How many an account has at most (`spec/02` §7); the table has as many places.
+    /// Maximum number of second factors of an account; the table has as many places.
     package static let countMax = 5
 
     package var id: SecondFactorID

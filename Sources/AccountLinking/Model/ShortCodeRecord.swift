@@ -1,6 +1,6 @@
 /// The short code of the newest mail of a kind to a mailbox, or how often somebody guessed at one where there is none.
 package struct ShortCodeRecord: Sendable, Hashable {
-    /// Wrong guesses after which no guess counts any more, whoever makes them (`spec/09` 16).
+    /// Number of wrong guesses, by any client, before the code is dead.
     package static let attemptsMax: Int32 = 5
 
     package var tenant: TenantID

@@ -14,7 +14,7 @@ package struct UserRecord: Sendable, Hashable {
     /// the account's owner takes it over from somebody else.
     package var initialEmail: String?
     package var phoneNumber: PhoneNumber?
-    /// A number given up as a way in, kept as data (`spec/09` 12).
+    /// A number that no longer signs in, stored as unproven data (rule R4).
     package var unprovenPhoneNumber: PhoneNumber?
     package var profile: Profile
     package var isDisabled: Bool

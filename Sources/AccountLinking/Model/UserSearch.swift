@@ -1,4 +1,4 @@
-/// What an administrator looks accounts up by; an account matches when any of it names it (`spec/01` §3.1).
+/// The identifiers by which an administrator looks accounts up. An account matches if any of them names it.
 package struct UserSearch: Sendable {
     package var ids: [UserID] = []
     package var emails: [EmailAddress] = []

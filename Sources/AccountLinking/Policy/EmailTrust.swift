@@ -1,4 +1,4 @@
-/// How far a provider's word about an e-mail address goes (`spec/03` §1), from nothing to proof.
+/// The trust in what a provider says about an e-mail address, from nothing to proof.
 package enum EmailTrustClass: String, Sendable, Hashable, CaseIterable, Comparable {
     /// Not even heard: as if no address had been named.
     case untrusted
@@ -118,7 +118,7 @@ package struct EmailTrust: Sendable, Hashable {
         ]
     )
 
-    /// Every provider's own `email_verified`, at face value: `concord dev --trust-asserted-emails` (`spec/09` 1).
+    /// Every provider's own `email_verified`, at face value: `concord dev --trust-asserted-emails`.
     package static let asserted = EmailTrust([.init(.init(.any), .verifying)] + games)
 
     private static let common: [EmailTrustRule] =

@@ -19,9 +19,9 @@ package struct LinkPolicy: Sendable, Hashable {
     package var requiresEnrolledSecondFactors = false
     /// What users can enrol now. What they have enrolled before is asked for all the same.
     package var enrollableSecondFactors: Set<SecondFactorKind> = []
-    /// `passwordReset.unlinksProviders` (R2, `spec/09` 12).
+    /// `passwordReset.unlinksProviders` (rule R2).
     package var passwordResetUnlinksProviders = true
-    /// Refuses to unlink the last method that works on the compatible routes (`spec/09` 13; production allows it).
+    /// Refuses to unlink the last method that works on the compatible routes (production allows it).
     /// Concord's own routes always refuse it.
     package var keepsLastSignInMethod = false
     /// The greatest age of a sign-in that a sensitive operation accepts, in seconds; 0 means "always reauthenticate".

@@ -1,4 +1,4 @@
-/// What only somebody who signed in a moment ago may do (`spec/04` §6).
+/// The operations that need a recent sign-in (docs/decisions.md, "Recent sign-in").
 ///
 /// Profile edits, lookups, refreshes and session cookies are not sensitive. Linking a provider, attaching a number and
 /// unlinking a working method are, unless `LinkPolicy.linkingNeedsRecentSignIn` is off.
@@ -63,8 +63,8 @@ extension LinkPolicy {
 
 /// How recent the sign-in of a session must be before `operation` on `account`.
 ///
-/// Anonymous accounts are exempt: they have nothing to sign in again with (`spec/04` §6). Not one that a session has made
-/// look like that by unlinking what it signed in with.
+/// Anonymous accounts are exempt: they have nothing to sign in again with. An account that a session has made look like
+/// one, by unlinking the method it signed in with, is not exempt.
 ///
 /// - `isSessionAnonymous`: whether the session began as a guest's.
 package func reauthentication(

@@ -4,7 +4,7 @@ import JSON
 /// A handle to a stored conflict: the `pendingToken` of the wire, and what Concord's own routes take.
 ///
 /// A sealed box over the conflict, its account and its identity, so that all rows it concerns are found by their keys at
-/// once, and nobody can make one or read whose account it names (`design.md` §4). The same conflict has many handles.
+/// once, and nobody can make one or read whose account it names. The same conflict has many handles.
 struct ConflictHandle: Sendable {
     let tenant: TenantID
     let user: UserID

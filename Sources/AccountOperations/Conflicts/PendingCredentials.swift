@@ -51,7 +51,7 @@ extension AccountOperations {
         return (verdict.decision == .usable ? pending : nil, verdict.rule)
     }
 
-    /// The live conflict of `target` that came with the tokens a client now replays, if there is one (`spec/09` 6).
+    /// The live conflict of `target` that came with the tokens a client now replays, if there is one.
     func pendingCredential(
         replaying credential: ProviderCredential,
         target: UserRecord,

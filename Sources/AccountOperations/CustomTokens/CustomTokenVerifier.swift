@@ -1,7 +1,7 @@
 package import AccountLinking
 package import JSON
 
-/// What a verified custom token says (`spec/04` §4).
+/// The contents of a verified custom token.
 package struct CustomToken: Sendable, Hashable {
     package var user: UserID
     package var tenant: TenantID

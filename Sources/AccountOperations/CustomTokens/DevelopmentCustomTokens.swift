@@ -1,8 +1,8 @@
 package import AccountLinking
 import JSON
 
-/// What `concord dev` takes as a custom token besides signed ones: unsigned tokens and bare JSON, whatever their
-/// issuer and expiry (`spec/04` §4).
+/// The custom tokens that `concord dev` accepts besides signed ones: unsigned tokens and bare JSON, whatever their
+/// issuer and expiry.
 ///
 /// INVARIANT: constructed by the `dev` command and by tests only; `serve` has no way to reach it.
 package struct DevelopmentCustomTokens: CustomTokenVerifier {

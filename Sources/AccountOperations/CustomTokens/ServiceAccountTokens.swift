@@ -7,7 +7,7 @@ import JSON
 
 /// Verifies what registered service accounts signed: custom tokens, and assertions that ask for a bearer token.
 package struct ServiceAccountTokens: CustomTokenVerifier {
-    /// The audience of every custom token (`spec/04` §4).
+    /// The audience of every custom token (firebase.google.com/docs/auth/admin/create-custom-tokens).
     package static let customTokenAudience =
         "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
     /// How far the clock of a backend may be ahead, in seconds.

@@ -1,6 +1,6 @@
 /// What is wrong with a request for a code, or with a code that came back, apart from what policy refuses.
 package enum EmailCodeDenial: Sendable, Hashable {
-    // The settings of the link (`spec/05` A4).
+    // The settings of the link.
     case invalidContinueURL
     case missingContinueURL
     case unauthorizedDomain

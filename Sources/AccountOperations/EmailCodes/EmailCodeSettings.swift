@@ -1,4 +1,5 @@
-/// What the app wants of the link in a mail (`spec/05` A4). An empty text counts as absent.
+/// The settings of the app for the link in a mail (docs/reference/protocol.md, "Mail links"). An empty text counts as
+/// absent.
 package struct EmailCodeSettings: Sendable, Hashable {
     package var continueURL: String?
     package var handlesCodeInApp = false

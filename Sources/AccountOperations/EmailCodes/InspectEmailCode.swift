@@ -40,7 +40,7 @@ extension AccountOperations {
         case .denied(let denial): return .denied(denial)
         case .success(let found): code = found
         }
-        // The account of a sign-in link is nobody's business before the address was named (S57).
+        // The account of a sign-in link stays hidden until the client names the address.
         if code.kind == .emailSignIn {
             return .success(InspectedEmailCode(code: code, secondFactor: nil, suspended: []))
         }

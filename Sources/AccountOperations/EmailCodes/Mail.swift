@@ -8,7 +8,7 @@ package struct Mail: Sendable, Hashable {
     package enum Template: Sendable, Hashable, CaseIterable {
         /// Carries a code.
         case code(EmailCodeRecord.Kind)
-        /// Tells the owner of an address that another account asked to take it (`spec/09` 15). Carries nothing.
+        /// Tells the owner of an address that another account asked to take it. Carries nothing.
         case addressInUse
         /// Asks the owner of an account to prove a conflict about it, and says who asks.
         case conflictProof

@@ -2,7 +2,7 @@ package import AccountLinking
 import AccountStore
 import JSON
 
-/// Makes the links that mails carry (`spec/05` A3).
+/// Makes the links that mails carry (docs/reference/protocol.md, "Mail links").
 ///
 /// The base comes from configuration, never from a request: a forged `Host` would send codes to a stranger.
 package struct MailLinks: Sendable {

@@ -2,7 +2,7 @@ package import AccountLinking
 import AccountStore
 
 extension AccountOperations {
-    /// Sets a new password by a mailed code (`accounts:resetPassword`): rows R (`spec/03` §6).
+    /// Sets a new password by a mailed code (`accounts:resetPassword`): rows R.
     ///
     /// Every session ends and every outstanding code of the account is void: whoever else got in is out. Of many callers
     /// at once with one code, one succeeds. A refused password leaves the code as it was.

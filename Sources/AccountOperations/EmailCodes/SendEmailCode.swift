@@ -216,7 +216,7 @@ extension AccountOperations {
         )
         shortCode.sealedCode = try sealer.seal(Array(digits.utf8), context: shortCode.codeContext)
         let link = mail.link ?? ""
-        // The newcomer gets nothing, and the owner hears of it (`spec/09` 15). A stranger's address hears nothing.
+        // The newcomer gets nothing, and the owner hears of it. A stranger's address hears nothing.
         let linkMail = mail
         if plan.warnsOwner {
             mail = Mail(

@@ -29,7 +29,7 @@ package struct EmailLinkSignIn: Sendable {
 }
 
 extension AccountOperations {
-    /// Signs in, signs up or links by a mailed link: rows M (`spec/03` §4).
+    /// Signs in, signs up or links by a mailed link: rows M.
     ///
     /// Every answer of the rules uses the code up, also a refusal; of many callers at once exactly one is answered by
     /// them. A wrong address leaves the code usable and is counted, before it is answered: the sixth guess is refused

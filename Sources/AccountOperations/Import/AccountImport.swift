@@ -1,8 +1,7 @@
 package import AccountLinking
 package import AccountStore
 
-/// Takes accounts in as an administrator describes them (`spec/06`), many at a time. What is wrong with a row is the row's
-/// own affair: all others go in.
+/// Imports accounts as an administrator describes them, many at a time. A mistake in a row refuses that row alone.
 package struct AccountImport: Sendable {
     /// What applies to all rows of an import.
     package struct Options: Sendable {

@@ -114,8 +114,7 @@ struct ImportCandidate: Sendable {
         return identifiers
     }
 
-    /// - Throws: the first thing that is wrong with the row, whatever the database holds, in the documented order
-    ///   (`spec/06` §4).
+    /// - Throws: the first mistake in the row that shows without the database, in the order of the checks below.
     init(
         reading account: ImportedAccount,
         tenant: TenantID,
@@ -186,7 +185,7 @@ struct ImportCandidate: Sendable {
             }
             let id = try given(row.id, SecondFactorID.init, or: .unusableField("mfaInfo.mfaEnrollmentId"))
             if let id, factors.contains(where: { $0.id == id }) { throw .repeatedSecondFactor }
-            // Of several with one number the first counts, as everywhere (`spec/01` §2.1).
+            // Of several with one number the first counts, as everywhere.
             if method != .totp, factors.contains(where: { $0.method == method }) { continue }
             try bound("mfaInfo.displayName", row.displayName, Profile.displayNameLengthMax)
             factors.append(

@@ -1,7 +1,7 @@
 import AccountLinking
 import JSON
 
-/// What the project asks of passwords beyond `WeakPassword` (`spec/01` §6, §3.10).
+/// The rules of the project for passwords beyond `WeakPassword` (`passwordPolicyConfig`).
 package struct PasswordPolicy: Sendable, Hashable {
     /// Whether new passwords must meet the policy; otherwise it is only shown.
     package var isEnforced = false
@@ -84,7 +84,7 @@ extension AccountOperations {
     /// judged by nothing here.
     func objection(toNew password: String, for email: EmailAddress?) -> Denial? {
         let policy = project.settings.passwordPolicy
-        // A policy that is enforced says in its own words what is missing (`spec/01` §2.1).
+        // A policy that is enforced says in its own words what is missing.
         if policy.isEnforced, let denial = policyObjection(to: password) { return denial }
         if WeakPassword.isTooLong(password) { return .passwordTooLong }
         let lengthMin = policy.isEnforced ? WeakPassword.lengthMin : policy.unenforcedLengthMin

@@ -1,6 +1,6 @@
 import AccountLinking
 
-/// The password rules that hold without a project policy (`spec/02` §9).
+/// The password rules that hold without a project policy.
 package enum WeakPassword {
     /// Characters.
     package static let lengthMin = 6

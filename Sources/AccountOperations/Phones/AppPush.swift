@@ -40,9 +40,9 @@ package struct RequestedAppPush: Sendable, Hashable {
 }
 
 extension AccountOperations {
-    /// Pushes a receipt and its secret to an app: whoever presents both later got the push (seed S13).
+    /// Pushes a receipt and its secret to an app: whoever presents both later got the push.
     ///
-    /// Every "no" is the one after which an SDK goes on with a challenge; after any other it would give up (`spec/05` B3).
+    /// Every refusal has the code after which an SDK continues with a challenge. After any other code the SDK gives up.
     /// - Throws: what the database could not do, or `Contention`.
     package func requestAppPush(_ request: AppPushRequest, tenant: TenantID) async throws -> Outcome<RequestedAppPush> {
         guard let bundleID = request.iOSBundleID, apps.pushTopics.contains(bundleID),
@@ -106,7 +106,7 @@ struct AppPush: Sendable, Hashable {
         return Hexadecimal.encode(bytes)
     }
 
-    /// What the app is sent: the SDK knows it by this key and gives it to nobody else (seed S21).
+    /// The payload of the push. The SDK recognizes it by this key and does not pass it on.
     var payload: [UInt8] {
         JSONWriter.object { writer in
             writer.field("aps", object: { $0.field("content-available", 1) })

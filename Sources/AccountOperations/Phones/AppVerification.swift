@@ -1,6 +1,6 @@
 package import AccountLinking
 
-/// What a client shows so that its request is believed to come from an app of the project (`spec/05` B3).
+/// The proof that a request comes from an app of the project (docs/phone.md, "Who may ask").
 package enum AppCredential: Sendable, Hashable {
     case none
     /// Of a challenge that a person has solved.
@@ -128,7 +128,7 @@ package struct AppVerifiers: Sendable {
     }
 }
 
-/// Believes whatever there is. Development only: the SDKs send made-up tokens to an emulator (`spec/09` 3).
+/// Accepts every credential. Development only: the SDKs send made-up tokens to an emulator.
 package struct DevelopmentAppVerifier: AppVerifying {
     package init() {}
 

@@ -21,8 +21,8 @@ package enum PhoneNumberDefect: Error, Sendable, Hashable, CaseIterable {
 
 /// The world's numbering plans, as libphonenumber has them (docs/phone.md says as of when).
 package enum NumberingPlan {
-    /// The number that `text` is, in its canonical form: without visual separators (`spec/05` B1) and without a trunk prefix
-    /// after the country code. Takes some ten microseconds; the first call of a process some milliseconds.
+    /// The number that `text` is, in its canonical form: without visual separators and without a trunk prefix after the
+    /// country code. Takes some ten microseconds; the first call of a process some milliseconds.
     package static func judge(_ text: String) -> Result<DialableNumber, PhoneNumberDefect> {
         let digits = text.unicodeScalars.filter { !PhoneNumber.separators.contains($0) }
         guard digits.first == "+", (2...32).contains(digits.count),

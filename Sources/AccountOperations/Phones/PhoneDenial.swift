@@ -2,7 +2,7 @@
 package enum PhoneDenial: Sendable, Hashable {
     case invalidNumber(PhoneNumberDefect)
 
-    // The app (`spec/05` B3).
+    // The app.
     case missingAppCredential
     /// The same of an app for iOS.
     case missingClientIdentifier

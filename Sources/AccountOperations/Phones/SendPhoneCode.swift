@@ -60,7 +60,7 @@ struct PhoneCodeOrder: Sendable {
 }
 
 extension AccountOperations {
-    /// Sends a code to a number, in the order of `spec/05` B2.
+    /// Sends a code to a number, with the checks in the order of docs/reference/protocol.md, "Phone verification".
     ///
     /// A fictional number is asked for no app, counted against no limit and sent nothing.
     /// - Returns: what the client presents with the code (`sessionInfo`).
@@ -169,7 +169,7 @@ extension AccountOperations {
     }
 
     /// Stores a verification with the message that carries its code, within the limits; or, where such a message is under
-    /// way, adds a session to that one (seed S24). Of many callers at once one sends.
+    /// way, adds a session to that one. Of many callers at once one sends.
     /// - Returns: `sessionInfo`.
     func send(_ order: PhoneCodeOrder) async throws -> Outcome<String> {
         let now = effects.now()

@@ -45,7 +45,7 @@ package struct PhoneSignIn: Sendable {
 }
 
 extension AccountOperations {
-    /// Signs in, signs up, reauthenticates or links by a number: rows N (`spec/03` §8).
+    /// Signs in, signs up, reauthenticates or links by a number: rows N.
     ///
     /// Every answer of the rules uses a code up, also a refusal; a temporary proof is used up by success alone. Of many
     /// callers at once exactly one is answered by the rules.

@@ -21,8 +21,8 @@ extension AccountOperations {
 }
 
 extension ProjectSettings {
-    /// The hosts that client SDKs are shown as authorized (`spec/01` §3.7), without ports and wildcards: web SDKs compare
-    /// names, and take hosts below one for authorized.
+    /// The hosts that client SDKs are shown as authorized, without ports and wildcards: web SDKs compare names, and
+    /// take hosts below one for authorized.
     ///
     /// SDKs for iOS take the first name below `firebaseapp.com` or `web.app` for the host of the handler's page, and fail
     /// without one. Where the project authorizes none they are shown one that Google gives to nobody: a browser that is

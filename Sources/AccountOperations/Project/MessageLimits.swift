@@ -3,8 +3,8 @@ import AccountStore
 import Crypto
 import JSON
 
-/// The limits on messages, by their names in the project's configuration: those that production publishes (`spec/05` B7),
-/// and for a number what a person needs.
+/// The limits on messages, by their names in the project's configuration: those that production publishes
+/// (firebase.google.com/docs/auth/limits), and for a number what a person needs.
 enum MessageLimits {
     static let all: [(name: String, limit: MessageLimit)] = [
         ("perNumberPerHour", MessageLimit(.recipient, windowSeconds: 3600, countMax: 5)),

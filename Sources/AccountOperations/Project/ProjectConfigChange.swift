@@ -15,7 +15,7 @@ package struct ProjectConfigChange: Sendable, Hashable {
     /// Reads the fields of `body` that `mask` names.
     ///
     /// - Parameters:
-    ///   - body: an object in the wire's shape (`spec/01` §6). Undeclared members are ignored.
+    ///   - body: an object in the wire's shape. Undeclared members are ignored.
     ///   - mask: paths separated by commas, camelCase or snake_case; a path also names everything below it. Empty or
     ///     absent names every field: what the body leaves out returns to its default.
     /// - Throws: every mistake of the mask and the body at once.

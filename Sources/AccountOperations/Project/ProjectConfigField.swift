@@ -1,7 +1,7 @@
 import AccountLinking
 package import JSON
 
-/// One field of the project configuration (`spec/01` §6): where it stands, what it may hold and what holds without it.
+/// One field of the project configuration: its path, the values that it may have, and its default.
 package struct ProjectConfigField: Sendable, Hashable {
     /// The names from the top, each as declared on the wire.
     package let path: [String]

@@ -3,7 +3,7 @@ import JSON
 
 /// What a field of the project configuration may hold: how it is read from the wire, and how it is kept.
 ///
-/// Integers may come as decimal strings and enumerations as numbers (`spec/01` §1.2); what is kept has one form only.
+/// Integers may come as decimal strings and enumerations as numbers; what is kept has one form only.
 package indirect enum ProjectConfigType: Sendable, Hashable {
     case bool
     /// 32 bits on the wire: kept and shown as a number.
@@ -24,7 +24,7 @@ package indirect enum ProjectConfigType: Sendable, Hashable {
     case region
     case list(ProjectConfigType, countMax: Int)
     case message([Member])
-    /// Fictional numbers and their codes (S35–S39).
+    /// Fictional numbers and their codes (docs/phone.md, "Fictional numbers").
     case testPhoneNumbers
     /// Whose word about an address is proof (`PolicyRuleReader`).
     case emailTrust
@@ -177,7 +177,7 @@ extension ProjectConfigType {
         }
     }
 
-    /// The rules of `spec/09` 18, each mistake naming its number.
+    /// The fictional numbers. A mistake names its number.
     private static func readTestPhoneNumbers(
         _ value: JSONValue,
         at path: String,

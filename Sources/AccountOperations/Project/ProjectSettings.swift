@@ -2,7 +2,7 @@ package import AccountLinking
 package import AccountStore
 package import JSON
 
-/// The project's settings as the rules and operations read them, from their wire form (`spec/01` §6).
+/// The project's settings as the rules and operations read them, from their wire form.
 package struct ProjectSettings: Sendable, Hashable {
     package let projectID: String
     package let projectNumber: Int64
@@ -40,7 +40,7 @@ package struct ProjectSettings: Sendable, Hashable {
     let guessLimits: [MessageLimit]
     /// Limits on what strangers make.
     let rowLimits: [LimitedRow: [MessageLimit]]
-    /// How many time steps before and after the current one an app's code may be of (`spec/09` 25).
+    /// Number of time steps before and after the current one in which an app's code is accepted.
     let totpAdjacentSteps: Int64
     /// What messages say instead of the text in the language asked for.
     let messageTemplate: String?
@@ -101,7 +101,7 @@ package struct ProjectSettings: Sendable, Hashable {
         policy.allowsClientDeletion = !isOn("client", "permissions", "disabledUserDeletion")
         policy.passwordResetUnlinksProviders = isOn("concord", "passwordReset", "unlinksProviders")
         policy.keepsLastSignInMethod = isOn("concord", "keepsLastSignInMethod")
-        // An administrator's word for a kind is "on" in either state (`spec/05` C1).
+        // An administrator's word for a kind is "on" in either state.
         func isAsked(_ state: JSONValue?) -> Bool { ["ENABLED", "MANDATORY"].contains(state?.string) }
         policy.requiresEnrolledSecondFactors = isAsked(value(["mfa", "state"]))
         let factorConfigs = value(["mfa", "providerConfigs"])?.array ?? []

@@ -40,8 +40,8 @@ private struct WaitingSignIn: Sendable {
 }
 
 extension AccountOperations {
-    /// Sends a code to the number that is a second factor of whoever a sign-in waits for (`mfaSignIn:start`); the number
-    /// itself the client does not know (S32).
+    /// Sends a code to the number that is a second factor of a pending sign-in (`mfaSignIn:start`). The client does not
+    /// know the number itself.
     ///
     /// `request`: its number does not count.
     /// - Returns: `sessionInfo`.

@@ -32,7 +32,7 @@ package struct PendingSignIn: Sendable {
 }
 
 /// What a sign-in began with, as far as it takes to ask the rules again when the second factor is proven: until then
-/// nothing about the account is written (`spec/09` 8).
+/// nothing about the account is written (ADR 0047).
 struct FirstFactor: Sendable {
     enum Kind: Sendable {
         case password

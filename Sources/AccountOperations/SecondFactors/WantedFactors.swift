@@ -49,8 +49,8 @@ struct WantedFactors: Sendable {
 }
 
 extension AccountOperations {
-    /// What an administrator describes, as far as it can be told without the account. Of several with one number the first
-    /// counts (`spec/01` §2.1).
+    /// The factors that an administrator describes, as far as they can be judged without the account. Of several with
+    /// one number the first counts.
     func wanted(_ described: [FactorDescription]) -> Outcome<WantedFactors> {
         var wanted: [(id: SecondFactorID, method: SecondFactor.Method, displayName: String?)] = []
         for factor in described {

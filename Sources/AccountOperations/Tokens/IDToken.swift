@@ -2,7 +2,7 @@ package import AccountLinking
 package import AccountStore
 import JSON
 
-/// What a verified ID token says, as far as the service itself uses it (`spec/04` §1).
+/// The claims of a verified ID token that the service itself uses.
 package struct VerifiedIDToken: Sendable, Hashable {
     package var user: UserID
     package var tenant: TenantID
@@ -23,7 +23,7 @@ package struct VerifiedIDToken: Sendable, Hashable {
 
 /// The claims of an ID token: how they are laid out, and how they are read back.
 enum IDTokenClaims {
-    /// Names an administrator or developer may not set (`spec/04` §1); a subset of those that are overwritten.
+    /// Names an administrator or developer may not set; a subset of those that are overwritten.
     static let forbiddenNames: Set<String> = [
         "iss", "aud", "sub", "iat", "exp", "nbf", "jti", "nonce", "azp", "acr", "amr", "cnf", "auth_time", "firebase",
         "at_hash", "c_hash",

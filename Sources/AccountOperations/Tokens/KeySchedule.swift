@@ -4,7 +4,7 @@ import AccountStore
 /// When signing keys are made, when each signs, and how long it is published. Pure: it looks at keys and at the time.
 ///
 /// A key is published a day before it signs, so that every verifier has it by then; it signs for thirty days; and it
-/// stays published until the last token it signed has expired (`spec/04` §2).
+/// stays published until the last token it signed has expired.
 struct KeySchedule: Sendable, Hashable {
     static let signingSeconds: Int64 = 30 * 86_400
     /// Longer than any cache of the published keys, ours and the verifiers', may be stale.

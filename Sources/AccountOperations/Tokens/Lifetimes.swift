@@ -53,22 +53,22 @@ package enum Lifetimes {
     /// How long a sign-in on a provider's own page may take, signing up there included.
     static let providerFlowSeconds: Int64 = 3600
 
-    /// How long a code sent to a number lives, unless the project says otherwise (`spec/05` B4).
+    /// Seconds for which a code sent to a number is valid, unless the project says otherwise.
     static let phoneCodeSeconds: Int64 = 600
     static let phoneCodeSecondsBounds: ClosedRange<Int64> = 60...3600
 
-    /// For how long a number is sent no second message, unless the project says otherwise (seed S24).
+    /// Seconds in which a number gets no second message, unless the project says otherwise.
     static let messageWindowSeconds: Int64 = 30
     static let messageWindowSecondsBounds: ClosedRange<Int64> = 0...600
 
-    /// How long a number that was another account's need not be shown again (`spec/05` B6).
+    /// Seconds for which a temporary proof is valid: the proof of a number that another account owned.
     static let temporaryProofSeconds: Int64 = 3600
 
     /// How long an app waits for a silent push before it has a challenge solved: what somebody waits for who has switched
     /// background refresh off.
     static let appPushSeconds: Int64 = 10
 
-    /// How long what a silent push brought shows that the app got it (`spec/05` B3).
+    /// Seconds for which the receipt of a silent push proves the app.
     static let appReceiptSeconds: Int64 = 7 * 86_400
 
     /// How long a sign-in waits for its second factor.
@@ -85,7 +85,7 @@ package enum Lifetimes {
     static let revertSeconds: Int64 = 3 * 86_400
     static let revertSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
 
-    /// How long a mailed code lives, unless the project says otherwise (`spec/05` A2).
+    /// Seconds for which a mailed code is valid, unless the project says otherwise.
     static func codeSeconds(_ kind: EmailCodeRecord.Kind) -> Int64 {
         switch kind {
         case .passwordReset: 3600

@@ -4,7 +4,7 @@ import JSON
 /// What a refresh token carries: where its session is, and the secret that proves possession.
 ///
 /// Opaque to clients. The user id is in it so that the session is found on one shard; changing it names a session whose
-/// secret does not match (`spec/09` 24).
+/// secret does not match.
 package struct RefreshToken: Sendable {
     var tenant: TenantID
     var user: UserID

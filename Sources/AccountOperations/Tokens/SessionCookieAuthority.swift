@@ -2,7 +2,7 @@ import AccountLinking
 import JSON
 import Synchronization
 
-/// Mints session cookies, with keys of their own, and publishes the public halves (`spec/04` §7).
+/// Mints session cookies, with keys of their own, and publishes the public halves.
 ///
 /// Safe to use from any task. The key set is replaced as a whole when keys are rotated.
 package final class SessionCookieAuthority: Sendable {
@@ -44,6 +44,6 @@ package final class SessionCookieAuthority: Sendable {
     /// The published keys as a JSON Web Key Set (RFC 7517 §5).
     package func jsonWebKeySet() throws -> [UInt8] { try keys.withLock { $0 }.jsonWebKeySet() }
 
-    /// The published certificates by key id, the form Admin SDKs fetch (`spec/01` §8).
+    /// The published certificates by key id, the form Admin SDKs fetch.
     package func certificates() -> [UInt8] { keys.withLock { $0 }.certificates() }
 }

@@ -36,7 +36,7 @@ package struct SigningKey: Sendable {
     /// `header` as a token starts with it, the dot included.
     private let encodedHeader: String
 
-    /// A new key with a self-signed certificate, which Admin SDKs expect for every key id (`spec/04` §2).
+    /// A new key with a self-signed certificate, which Admin SDKs expect for every key id.
     ///
     /// `validity`: the certificate's lifetime; a signature is judged by the key set, never by these dates.
     package static func generate(

@@ -156,7 +156,7 @@ package final class TokenAuthority: Sendable {
     /// The published keys as a JSON Web Key Set (RFC 7517 §5).
     package func jsonWebKeySet() throws -> [UInt8] { try state.withLock { $0.keys }.jsonWebKeySet() }
 
-    /// The published certificates by key id, the form Admin SDKs fetch (`spec/01` §8).
+    /// The published certificates by key id, the form Admin SDKs fetch.
     package func certificates() -> [UInt8] { state.withLock { $0.keys }.certificates() }
 
     /// The algorithms in the headers of ID tokens, each once, in a fixed order.

@@ -361,7 +361,7 @@ extension AccountWrite.Companion {
         update(conflict.closed(as: .resolved, at: now), at: now)
     }
 
-    /// Voids every live conflict of a user whose account changed hands (`spec/09` 7).
+    /// Voids every live conflict of a user whose account changed hands.
     package static func supersedeLiveConflicts(of user: UserID, tenant: TenantID, at now: Timestamp) -> Self {
         Self([ConflictRow.supersedeLive(of: user, tenant: tenant, at: now)])
     }

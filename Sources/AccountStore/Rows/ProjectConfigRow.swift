@@ -5,9 +5,10 @@ package import Postgres
 /// The one project this database serves.
 package struct ProjectRecord: Sendable, Hashable {
     package var projectID: String
-    /// Google's form of a project number; the audience of nothing, but clients read it (`spec/01` §3.7).
+    /// Google's form of a project number; the audience of nothing, but clients read it as `projectId`.
     package var projectNumber: Int64
-    /// The stored settings, in the wire's own shape (`spec/01` §6). Absent members have their defaults.
+    /// The stored settings, in the shape of the wire (docs/project-configuration.md). Absent members have their
+    /// defaults.
     package var settings: JSONValue
     /// Raised by every change of the settings.
     package var version: Int64

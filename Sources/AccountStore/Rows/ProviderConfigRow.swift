@@ -2,7 +2,7 @@ package import AccountLinking
 import JSON
 package import Postgres
 
-/// An identity provider as an administrator registered it (`spec/01` §7). Secrets stay sealed in here.
+/// An identity provider as an administrator registered it. Secrets stay sealed in here.
 package struct ProviderConfigRecord: Sendable, Hashable {
     package var provider: ProviderID
     package var isEnabled: Bool

@@ -26,7 +26,7 @@ package struct SessionRecord: Sendable, Hashable {
     /// `sign_in_provider` of the tokens: `password`, `anonymous`, `custom`, `phone` or a provider id.
     package var signInProvider: String
     package var secondFactor: SecondFactor?
-    /// Claims that belong to the session and overlay the account's own (`spec/04` §1).
+    /// Claims that belong to the session and override the account's own.
     package var claims: JSONValue?
     /// OIDC claims or SAML attributes of this sign-in.
     package var signInAttributes: JSONValue?

@@ -4,7 +4,7 @@ import JSON
 
 extension KnownIssuer {
     /// `facebook.com`: classic Login, whose access tokens belong to an app-scoped user of Graph, and Limited Login, whose
-    /// ID tokens its iOS SDK receives instead (`spec/07` §4). Both name the user alike.
+    /// ID tokens its iOS SDK receives instead. Both name the user alike.
     static let facebook = KnownIssuer(
         provider: .facebook,
         issuer: "https://www.facebook.com",

@@ -1,13 +1,13 @@
 package import AccountLinking
 import JSON
 
-/// Accepts tokens that anyone can write, so that apps and tests can sign in without a provider (`spec/07` §6.4,
-/// `spec/09` 2): plain JSON such as `{"sub":"1","email":"a@example.com"}`, or a token with `alg` `none` and no signature.
+/// Accepts tokens that anyone can write, so that apps and tests can sign in without a provider: plain JSON such as
+/// `{"sub":"1","email":"a@example.com"}`, or a token with `alg` `none` and no signature.
 ///
 /// Development only. `concord dev` constructs it and nothing else does: without one, such tokens reach the real
 /// verifiers, which refuse them. A signed token is not this type's business even in development.
 package struct FakeProvider: Sendable {
-    /// Enabled in development without being configured (`spec/09` 2).
+    /// Providers that development enables without configuration (docs/differences.md, "Development mode only").
     package static let providers: Set<ProviderID> = [
         .google, .apple, .facebook, .twitter, .gitHub, .microsoft, .yahoo, .linkedIn,
     ]

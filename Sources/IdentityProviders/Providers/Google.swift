@@ -35,7 +35,7 @@ extension KnownIssuer {
         verified.rawUserInfo = rawUserInfo(subject: subject, claims: claims, email: verified.incoming.email)
     }
 
-    /// The keys Google's own profile answer has (`spec/01` §2.4). The scopes are those the claims give away.
+    /// The profile under the keys that Google's own answer has. The scopes are those that the claims give away.
     private static func rawUserInfo(subject: String, claims: JSONValue, email: EmailAssertion) -> String {
         var scopes = ["openid", "https://www.googleapis.com/auth/userinfo.profile"]
         var isVerified: Bool?

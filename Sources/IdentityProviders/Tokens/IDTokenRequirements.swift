@@ -8,7 +8,7 @@ struct IDTokenRequirements: Sendable {
     /// How a provider's tokens are bound to the client that asked for them.
     enum NonceRule: Sendable, Hashable {
         /// The claim is the SHA-256 of the raw nonce in lower-case hexadecimal, and nothing else will do: whoever steals
-        /// the token can read the claim but not what was hashed (Apple, Facebook; `spec/07` §4).
+        /// the token can read the claim but not what was hashed (Apple, Facebook).
         case hashed
         /// The claim is the hash, or the raw nonce itself as web flows send it; without a raw nonce the session id of
         /// the redirect flow stands in for it. A claim that looks like a hash is compared as a hash only, because a thief
@@ -78,7 +78,7 @@ struct IDTokenRequirements: Sendable {
         claims["sub"]?.string.nonEmpty == nil ? .missingSubject : nil
     }
 
-    /// A Boolean claim, which some issuers send as text (`spec/03` §1). Anything else is not true.
+    /// Returns true if the Boolean claim is true. Some issuers send it as text. Anything else is not true.
     static func isTrue(_ value: JSONValue?) -> Bool { value == .bool(true) || value == .string("true") }
 }
 

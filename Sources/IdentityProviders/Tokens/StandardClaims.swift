@@ -3,7 +3,7 @@ import JSON
 
 /// The claims about a user (OpenID Connect Core 1.0 §5.1), as far as they have a place here.
 ///
-/// Lengths are those of the account fields (`spec/01` §3.2): a name that is longer is cut, and an identifier that is
+/// Lengths are those of the account fields: a name that is longer is cut, and an identifier that is
 /// longer, or an e-mail address that is none, counts as absent.
 struct StandardClaims: Sendable {
     let claims: JSONValue

@@ -88,7 +88,7 @@ extension Benchmark {
     }
 }
 
-/// A request whose answer says nothing about whether its address has an account (`spec/05` A6).
+/// A request whose answer says nothing about whether its address has an account.
 private struct Probe {
     let name: String
     let summary: String
@@ -100,7 +100,7 @@ private struct Probe {
         request("\(path)?key=\(Lab.apiKey)", body(email), port: port)
     }
 
-    /// `accounts:signUp` is not among them: its answer says it (`spec/05` A6).
+    /// `accounts:signUp` is not among them: its answer says it (rule P1).
     ///
     /// `idToken`: of a session of whoever wants another address.
     static func all(idToken: String) -> [Probe] {

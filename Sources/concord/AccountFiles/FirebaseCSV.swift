@@ -3,8 +3,8 @@ import AccountLinking
 import AccountOperations
 import JSON
 
-/// The CSV of the Firebase CLI (`spec/06` §6): no heading, a comma at the end of each line, four columns for each provider it
-/// knows.
+/// The CSV of the Firebase CLI (firebase.google.com/docs/cli/auth): no heading, a comma at the end of each line, four
+/// columns for each provider it knows.
 enum FirebaseCSV {
     private static let columns: [Int: String] = [
         0: "localId", 1: "email", 2: "emailVerified", 3: "passwordHash", 4: "salt", 5: "displayName", 6: "photoUrl",

@@ -3,8 +3,8 @@ import JSON
 import Subprocess
 import Testing
 
-/// A web app on a host of its own, which does what the web SDK does to sign somebody in on a provider's page (`spec/07`
-/// §6): it puts Concord's frame into its page, opens the handler and waits for what the frame tells.
+/// A web app on its own host, which does what the web SDK does to sign a user in on a provider's page: it puts
+/// Concord's frame into its page, opens the handler and waits for what the frame tells.
 ///
 /// The library of Google's through which SDK and frame talk is not to be had without the internet; `library` stands for
 /// the part of it that they use.

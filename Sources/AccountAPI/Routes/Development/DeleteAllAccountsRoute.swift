@@ -3,7 +3,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// Deletes every account, for test suites that start afresh (`spec/01` §9).
+    /// Deletes every account, for test suites that start afresh.
     static let deleteAllAccounts = Route(
         .delete,
         "/emulator/v1/projects/{project}/accounts",

@@ -4,8 +4,8 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// The page that links in mails lead to, as existing test suites fetch it: it applies the code on GET
-    /// (`spec/01` §9, `spec/09` 19). Development only.
+    /// The page that links in mails lead to, as existing test suites fetch it: it applies the code on GET.
+    /// Development only.
     static let emulatorAction = Route(
         .get,
         "/emulator/action",

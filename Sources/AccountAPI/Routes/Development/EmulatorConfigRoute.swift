@@ -5,7 +5,7 @@ import JSON
 extension Route {
     private static let emulatorConfigPath = "/emulator/v1/projects/{project}/config"
 
-    /// The two settings that emulator test suites switch (`spec/01` §9). Development only.
+    /// The two settings that emulator test suites switch. Development only.
     static let emulatorConfig = Route(.get, emulatorConfigPath, service: .none, access: .anyone) { request in
         emulatorConfig(try await request.operations.projectConfig())
     }

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// The mailed codes that can still be used (`spec/01` §9). Development only.
+    /// The mailed codes that can still be used. Development only.
     static let oobCodes = Route(
         .get,
         "/emulator/v1/projects/{project}/oobCodes",

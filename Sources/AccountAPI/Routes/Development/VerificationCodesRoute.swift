@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// The codes sent to numbers that can still be used (`spec/01` §9). Development only.
+    /// The codes sent to numbers that can still be used. Development only.
     static let verificationCodes = Route(
         .get,
         "/emulator/v1/projects/{project}/verificationCodes",
