@@ -1353,7 +1353,7 @@ enum OpenAPI {
                   "outcome": {"type": "string", "enum": ["signed-in", "conflict", "refused", "changed"]},
                   "localId": {"type": "string", "description": "The account it is about."},
                   "kind": {"type": "string", "description": "What came of it."},
-                  "rule": {"type": "string", "description": "The rule that fired (docs/decisions.md)."},
+                  "rule": {"type": "string", "description": "The rule that fired (docs/reference/decisions.md)."},
                   "policyVersion": {"type": "integer", "minimum": 0},
                   "questions": {"type": "array", "items": {"$ref": "#/components/schemas/Question"}}
                 }
@@ -1457,7 +1457,7 @@ enum OpenAPI {
                       "properties": {
                         "reason": {
                           "type": "string",
-                          "description": "A rule of docs/decisions.md, such as S4; wrong-second-factor or locked-second-factor."
+                          "description": "A rule of docs/reference/decisions.md, such as S4; wrong-second-factor or locked-second-factor."
                         },
                         "count": {"type": "integer", "minimum": 1},
                         "firstTime": {"type": "string", "format": "date-time"},

@@ -66,7 +66,7 @@ extension AccountOperations {
                 changed,
                 previous: user,
                 plan: plan,
-                otherwise: .k3,
+                otherwise: .methodUnlinked,
                 attempt,
                 companions: keeping(left, for: once, of: user.id, tenant: tenant, at: attempt.now)
             )

@@ -209,7 +209,7 @@ extension AccountOperations {
         case .success(let authenticated): session = authenticated
         }
         let user = session.user.id
-        if let localID, localID != user.rawValue { return refused(.refusal(.userNotFound), by: .a1) }
+        if let localID, localID != user.rawValue { return refused(.refusal(.userNotFound), by: .tokenAccountGone) }
         switch try await endSessions(.own, of: session, tenant: tenant, expectedVersion: nil, once: nil) {
         case .denied(let denial): return .denied(denial)
         case .success: return .success(user)
@@ -222,7 +222,7 @@ extension AccountOperations {
         let attempt = UpdateAttempt(effects: effects, methodProof: .administrator)
         return try await decideAndApply {
             guard let user = try await store.user(id, tenant: tenant) else {
-                return refused(.refusal(.userNotFound), by: .x1)
+                return refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
             }
             switch try await end(.all, nil, of: user, attempt, companions: []) {
             case nil: return nil

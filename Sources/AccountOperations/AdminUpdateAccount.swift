@@ -48,13 +48,13 @@ extension AccountOperations {
     ) async throws -> Outcome<Updated> {
         // A look first, in the order of the answers: hashing for what will be refused would be work for nothing.
         guard let found = try await store.user(id, tenant: tenant) else {
-            return refused(.refusal(.userNotFound), by: .x1)
+            return refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
         }
         var email: EmailAddress?
         if let raw = request.email {
             guard let address = EmailAddress(raw) else { return .denied(.invalidEmail) }
             let owner = try await store.user(owning: .email(address), tenant: tenant)
-            if let owner, owner.id != found.id { return refused(.refusal(.emailExists), by: .x2) }
+            if let owner, owner.id != found.id { return refused(.refusal(.emailExists), by: .adminUpdateEmailExists) }
             email = address
         }
         let address = email ?? found.email?.address
@@ -108,7 +108,7 @@ extension AccountOperations {
         _ attempt: UpdateAttempt
     ) async throws -> Outcome<Updated>? {
         guard let user = try await store.user(id, tenant: tenant) else {
-            return refused(.refusal(.userNotFound), by: .x1)
+            return refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
         }
         var claim = AddressClaim.free
         if let email = update.email { claim = try await store.claim(on: email, tenant: tenant, at: attempt.now) }
@@ -155,7 +155,7 @@ extension AccountOperations {
             changed,
             previous: user,
             plan: plan,
-            otherwise: .x6,
+            otherwise: .adminUpdateUnchanged,
             attempt,
             companions: companions
         )

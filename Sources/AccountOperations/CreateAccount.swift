@@ -23,16 +23,18 @@ extension AccountOperations {
     /// A new account on an administrator's word; nobody is signed in to it.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
     package func createAccount(_ request: CreateAccount, tenant: TenantID) async throws -> Outcome<UserRecord> {
-        guard let id = request.id ?? UserID(effects.newLocalID()) else { throw UnexpectedDecision(.p12) }
+        guard let id = request.id ?? UserID(effects.newLocalID()) else {
+            throw UnexpectedDecision(.accountCreatedByAdmin)
+        }
         // In the order of the answers: the id, the number, the address, the password.
         if let given = request.id, try await isTaken(given, tenant: tenant) {
-            return refused(.refusal(.duplicateLocalID), by: .p8)
+            return refused(.refusal(.duplicateLocalID), by: .adminCreateIdentifierTaken)
         }
         var phoneNumber: PhoneNumber?
         if let raw = request.phoneNumber {
             guard let number = PhoneNumber(raw) else { return .denied(.invalidPhoneNumber) }
             if try await store.user(owning: .phone(number), tenant: tenant) != nil {
-                return refused(.refusal(.phoneNumberExists), by: .p8)
+                return refused(.refusal(.phoneNumberExists), by: .adminCreateIdentifierTaken)
             }
             phoneNumber = number
         }
@@ -40,7 +42,7 @@ extension AccountOperations {
         if let raw = request.email {
             guard let address = EmailAddress(raw) else { return .denied(.invalidEmail) }
             if try await store.user(owning: .email(address), tenant: tenant) != nil {
-                return refused(.refusal(.emailExists), by: .p8)
+                return refused(.refusal(.emailExists), by: .adminCreateIdentifierTaken)
             }
             email = address
         }

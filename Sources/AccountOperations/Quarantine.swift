@@ -181,7 +181,7 @@ extension AccountOperations {
                 try await keepRefusal(plan, of: user)
                 return refused(refusal, challenge)
             }
-            guard let found, let guess else { throw UnexpectedDecision(.b2) }
+            guard let found, let guess else { throw UnexpectedDecision(.notQuarantined) }
             if let objection = objection(toSignInWith: password) {
                 return try await isLockedMeanwhile(guess) ? nil : .denied(objection)
             }
@@ -194,7 +194,7 @@ extension AccountOperations {
                 changed,
                 previous: user,
                 plan: plan,
-                otherwise: .b7,
+                otherwise: .quarantinedPasswordRestored,
                 attempt,
                 companions: [guess.unlocked(at: effects.now())]
                     + keeping(methods, for: once, of: user.id, tenant: tenant, at: attempt.now)

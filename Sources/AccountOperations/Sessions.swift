@@ -208,7 +208,7 @@ extension AccountOperations {
         isExpired: Bool,
         at now: Timestamp
     ) -> Outcome<UserRecord> {
-        guard let current else { return refused(.refusal(.userNotFound), by: .a1) }
+        guard let current else { return refused(.refusal(.userNotFound), by: .tokenAccountGone) }
         if isExpired { return .denied(.refusal(.tokenExpired)) }
         let access = decideAccess(
             account: current.account,

@@ -15,7 +15,9 @@ extension AccountOperations {
         from client: PasswordClient = .unknown,
         tenant: TenantID
     ) async throws -> Outcome<SignInEnding> {
-        guard policy.allowsPasswordSignIn else { return refused(.refusal(.operationNotAllowed), by: .s1) }
+        guard policy.allowsPasswordSignIn else {
+            return refused(.refusal(.operationNotAllowed), by: .passwordSignInNotEnabled)
+        }
         var newHash: String?
         return try await decideAndApply {
             guard let judged = try await judge(password, of: email, by: client, tenant: tenant) else { return nil }

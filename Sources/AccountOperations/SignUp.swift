@@ -175,7 +175,7 @@ extension AccountOperations {
         case .success(let caller):
             switch try await store.claim(on: email, tenant: tenant, at: effects.now()) {
             case .free: return nil
-            case .owned(let owner): return owner.id == caller.user.id ? nil : .p3
+            case .owned(let owner): return owner.id == caller.user.id ? nil : .passwordLinkEmailInUse
             case .reserved(let reserved):
                 var change = AccountChange()
                 change.email = .set(email, proof: nil)

@@ -80,7 +80,7 @@ extension AccountOperations {
                 changed,
                 previous: user,
                 plan: plan,
-                otherwise: .f2,
+                otherwise: .profileUnchanged,
                 attempt,
                 companions: claim.clearing
             )

@@ -66,7 +66,7 @@ enum MetricsTable {
                     MetricFamily.Label(
                         "rule",
                         Rule.allCases.map(\.rawValue),
-                        "a row of [decisions.md](decisions.md)"
+                        "a row of [decisions.md](reference/decisions.md)"
                     )
                 ],
                 "Decisions that took effect, and those that refused"

@@ -111,7 +111,7 @@ extension TestService {
                 id: .init(high: UInt64.random(in: 0...UInt64.max), low: UInt64.random(in: 0...UInt64.max)),
                 occurredAt: clock.now,
                 kind: .userUpdated,
-                rule: .x1
+                rule: .adminUpdateUnknownAccount
             ),
             companions: companions
         )

@@ -347,7 +347,7 @@ struct EmailCodeRaceTests {
                 let write = AccountWrite(
                     previous: user,
                     user: changed,
-                    event: AccountEvent(id: use, occurredAt: now, kind: .userUpdated, rule: .x1),
+                    event: AccountEvent(id: use, occurredAt: now, kind: .userUpdated, rule: .adminUpdateUnknownAccount),
                     companions: [.useUp(record, by: use, at: now)]
                 )
                 let isFresh = record.hash == fresh.hash

@@ -165,7 +165,7 @@ struct SignInWithEmailLinkTests {
             isSessionRecent: false,
             secondFactorProvenBy: nil
         )
-        #expect(verdict == Verdict(.m5, .secondFactorRequired(id)))
+        #expect(verdict == Verdict(.emailLinkNeedsSecondFactor, .secondFactorRequired(id)))
     }
 
     @Test func `M6: a link gives a session's account the address`() async throws {

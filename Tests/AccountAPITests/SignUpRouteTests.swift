@@ -189,7 +189,7 @@ struct SignUpRouteTests {
                 id: PostgresUUID(high: 1, low: 2),
                 occurredAt: api.service.clock.now,
                 kind: .userCreated,
-                rule: .p11
+                rule: .signUpByPassword
             )
             let write = AccountWrite(previous: nil, user: owner, event: event)
             #expect(try await api.service.operations.store.apply(write) == .applied)

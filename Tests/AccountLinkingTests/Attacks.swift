@@ -50,7 +50,7 @@ struct Attacks {
                 passwordMatches: true,
                 secondFactorProvenBy: nil
             )
-            #expect(attacker.rule == .s4, "after \(way)")
+            #expect(attacker.rule == .wrongPassword, "after \(way)")
         }
     }
 
@@ -67,7 +67,7 @@ struct Attacks {
                 lifetimes: .unlimited,
                 now: now
             )
-            #expect(access == Verdict(.a2, .refuse(.tokenExpired)), "after \(way)")
+            #expect(access == Verdict(.tokenEpochStale, .refuse(.tokenExpired)), "after \(way)")
             let refresh = decideRefresh(
                 account: account,
                 sessionEpoch: prepared.sessionEpoch,
@@ -77,7 +77,7 @@ struct Attacks {
                 lifetimes: .unlimited,
                 now: now
             )
-            #expect(refresh == Verdict(.t2, .refuse(.tokenExpired)), "after \(way)")
+            #expect(refresh == Verdict(.refreshSessionGone, .refuse(.tokenExpired)), "after \(way)")
         }
     }
 
@@ -98,7 +98,7 @@ struct Attacks {
                     choices: [:],
                     asker: .owners(session, session)
                 )
-                #expect(merge.verdict == Verdict(.e14, .refuse(.sessionEnded)), "after \(way)")
+                #expect(merge.verdict == Verdict(.mergeSessionEnded, .refuse(.sessionEnded)), "after \(way)")
             }
         }
     }
@@ -123,7 +123,7 @@ struct Attacks {
         for (way, account) in arrivals(at: unproven) {
             #expect(
                 decideApplyEmailCode(policy: LinkPolicy(), account: account, code: begun, owner: nil)
-                    == Verdict(.u12, .refuse(.invalidEmailCode)),
+                    == Verdict(.emailCodeStale, .refuse(.invalidEmailCode)),
                 "after \(way)"
             )
         }
@@ -140,7 +140,7 @@ struct Attacks {
             }
             #expect(
                 decideApplyEmailCode(policy: LinkPolicy(), account: proven.applying(change), code: begun, owner: nil)
-                    == Verdict(.u12, .refuse(.invalidEmailCode))
+                    == Verdict(.emailCodeStale, .refuse(.invalidEmailCode))
             )
         }
     }
@@ -267,7 +267,7 @@ struct Attacks {
             asker: .owners(MergeRows.shown, MergeRows.shown),
             canTakeBack: true
         )
-        #expect(merge.verdict == Verdict(.e15, .refuse(.needsAdministrator)))
+        #expect(merge.verdict == Verdict(.mergeWhileRecoverable, .refuse(.needsAdministrator)))
     }
 
     @Test(arguments: [false, true], [false, true])
@@ -289,7 +289,7 @@ struct Attacks {
         merge.policy.protectsEmailEnumeration = isProtected
         guard case .merge(let plan) = merge.verdict.decision else {
             #expect(isProtected && !isProven)
-            #expect(merge.verdict == Verdict(.e16, .refuse(.unverifiedEmail)))
+            #expect(merge.verdict == Verdict(.mergeNeedsVerifiedEmail, .refuse(.unverifiedEmail)))
             return
         }
         #expect(isProven || !isProtected)
@@ -309,7 +309,7 @@ struct Attacks {
             createsUsers: true,
             secondFactorProvenBy: nil
         )
-        #expect(verdict.rule == .i11)
+        #expect(verdict.rule == .untrustedEmailConflict)
     }
 
     @Test func `nOAuth: an address written into a work directory is nobody's word`() {
@@ -329,7 +329,7 @@ struct Attacks {
             createsUsers: true,
             secondFactorProvenBy: nil
         )
-        #expect(verdict.rule == .i11)
+        #expect(verdict.rule == .untrustedEmailConflict)
     }
 
     @Test func `a pending credential of one account is linked by no session of another (CVE-2026-9087)`() {
@@ -348,7 +348,7 @@ struct Attacks {
                 target: user("attacker"),
                 isOfRegisteredIssuer: true,
                 now: now
-            ) == Verdict(.y5, .invalid)
+            ) == Verdict(.pendingOfOtherAccount, .invalid)
         )
         // Without a session it is worth what it was worth when it came: another conflict.
         let again = decideSignInWithIdp(
@@ -359,7 +359,7 @@ struct Attacks {
             createsUsers: true,
             secondFactorProvenBy: nil
         )
-        #expect(again.rule == .i11)
+        #expect(again.rule == .untrustedEmailConflict)
     }
 
     @Test
@@ -393,7 +393,7 @@ struct Attacks {
             policy: LinkPolicy(),
             now: now
         )
-        #expect(attacker?.rule == .j15)
+        #expect(attacker?.rule == .nextSignInLeavesConflict)
         // The owner goes on.
         let settled = decideResolveConflict(
             policy: LinkPolicy(),
@@ -411,7 +411,7 @@ struct Attacks {
             Issue.record("the owner was refused: \(settled.rule)")
             return
         }
-        #expect(settled.rule == .j11)
+        #expect(settled.rule == .takeoverByConflict)
         let account = prepared.applying(change)
         #expect(account.signInMethods == [.provider(.facebook)])
         #expect(account.linkedProviders == [.facebook: "facebook-ann"] && account.isEmailVerified)
@@ -428,7 +428,7 @@ struct Attacks {
                 createsUsers: true,
                 secondFactorProvenBy: nil
             )
-            #expect(verdict.rule == .i11)
+            #expect(verdict.rule == .untrustedEmailConflict)
         }
     }
 

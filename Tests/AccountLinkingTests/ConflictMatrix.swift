@@ -24,51 +24,81 @@ struct ConflictMatrix {
         Line(
             "password, unverified",
             .fixture("m", email: ann, password: true),
-            (.i9, .i11, .m3, .p1, .s6)
+            (.takeoverByProvider, .untrustedEmailConflict, .takeoverByEmailLink, .signUpEmailExists, .signInByPassword)
         ),
         Line(
             "password, verified",
             .fixture("m", email: ann, proof: .emailCode, password: true),
-            (.i7, .i11, .m2, .p1, .s6)
+            (.linkByProvenEmail, .untrustedEmailConflict, .signInByEmailLink, .signUpEmailExists, .signInByPassword)
         ),
         Line(
             "password, verified by an administrator",
             .fixture("m", email: ann, proof: .administrator, password: true),
-            (.i7, .i11, .m2, .p1, .s6)
+            (.linkByProvenEmail, .untrustedEmailConflict, .signInByEmailLink, .signUpEmailExists, .signInByPassword)
         ),
         Line(
             "e-mail link only",
             .fixture("m", email: ann, proof: .emailLink, emailLink: true),
-            (.i7, .i11, .m2, .p1, .s4)
+            (.linkByProvenEmail, .untrustedEmailConflict, .signInByEmailLink, .signUpEmailExists, .wrongPassword)
         ),
         Line(
             "untrusted provider only",
             .fixture("m", email: ann, providers: [.facebook: "f"]),
-            (.i9, .i11, .m3, .p6, .s4)
+            (
+                .takeoverByProvider, .untrustedEmailConflict, .takeoverByEmailLink, .signUpEmailOfProviderAccount,
+                .wrongPassword
+            )
         ),
         Line(
             "trusted provider only",
             .fixture("m", email: ann, proof: .provider(.yahoo), providers: [.yahoo: "a"]),
-            (.i7, .i11, .m2, .p6, .s4)
+            (
+                .linkByProvenEmail, .untrustedEmailConflict, .signInByEmailLink, .signUpEmailOfProviderAccount,
+                .wrongPassword
+            )
         ),
         Line(
             "provider that is trusted for new addresses only",
             .fixture("m", email: ann, proof: .provider(.apple), providers: [.apple: "a"]),
-            (.takeoverFromFormerHolder, .i11, .mailedLinkFromFormerHolder, .p6, .s4)
+            (
+                .takeoverFromFormerHolder, .untrustedEmailConflict, .mailedLinkFromFormerHolder,
+                .signUpEmailOfProviderAccount, .wrongPassword
+            )
         ),
         Line(
             "untrusted provider and password, unverified",
             .fixture("m", email: ann, password: true, providers: [.facebook: "f"]),
-            (.i9, .i11, .m3, .p1, .s6)
+            (.takeoverByProvider, .untrustedEmailConflict, .takeoverByEmailLink, .signUpEmailExists, .signInByPassword)
         ),
         Line(
             "untrusted provider linked to a verified account",
             .fixture("m", email: ann, proof: .provider(.yahoo), providers: [.yahoo: "a", .facebook: "f"]),
-            (.i7, .i11, .m2, .p6, .s4)
+            (
+                .linkByProvenEmail, .untrustedEmailConflict, .signInByEmailLink, .signUpEmailOfProviderAccount,
+                .wrongPassword
+            )
         ),
-        Line("phone and unverified e-mail", .fixture("m", email: ann, phone: true), (.i9, .i11, .m3, .p7, .s4)),
-        Line("nobody has the address", nil, (.i5, .i5, .m1, .p11, .s2)),
-        Line("custom token, unverified", .fixture("m", email: ann, customTokens: true), (.i9, .i11, .m3, .p7, .s4)),
+        Line(
+            "phone and unverified e-mail",
+            .fixture("m", email: ann, phone: true),
+            (
+                .takeoverByProvider, .untrustedEmailConflict, .takeoverByEmailLink, .signUpEmailOfBareAccount,
+                .wrongPassword
+            )
+        ),
+        Line(
+            "nobody has the address",
+            nil,
+            (.signUpWithEmail, .signUpWithEmail, .signUpByEmailLink, .signUpByPassword, .passwordSignInUnknownEmail)
+        ),
+        Line(
+            "custom token, unverified",
+            .fixture("m", email: ann, customTokens: true),
+            (
+                .takeoverByProvider, .untrustedEmailConflict, .takeoverByEmailLink, .signUpEmailOfBareAccount,
+                .wrongPassword
+            )
+        ),
     ]
 
     @Test(arguments: lines)

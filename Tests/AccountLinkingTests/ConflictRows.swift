@@ -41,13 +41,13 @@ private func mails(places: ClosedRange<Int>) -> ProofMails {
 
 /// What ends every question about a conflict before it is asked: the conflicts, and the rule and refusal each meets.
 private let dead: [(ConflictFacts?, Rule, ConflictRefusal)] = [
-    (nil, .q1, .unknown),
-    (conflict(tenant: TenantID("other")), .q1, .unknown),
-    (conflict(.resolved), .q2, .closed(.resolved)),
-    (conflict(.declined), .q2, .closed(.declined)),
-    (conflict(.superseded), .q2, .closed(.superseded)),
-    (conflict(expires: noon), .q3, .expired),
-    (conflict(.proven, expires: noon.adding(seconds: -1), proof: proof()), .q3, .expired),
+    (nil, .conflictUnknown, .unknown),
+    (conflict(tenant: TenantID("other")), .conflictUnknown, .unknown),
+    (conflict(.resolved), .conflictClosed, .closed(.resolved)),
+    (conflict(.declined), .conflictClosed, .closed(.declined)),
+    (conflict(.superseded), .conflictClosed, .closed(.superseded)),
+    (conflict(expires: noon), .conflictExpired, .expired),
+    (conflict(.proven, expires: noon.adding(seconds: -1), proof: proof()), .conflictExpired, .expired),
 ]
 
 struct ProveConflictRows {
@@ -100,21 +100,21 @@ struct ProveConflictRows {
     }
 
     @Test func `Q4: an answer to nothing proves nothing`() {
-        #expect(decide(conflict()) == Verdict(.q4, .refuse(.unproven)))
-        #expect(decide(conflict(.proven, proof: proof())) == Verdict(.q4, .refuse(.unproven)))
-        #expect(decide(conflict(.proven, proof: proof()), isRight: false).rule == .q4)
+        #expect(decide(conflict()) == Verdict(.proofNotExpected, .refuse(.unproven)))
+        #expect(decide(conflict(.proven, proof: proof())) == Verdict(.proofNotExpected, .refuse(.unproven)))
+        #expect(decide(conflict(.proven, proof: proof()), isRight: false).rule == .proofNotExpected)
     }
 
     @Test func `Q5: a proof ends at its instant`() {
-        #expect(decide(conflict(proof: proof(expires: noon))) == Verdict(.q5, .refuse(.proofExpired)))
+        #expect(decide(conflict(proof: proof(expires: noon))) == Verdict(.proofExpired, .refuse(.proofExpired)))
         let soon = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 1)
-        #expect(decide(conflict(proof: proof(expires: soon))).rule == .q8)
+        #expect(decide(conflict(proof: proof(expires: soon))).rule == .proofAccepted)
     }
 
     @Test func `Q6: after five wrong answers the right one counts no more`() {
-        #expect(decide(conflict(proof: proof(attempts: 4))).rule == .q8)
-        #expect(decide(conflict(proof: proof(attempts: 5))) == Verdict(.q6, .refuse(.tooManyAttempts)))
-        #expect(decide(conflict(proof: proof(attempts: 6)), isRight: false).rule == .q6)
+        #expect(decide(conflict(proof: proof(attempts: 4))).rule == .proofAccepted)
+        #expect(decide(conflict(proof: proof(attempts: 5))) == Verdict(.proofTooManyAnswers, .refuse(.tooManyAttempts)))
+        #expect(decide(conflict(proof: proof(attempts: 6)), isRight: false).rule == .proofTooManyAnswers)
     }
 
     @Test func `Q7: a proof holds for the account, the address and the policy it was asked for`() {
@@ -125,22 +125,22 @@ struct ProveConflictRows {
             { $0.email = AccountEmail(address: bob, proof: .emailCode) },
         ]
         for change in changes {
-            #expect(decide(bound, account: owner(change)) == Verdict(.q7, .refuse(.proofStale)))
+            #expect(decide(bound, account: owner(change)) == Verdict(.proofStale, .refuse(.proofStale)))
         }
-        #expect(decide(bound, account: nil) == Verdict(.q7, .refuse(.proofStale)))
+        #expect(decide(bound, account: nil) == Verdict(.proofStale, .refuse(.proofStale)))
         var older = proof()
         older.binding.policyVersion -= 1
-        #expect(decide(conflict(proof: older)) == Verdict(.q7, .refuse(.proofStale)))
+        #expect(decide(conflict(proof: older)) == Verdict(.proofStale, .refuse(.proofStale)))
         // What says nothing about who owns the account may change meanwhile.
-        #expect(decide(bound, account: owner { $0.version += 1 }).rule == .q8)
+        #expect(decide(bound, account: owner { $0.version += 1 }).rule == .proofAccepted)
     }
 
     @Test func `Q8: the right answer proves the conflict`() {
-        #expect(decide(conflict(proof: proof())) == Verdict(.q8, .proven))
+        #expect(decide(conflict(proof: proof())) == Verdict(.proofAccepted, .proven))
     }
 
     @Test func `Q9: a wrong answer is counted`() {
-        #expect(decide(conflict(proof: proof()), isRight: false) == Verdict(.q9, .wrong))
+        #expect(decide(conflict(proof: proof()), isRight: false) == Verdict(.proofWrong, .wrong))
     }
 
     @Test func `Q10 and Q11: five mails may be asked for`() {
@@ -155,8 +155,8 @@ struct ProveConflictRows {
                 now: noon
             )
         }
-        #expect(start(4) == Verdict(.q11, .mail(place: 1)))
-        #expect(start(5) == Verdict(.q10, .refuse(.tooManyAttempts)))
+        #expect(start(4) == Verdict(.proofMailed, .mail(place: 1)))
+        #expect(start(5) == Verdict(.proofMailsUsedUp, .refuse(.tooManyAttempts)))
     }
 
     @Test func `Q16: ten mails may be sent about an account in an hour, whatever the conflict`() {
@@ -171,9 +171,9 @@ struct ProveConflictRows {
                 now: noon
             )
         }
-        #expect(start(0, mails(places: 1...9)) == Verdict(.q11, .mail(place: 10)))
-        #expect(start(0, mails(places: 1...10)) == Verdict(.q16, .refuse(.tooManyMails(waitSeconds: 60))))
-        #expect(start(5, mails(places: 1...10)).rule == .q10, "that wait would be in vain")
+        #expect(start(0, mails(places: 1...9)) == Verdict(.proofMailed, .mail(place: 10)))
+        #expect(start(0, mails(places: 1...10)) == Verdict(.tooManyProofMails, .refuse(.tooManyMails(waitSeconds: 60))))
+        #expect(start(5, mails(places: 1...10)).rule == .proofMailsUsedUp, "that wait would be in vain")
     }
 
     @Test func `Q15: no mail is sent where policy lets none settle what was brought`() {
@@ -188,10 +188,13 @@ struct ProveConflictRows {
                 now: noon
             )
         }
-        #expect(start(.init(.init(provider: .gitHub), [.session])) == Verdict(.q15, .refuse(.proofNotOffered)))
-        #expect(start(.init(.init(provider: .facebook), [])).rule == .q11)
+        #expect(
+            start(.init(.init(provider: .gitHub), [.session]))
+                == Verdict(.proofByMailNotOffered, .refuse(.proofNotOffered))
+        )
+        #expect(start(.init(.init(provider: .facebook), [])).rule == .proofMailed)
         // What concerns this account's methods a stranger is not told.
-        #expect(start(.init(.init(method: .password), [])).rule == .q11)
+        #expect(start(.init(.init(method: .password), [])).rule == .proofMailed)
     }
 
     @Test func `Q12 to Q14: a recent session of the account proves it, another one nothing`() {
@@ -204,10 +207,12 @@ struct ProveConflictRows {
                 now: noon
             )
         }
-        #expect(prove(user("b"), recent: true) == Verdict(.q12, .refuse(.unproven)))
-        #expect(prove(user("b"), recent: false) == Verdict(.q12, .refuse(.unproven)))
-        #expect(prove(user("a"), recent: false) == Verdict(.q13, .refuse(.refused(.credentialTooOld))))
-        #expect(prove(user("a"), recent: true) == Verdict(.q14, .proven))
+        #expect(prove(user("b"), recent: true) == Verdict(.proofBySessionOfOtherAccount, .refuse(.unproven)))
+        #expect(prove(user("b"), recent: false) == Verdict(.proofBySessionOfOtherAccount, .refuse(.unproven)))
+        #expect(
+            prove(user("a"), recent: false) == Verdict(.proofNeedsRecentSignIn, .refuse(.refused(.credentialTooOld)))
+        )
+        #expect(prove(user("a"), recent: true) == Verdict(.provenBySession, .proven))
     }
 }
 
@@ -244,54 +249,63 @@ struct ResolveConflictRows {
     }
 
     @Test func `J1: with the account its conflict is gone`() {
-        #expect(decide(proven, target: nil) == Verdict(.j1, .refuse(.unknown)))
+        #expect(decide(proven, target: nil) == Verdict(.resolveAccountGone, .refuse(.unknown)))
     }
 
     @Test func `J2: only whoever proved it settles it`() {
-        #expect(decide(conflict(proof: proof())) == Verdict(.j2, .refuse(.unproven)))
-        #expect(decide(proven, isProver: false) == Verdict(.j2, .refuse(.unproven)))
-        #expect(decide(conflict(.proven)) == Verdict(.j2, .refuse(.unproven)))
+        #expect(decide(conflict(proof: proof())) == Verdict(.resolveUnproven, .refuse(.unproven)))
+        #expect(decide(proven, isProver: false) == Verdict(.resolveUnproven, .refuse(.unproven)))
+        #expect(decide(conflict(.proven)) == Verdict(.resolveUnproven, .refuse(.unproven)))
     }
 
     @Test func `J3: a proof ends at its instant`() {
         let late = conflict(.proven, proof: proof(expires: noon))
-        #expect(decide(late) == Verdict(.j3, .refuse(.proofExpired)))
+        #expect(decide(late) == Verdict(.resolveProofExpired, .refuse(.proofExpired)))
     }
 
     @Test func `J4: a proof holds for the account, the address and the policy it was asked for`() {
-        #expect(decide(proven, target: owner { $0.sessionEpoch += 1 }) == Verdict(.j4, .refuse(.proofStale)))
+        #expect(
+            decide(proven, target: owner { $0.sessionEpoch += 1 }) == Verdict(.resolveProofStale, .refuse(.proofStale))
+        )
         let moved = owner { $0.email = AccountEmail(address: bob, proof: .emailCode) }
-        #expect(decide(proven, target: moved) == Verdict(.j4, .refuse(.proofStale)))
+        #expect(decide(proven, target: moved) == Verdict(.resolveProofStale, .refuse(.proofStale)))
         var older = proof()
         older.binding.policyVersion -= 1
-        #expect(decide(conflict(.proven, proof: older)) == Verdict(.j4, .refuse(.proofStale)))
+        #expect(decide(conflict(.proven, proof: older)) == Verdict(.resolveProofStale, .refuse(.proofStale)))
         // A session says nothing about the mailbox.
-        #expect(decide(conflict(.proven, proof: proof(.session)), target: moved).rule == .j12)
+        #expect(decide(conflict(.proven, proof: proof(.session)), target: moved).rule == .credentialLinkedAfterProof)
     }
 
     @Test func `J5 to J7: what forbids signing in forbids settling`() {
-        #expect(decide(proven, enabled: false) == Verdict(.j5, .refuse(.refused(.operationNotAllowed))))
         #expect(
-            decide(proven, target: owner { $0.isDisabled = true }) == Verdict(.j6, .refuse(.refused(.userDisabled)))
+            decide(proven, enabled: false)
+                == Verdict(.resolveProviderNotEnabled, .refuse(.refused(.operationNotAllowed)))
+        )
+        #expect(
+            decide(proven, target: owner { $0.isDisabled = true })
+                == Verdict(.resolveAccountDisabled, .refuse(.refused(.userDisabled)))
         )
         let guarded = owner { $0.hasSecondFactor = true }
         #expect(
-            decide(proven, target: guarded, policy: .secondFactors) == Verdict(.j7, .refuse(.secondFactorRequired))
+            decide(proven, target: guarded, policy: .secondFactors)
+                == Verdict(.resolveNeedsSecondFactor, .refuse(.secondFactorRequired))
         )
-        #expect(decide(proven, target: guarded).rule == .j12)
+        #expect(decide(proven, target: guarded).rule == .credentialLinkedAfterProof)
     }
 
     @Test func `J8: an identity the account has meanwhile is signed in with`() {
-        #expect(decide(proven, identityOwner: user("a")) == Verdict(.j8, .resolve(user("a"), .nothing)))
+        #expect(
+            decide(proven, identityOwner: user("a")) == Verdict(.resolveAlreadyLinked, .resolve(user("a"), .nothing))
+        )
     }
 
     @Test func `J9 and J10: nobody's identity is taken, and none is replaced`() {
         #expect(
             decide(proven, identityOwner: user("b"))
-                == Verdict(.j9, .refuse(.refused(.federatedIdentityAlreadyLinked)))
+                == Verdict(.resolveIdentityInUse, .refuse(.refused(.federatedIdentityAlreadyLinked)))
         )
         let other = owner { $0.linkedProviders = [.gitHub: "another"] }
-        #expect(decide(proven, target: other) == Verdict(.j10, .refuse(.providerAlreadyLinked)))
+        #expect(decide(proven, target: other) == Verdict(.resolveSecondSubject, .refuse(.providerAlreadyLinked)))
     }
 
     @Test func `U26: a credential whose address a third account has by now is not linked`() {
@@ -299,7 +313,10 @@ struct ResolveConflictRows {
         for target in [owner(), owner { $0.email = nil }, owner { $0.linkedProviders = [.gitHub: "another"] }] {
             let proven = conflict(.proven, proof: proof(.session, of: target))
             #expect(decide(proven, target: target, emailOwner: user("b")) == refused)
-            #expect(decide(proven, target: target, identityOwner: user("a"), emailOwner: user("b")).rule == .j8)
+            #expect(
+                decide(proven, target: target, identityOwner: user("a"), emailOwner: user("b")).rule
+                    == .resolveAlreadyLinked
+            )
             #expect(decide(proven, target: target, emailOwner: target.id).rule != .credentialAddressTaken)
             let duplicates = LinkPolicy.duplicates
             #expect(decide(proven, target: target, emailOwner: user("b"), policy: duplicates).rule != refused.rule)
@@ -320,13 +337,13 @@ struct ResolveConflictRows {
             $0.voidsOutstandingProofs = true
         }
         let facts = conflict(.proven, proof: proof(of: unproven))
-        #expect(decide(facts, target: unproven) == Verdict(.j11, .resolve(user("a"), takeover)))
+        #expect(decide(facts, target: unproven) == Verdict(.takeoverByConflict, .resolve(user("a"), takeover)))
         // Also where the intruder has another identity of the same provider (J10), or the address was proven by the word of a
         // provider for new addresses.
         for word in [nil, EmailProof.provider(.apple)] {
             let other = owner(proof: word) { $0.linkedProviders = [.gitHub: "intruder", .apple: "intruder"] }
             let settled = decide(conflict(.proven, proof: proof(of: other)), target: other)
-            guard settled.rule == .j11, case .resolve(_, let change) = settled.decision else {
+            guard settled.rule == .takeoverByConflict, case .resolve(_, let change) = settled.decision else {
                 Issue.record("no takeover: \(settled.rule)")
                 continue
             }
@@ -334,13 +351,16 @@ struct ResolveConflictRows {
         }
         // Whoever shows a session of such an account is the one who made it: nothing of theirs goes.
         let bySession = conflict(.proven, proof: proof(.session, of: unproven))
-        #expect(decide(bySession, target: unproven).rule == .j12)
+        #expect(decide(bySession, target: unproven).rule == .credentialLinkedAfterProof)
     }
 
     @Test func `J12: a proven conflict links its credential and leaves the rest`() {
         let change = AccountChange.only { $0.linkedIdentity = credential.identity }
-        #expect(decide(proven) == Verdict(.j12, .resolve(user("a"), change)))
-        #expect(decide(conflict(.proven, proof: proof(.session))) == Verdict(.j12, .resolve(user("a"), change)))
+        #expect(decide(proven) == Verdict(.credentialLinkedAfterProof, .resolve(user("a"), change)))
+        #expect(
+            decide(conflict(.proven, proof: proof(.session)))
+                == Verdict(.credentialLinkedAfterProof, .resolve(user("a"), change))
+        )
         // As linking does (L4), it sets no address that nobody has proven where one was taken off.
         let without = owner { account in
             account.email = nil
@@ -348,16 +368,18 @@ struct ResolveConflictRows {
         }
         #expect(
             decide(conflict(.proven, proof: proof(.session, of: without)), target: without)
-                == Verdict(.j12, .resolve(user("a"), change))
+                == Verdict(.credentialLinkedAfterProof, .resolve(user("a"), change))
         )
     }
 
     @Test func `J14: a proof settles what policy lets it settle, pair by pair`() {
         let rule = ConflictProofRule(.init(method: .password, provider: .gitHub), [.session])
         let policy = LinkPolicy.policy { $0.conflictProofRules = [rule] }
-        #expect(decide(proven, policy: policy) == Verdict(.j14, .refuse(.proofNotOffered)))
-        #expect(decide(conflict(.proven, proof: proof(.session)), policy: policy).rule == .j12)
-        #expect(decide(proven, target: owner { $0.hasPassword = false }, policy: policy).rule == .j12)
+        #expect(decide(proven, policy: policy) == Verdict(.resolveProofNotOffered, .refuse(.proofNotOffered)))
+        #expect(decide(conflict(.proven, proof: proof(.session)), policy: policy).rule == .credentialLinkedAfterProof)
+        #expect(
+            decide(proven, target: owner { $0.hasPassword = false }, policy: policy).rule == .credentialLinkedAfterProof
+        )
     }
 
     @Test func `J15: a sign-in settles what is proven, but not by the first proof of a mailbox`() {
@@ -372,17 +394,20 @@ struct ResolveConflictRows {
         }
         #expect(refusal(proven) == nil)
         let unproven = owner(proof: nil)
-        #expect(refusal(conflict(.proven, proof: proof(of: unproven)), unproven) == Verdict(.j15, .unproven))
+        #expect(
+            refusal(conflict(.proven, proof: proof(of: unproven)), unproven)
+                == Verdict(.nextSignInLeavesConflict, .unproven)
+        )
         // Whoever showed a session of the account was in it, and so is whoever signs in.
         #expect(refusal(conflict(.proven, proof: proof(.session, of: unproven)), unproven) == nil)
-        #expect(refusal(conflict(proof: proof())) == Verdict(.j2, .unproven))
-        #expect(refusal(conflict(.proven, proof: proof(expires: noon))) == Verdict(.j3, .proofExpired))
-        #expect(refusal(proven, owner { $0.sessionEpoch += 1 }) == Verdict(.j4, .proofStale))
+        #expect(refusal(conflict(proof: proof())) == Verdict(.resolveUnproven, .unproven))
+        #expect(refusal(conflict(.proven, proof: proof(expires: noon))) == Verdict(.resolveProofExpired, .proofExpired))
+        #expect(refusal(proven, owner { $0.sessionEpoch += 1 }) == Verdict(.resolveProofStale, .proofStale))
     }
 
     @Test func `J13: whoever holds the handle may turn it down`() {
         let verdict = decideDeclineConflict(conflict: proven, handleTenant: .project, by: .holder, now: noon)
-        #expect(verdict == Verdict(.j13, nil))
+        #expect(verdict == Verdict(.conflictDeclined, nil))
     }
 
     @Test func `J17: an administrator may turn it down, proven or not`() {

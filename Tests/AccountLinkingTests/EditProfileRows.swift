@@ -8,14 +8,15 @@ struct EditProfileRows {
         let account = Account.fixture("a", disabled: true)
         #expect(
             decideEditProfile(account: account, current: Profile(), edited: named)
-                == Verdict(.f1, .refuse(.userDisabled))
+                == Verdict(.editProfileAccountDisabled, .refuse(.userDisabled))
         )
     }
 
     @Test func `F2: an edit that changes nothing writes nothing`() {
         let account = Account.fixture("a")
         #expect(
-            decideEditProfile(account: account, current: named, edited: named) == Verdict(.f2, .unchanged(user("a")))
+            decideEditProfile(account: account, current: named, edited: named)
+                == Verdict(.profileUnchanged, .unchanged(user("a")))
         )
     }
 
@@ -23,7 +24,10 @@ struct EditProfileRows {
         let account = Account.fixture("a")
         #expect(
             decideEditProfile(account: account, current: named, edited: Profile())
-                == Verdict(.f3, .apply(user("a"), .only { $0.profile = .replace(Profile()) }, issuesTokens: false))
+                == Verdict(
+                    .profileEdited,
+                    .apply(user("a"), .only { $0.profile = .replace(Profile()) }, issuesTokens: false)
+                )
         )
     }
 }

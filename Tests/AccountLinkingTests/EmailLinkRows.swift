@@ -23,7 +23,7 @@ struct EmailLinkRows {
         let policy = LinkPolicy.policy { $0.allowsEmailLinkSignIn = false }
         #expect(
             decide(owner: .fixture("o", email: ann, disabled: true), policy: policy)
-                == Verdict(.m0, .refuse(.operationNotAllowed))
+                == Verdict(.emailLinkNotEnabled, .refuse(.operationNotAllowed))
         )
     }
 
@@ -31,7 +31,7 @@ struct EmailLinkRows {
         #expect(
             decide()
                 == Verdict(
-                    .m1,
+                    .signUpByEmailLink,
                     .createUser(
                         .only {
                             $0.email = .set(ann, proof: .emailLink)
@@ -46,10 +46,15 @@ struct EmailLinkRows {
         let owner = Account.fixture("o", email: ann, proof: .emailCode, password: true)
         #expect(
             decide(owner: owner)
-                == Verdict(.m2, .signIn(user("o"), .only { $0.emailLink = true }, emailWasRecycled: false))
+                == Verdict(
+                    .signInByEmailLink,
+                    .signIn(user("o"), .only { $0.emailLink = true }, emailWasRecycled: false)
+                )
         )
         let again = Account.fixture("o", email: ann, proof: .emailCode, password: true, emailLink: true)
-        #expect(decide(owner: again) == Verdict(.m2, .signIn(user("o"), .nothing, emailWasRecycled: false)))
+        #expect(
+            decide(owner: again) == Verdict(.signInByEmailLink, .signIn(user("o"), .nothing, emailWasRecycled: false))
+        )
     }
 
     @Test func `M3: a link takes over an account whose address nobody had proven`() {
@@ -64,7 +69,7 @@ struct EmailLinkRows {
         #expect(
             verdict
                 == Verdict(
-                    .m3,
+                    .takeoverByEmailLink,
                     .signIn(
                         user("o"),
                         .only {
@@ -87,21 +92,29 @@ struct EmailLinkRows {
 
     @Test func `M4: a link does not get into a disabled account`() {
         let disabled = Account.fixture("o", email: ann, disabled: true, secondFactor: true)
-        #expect(decide(owner: disabled, policy: .secondFactors) == Verdict(.m4, .refuse(.userDisabled)))
         #expect(
-            decide(owner: disabled, target: .fixture("t", email: bob)) == Verdict(.m4, .refuse(.userDisabled))
+            decide(owner: disabled, policy: .secondFactors)
+                == Verdict(.emailLinkAccountDisabled, .refuse(.userDisabled))
         )
-        #expect(decide(target: .fixture("t", disabled: true)) == Verdict(.m4, .refuse(.userDisabled)))
+        #expect(
+            decide(owner: disabled, target: .fixture("t", email: bob))
+                == Verdict(.emailLinkAccountDisabled, .refuse(.userDisabled))
+        )
+        #expect(
+            decide(target: .fixture("t", disabled: true)) == Verdict(.emailLinkAccountDisabled, .refuse(.userDisabled))
+        )
     }
 
     @Test func `M5: an enrolled second factor is asked for before anything is written`() {
         let owner = Account.fixture("o", email: ann, password: true, secondFactor: true)
-        let required = Verdict<SignInDecision>(.m5, .secondFactorRequired(user("o")))
+        let required = Verdict<SignInDecision>(.emailLinkNeedsSecondFactor, .secondFactorRequired(user("o")))
         #expect(decide(owner: owner, policy: .secondFactors) == required)
         #expect(decide(owner: owner, target: owner, policy: .secondFactors) == required)
-        #expect(decide(owner: owner, policy: .secondFactors, proven: user("o")).rule == .m3)
-        #expect(decide(owner: owner, target: owner, policy: .secondFactors, proven: user("o")).rule == .m6)
-        #expect(decide(owner: owner).rule == .m3)
+        #expect(decide(owner: owner, policy: .secondFactors, proven: user("o")).rule == .takeoverByEmailLink)
+        #expect(
+            decide(owner: owner, target: owner, policy: .secondFactors, proven: user("o")).rule == .emailSetByEmailLink
+        )
+        #expect(decide(owner: owner).rule == .takeoverByEmailLink)
     }
 
     @Test func `M6: a link gives an account without an address its address`() {
@@ -109,7 +122,7 @@ struct EmailLinkRows {
         #expect(
             decide(target: target)
                 == Verdict(
-                    .m6,
+                    .emailSetByEmailLink,
                     .signIn(
                         user("t"),
                         .only {
@@ -127,7 +140,7 @@ struct EmailLinkRows {
         #expect(
             decide(target: target)
                 == Verdict(
-                    .m6,
+                    .emailSetByEmailLink,
                     .signIn(
                         user("t"),
                         .only {
@@ -144,7 +157,7 @@ struct EmailLinkRows {
         #expect(
             decide(target: changedBefore)
                 == Verdict(
-                    .m6,
+                    .emailSetByEmailLink,
                     .signIn(
                         user("t"),
                         .only {
@@ -163,7 +176,7 @@ struct EmailLinkRows {
         #expect(
             decide(owner: unproven, target: unproven, recent: false)
                 == Verdict(
-                    .m6,
+                    .emailSetByEmailLink,
                     .signIn(
                         user("t"),
                         .only {
@@ -177,16 +190,17 @@ struct EmailLinkRows {
         let linked = Account.fixture("t", email: ann, proof: .emailLink, emailLink: true)
         #expect(
             decide(owner: linked, target: linked)
-                == Verdict(.m6, .signIn(user("t"), .nothing, emailWasRecycled: false))
+                == Verdict(.emailSetByEmailLink, .signIn(user("t"), .nothing, emailWasRecycled: false))
         )
     }
 
     @Test func `M7: a link to somebody else's address is not attached`() {
         let owner = Account.fixture("o", email: ann, proof: .emailCode, secondFactor: true)
         let target = Account.fixture("t", email: bob, secondFactor: true)
-        #expect(decide(owner: owner, target: target) == Verdict(.m7, .refuse(.emailExists)))
+        #expect(decide(owner: owner, target: target) == Verdict(.emailLinkAddressInUse, .refuse(.emailExists)))
         #expect(
-            decide(owner: owner, target: target, policy: .secondFactors) == Verdict(.m7, .refuse(.emailExists))
+            decide(owner: owner, target: target, policy: .secondFactors)
+                == Verdict(.emailLinkAddressInUse, .refuse(.emailExists))
         )
     }
 
@@ -196,7 +210,7 @@ struct EmailLinkRows {
         #expect(
             verdict
                 == Verdict(
-                    .m8,
+                    .anonymousUpgradedByEmailLink,
                     .signIn(
                         user("t"),
                         .only {
@@ -211,14 +225,14 @@ struct EmailLinkRows {
 
     @Test func `M9: closed to new users, a link makes no account`() {
         let closed = LinkPolicy.policy { $0.allowsClientSignUp = false }
-        #expect(decide(policy: closed) == Verdict(.m9, .refuse(.signUpDisabled)))
-        #expect(decide(owner: .fixture("o", email: ann, proof: .emailLink), policy: closed).rule == .m2)
-        #expect(decide(target: .fixture("t"), policy: closed).rule == .m8)
+        #expect(decide(policy: closed) == Verdict(.emailLinkSignUpNotAllowed, .refuse(.signUpDisabled)))
+        #expect(decide(owner: .fixture("o", email: ann, proof: .emailLink), policy: closed).rule == .signInByEmailLink)
+        #expect(decide(target: .fixture("t"), policy: closed).rule == .anonymousUpgradedByEmailLink)
     }
 
     @Test func `M10: replacing the address by a link needs a recent sign-in under every policy`() {
         let target = Account.fixture("t", email: bob, password: true)
-        let refused = Verdict<SignInDecision>(.m10, .refuse(.credentialTooOld))
+        let refused = Verdict<SignInDecision>(.emailLinkReplacementNeedsRecentSignIn, .refuse(.credentialTooOld))
         #expect(decide(target: target, policy: .firebase, recent: false) == refused)
         // The address was taken off first.
         let bare = Account.fixture("t", initialEmail: true)
@@ -233,13 +247,13 @@ struct EmailLinkRows {
         for target in [withoutAddress, withAddress] {
             #expect(decide(target: target, recent: false) == refused)
             #expect(decide(owner: owner, target: target, recent: false) == refused)
-            #expect(decide(owner: owner, target: target).rule == .m7)
+            #expect(decide(owner: owner, target: target).rule == .emailLinkAddressInUse)
         }
-        #expect(decide(target: withoutAddress, policy: .firebase, recent: false).rule == .m6)
+        #expect(decide(target: withoutAddress, policy: .firebase, recent: false).rule == .emailSetByEmailLink)
         // A guest has nothing to sign in again with; one's own mailbox is nothing new.
-        #expect(decide(target: .fixture("t"), recent: false).rule == .m8)
+        #expect(decide(target: .fixture("t"), recent: false).rule == .anonymousUpgradedByEmailLink)
         let own = Account.fixture("t", email: ann, password: true)
-        #expect(decide(owner: own, target: own, recent: false).rule == .m6)
+        #expect(decide(owner: own, target: own, recent: false).rule == .emailSetByEmailLink)
     }
 
     @Test func `M12: a link takes over an account that a former holder of the address opened with Apple`() {
@@ -250,19 +264,19 @@ struct EmailLinkRows {
             return
         }
         #expect(former.applying(change).signInMethods == [.emailLink] && change.quarantinesRemovals)
-        #expect(decide(owner: former, policy: .firebase).rule == .m2)
+        #expect(decide(owner: former, policy: .firebase).rule == .signInByEmailLink)
         // Apple gives that mailbox out.
         let relay = address("ann@icloud.com")
         let owner = Account.fixture("o", email: relay, proof: .provider(.apple), providers: [.apple: "ann"])
         #expect(LinkPolicy().isProven(owner) && !LinkPolicy().isProven(former) && LinkPolicy.firebase.isProven(former))
         // Who has the session and the mailbox is both: the proof is the mailbox's from then on.
         let own = decide(owner: former, target: former, recent: false)
-        guard own.rule == .m6, case .signIn(_, let change, _) = own.decision else {
+        guard own.rule == .emailSetByEmailLink, case .signIn(_, let change, _) = own.decision else {
             Issue.record("not signed in: \(own.rule)")
             return
         }
         let after = former.applying(change)
         #expect(after.email?.proof == .emailLink && after.signInMethods == [.emailLink, .provider(.apple)])
-        #expect(decide(owner: after).rule == .m2)
+        #expect(decide(owner: after).rule == .signInByEmailLink)
     }
 }

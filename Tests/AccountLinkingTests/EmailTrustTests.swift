@@ -1,7 +1,7 @@
 import AccountLinking
 import Testing
 
-/// The trust in each provider's word about an address (docs/decisions.md, "Whose word about an address is proof").
+/// The trust in each provider's word about an address (docs/reference/decisions.md, "Whose word about an address is proof").
 struct EmailTrustTests {
     private func isVerified(
         _ provider: ProviderID,

@@ -127,11 +127,11 @@ struct ImportRows {
     }
 
     @Test func `Z1: a row that cannot be read says why`() {
-        #expect(verdict(.failure(.invalidEmail)) == Verdict(.z1, .refuse(.invalidEmail)))
+        #expect(verdict(.failure(.invalidEmail)) == Verdict(.importUnreadable, .refuse(.invalidEmail)))
     }
 
     @Test func `Z2: of two rows with one id the first counts`() {
-        #expect(verdict(facts(), isRepeated: true) == Verdict(.z2, .refuse(.repeatedLocalID)))
+        #expect(verdict(facts(), isRepeated: true) == Verdict(.importDuplicateRow, .refuse(.repeatedLocalID)))
     }
 
     @Test func `Z3: a second factor needs a proven address as the way back`() {
@@ -143,38 +143,42 @@ struct ImportRows {
             $0.hasSecondFactor = true
             $0.isEmailVerified = false
         }
-        #expect(verdict(without) == Verdict(.z3, .refuse(.secondFactorNeedsEmail)))
-        #expect(verdict(unproven) == Verdict(.z3, .refuse(.secondFactorNeedsVerifiedEmail)))
+        #expect(verdict(without) == Verdict(.importFactorsNeedProvenEmail, .refuse(.secondFactorNeedsEmail)))
+        #expect(verdict(unproven) == Verdict(.importFactorsNeedProvenEmail, .refuse(.secondFactorNeedsVerifiedEmail)))
         #expect(verdict(facts { $0.hasSecondFactor = true }).decision == .create)
     }
 
     @Test func `Z4 to Z6: what another account has stays there`() {
         #expect(
             verdict(facts(), owners: ImportOwners(ofIdentities: [Self.me, Self.other]))
-                == Verdict(.z4, .refuse(.identityTaken))
+                == Verdict(.importIdentityInUse, .refuse(.identityTaken))
         )
         #expect(
             verdict(facts(), owners: ImportOwners(ofPhoneNumber: Self.other))
-                == Verdict(.z5, .refuse(.phoneNumberTaken))
+                == Verdict(.importPhoneInUse, .refuse(.phoneNumberTaken))
         )
-        #expect(verdict(facts(), owners: ImportOwners(ofEmail: Self.other)) == Verdict(.z6, .refuse(.emailTaken)))
+        #expect(
+            verdict(facts(), owners: ImportOwners(ofEmail: Self.other))
+                == Verdict(.importEmailInUse, .refuse(.emailTaken))
+        )
         let own = ImportOwners(ofEmail: Self.me, ofPhoneNumber: Self.me, ofIdentities: [Self.me])
         #expect(verdict(facts(), target: .other, owners: own).decision == .replace)
     }
 
     @Test func `Z7 to Z9: an account that is there is the same, or kept, or replaced`() {
-        #expect(verdict(facts(), target: .same, allowsOverwrite: false) == Verdict(.z7, .unchanged))
+        #expect(verdict(facts(), target: .same, allowsOverwrite: false) == Verdict(.importUnchanged, .unchanged))
         #expect(
-            verdict(facts(), target: .other, allowsOverwrite: false) == Verdict(.z8, .refuse(.accountExists))
+            verdict(facts(), target: .other, allowsOverwrite: false)
+                == Verdict(.importNotOverwritten, .refuse(.accountExists))
         )
-        #expect(verdict(facts(), target: .other) == Verdict(.z9, .replace))
+        #expect(verdict(facts(), target: .other) == Verdict(.importOverwrites, .replace))
     }
 
     @Test func `Z11: an id that is another account now is not taken again`() {
-        #expect(verdict(facts(), target: .mergedAway) == Verdict(.z11, .refuse(.accountMerged)))
+        #expect(verdict(facts(), target: .mergedAway) == Verdict(.importAccountMerged, .refuse(.accountMerged)))
     }
 
     @Test func `Z10: anything else is a new account`() {
-        #expect(verdict(facts(), allowsOverwrite: false) == Verdict(.z10, .create))
+        #expect(verdict(facts(), allowsOverwrite: false) == Verdict(.importCreates, .create))
     }
 }

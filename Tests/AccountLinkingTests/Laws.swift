@@ -187,33 +187,34 @@ struct SignInWithIdpLaws {
             account.hasSecondFactor = false
             var again = point
             again.accounts.identityOwner = account
-            return again.verdict == Verdict(.i2, .signIn(account.id, AccountChange(), emailWasRecycled: false))
+            return again.verdict
+                == Verdict(.signInByIdentity, .signIn(account.id, AccountChange(), emailWasRecycled: false))
         }
     }
 
     /// The same rules once more, as a flat table, each with its whole condition: a mistake would have to be made twice.
     @Test func `the table read row by row gives the same answer`() {
         let rows: [(Rule, (SignInWithIdpCase) -> Bool)] = [
-            (.i0, { !$0.isProviderEnabled }),
-            (.i1, { $0.f?.isDisabled == true }),
-            (.i3, { $0.f?.hasSecondFactor == true && $0.asksSecondFactor }),
-            (.i2, { $0.f != nil }),
-            (.i12, { $0.m != nil && !$0.claim.isVerified && !$0.createsUsers }),
-            (.i6, { !$0.createsUsers }),
-            (.i11, { $0.m != nil && !$0.claim.isVerified }),
-            (.i10, { $0.m?.isDisabled == true }),
-            (.i13, { $0.m?.hasSecondFactor == true && $0.asksSecondFactor }),
-            (.i9, { $0.m?.email?.isVerified == false }),
+            (.signInProviderNotEnabled, { !$0.isProviderEnabled }),
+            (.identityOwnerDisabled, { $0.f?.isDisabled == true }),
+            (.identityOwnerNeedsSecondFactor, { $0.f?.hasSecondFactor == true && $0.asksSecondFactor }),
+            (.signInByIdentity, { $0.f != nil }),
+            (.reauthenticationByUntrustedEmail, { $0.m != nil && !$0.claim.isVerified && !$0.createsUsers }),
+            (.reauthenticationOfUnknownIdentity, { !$0.createsUsers }),
+            (.untrustedEmailConflict, { $0.m != nil && !$0.claim.isVerified }),
+            (.emailOwnerDisabled, { $0.m?.isDisabled == true }),
+            (.emailOwnerNeedsSecondFactor, { $0.m?.hasSecondFactor == true && $0.asksSecondFactor }),
+            (.takeoverByProvider, { $0.m?.email?.isVerified == false }),
             (.takeoverFromFormerHolder, { $0.m?.email?.proof == .provider(.apple) }),
             (.subjectDiffers, { $0.hasAnotherSubject && $0.policy.subjectChange == .conflict }),
             (.takeoverBySubject, { $0.hasAnotherSubject && $0.policy.subjectChange == .takeover }),
             (.subjectMoved, { $0.hasAnotherSubject && $0.policy.subjectChange == .move }),
-            (.i8, { $0.hasAnotherSubject }),
-            (.i7, { $0.m != nil }),
-            (.i14, { !$0.policy.allowsClientSignUp }),
-            (.i4, { $0.claim == .absent }),
-            (.i15, { !$0.policy.isOneAccountPerEmail }),
-            (.i5, { _ in true }),
+            (.subjectReplaced, { $0.hasAnotherSubject }),
+            (.linkByProvenEmail, { $0.m != nil }),
+            (.providerSignUpNotAllowed, { !$0.policy.allowsClientSignUp }),
+            (.signUpWithoutEmail, { $0.claim == .absent }),
+            (.signUpWithDuplicateEmail, { !$0.policy.isOneAccountPerEmail }),
+            (.signUpWithEmail, { _ in true }),
         ]
         checkLaw(Array(zip(SignInWithIdpCase.all, SignInWithIdpCase.verdicts))) { point, verdict in
             rows.first { $0.1(point) }?.0 == verdict.rule
@@ -285,7 +286,8 @@ struct LinkWithIdpLaws {
             )
             return after.linkedProviders[point.credential.identity.provider] == point.credential.identity.subject
                 && !after.isAnonymous
-                && signIn.verdict == Verdict(.i2, .signIn(after.id, AccountChange(), emailWasRecycled: false))
+                && signIn.verdict
+                    == Verdict(.signInByIdentity, .signIn(after.id, AccountChange(), emailWasRecycled: false))
         }
     }
 
@@ -594,7 +596,8 @@ struct UpdateLaws {
     }
 
     @Test func `after a reset nobody gets in but by the password and the mailbox`() {
-        checkLaw(UpdateCase.all.filter { $0.kind == .resetPassword && $0.verdict.rule != .r6 }) { point in
+        checkLaw(UpdateCase.all.filter { $0.kind == .resetPassword && $0.verdict.rule != .resetKeepsProviders }) {
+            point in
             guard case .apply(_, let change, _) = point.verdict.decision, let account = point.account else {
                 return nil
             }

@@ -45,7 +45,8 @@ struct LinkWithIdpRows {
             )
         }
         #expect(
-            decide(.trusted, to: target, policy: .firebase, emailOwner: target, isSessionRecent: false).rule == .l4
+            decide(.trusted, to: target, policy: .firebase, emailOwner: target, isSessionRecent: false).rule
+                == .providerLinked
         )
     }
 
@@ -59,14 +60,18 @@ struct LinkWithIdpRows {
             decide(.trusted, to: target, emailOwner: target, settlesConflict: true)
                 == Verdict(.subjectReplacedByOwner, .signIn(user("t"), change, emailWasRecycled: false))
         )
-        #expect(decide(.trusted, to: target, emailOwner: target).rule == .l8)
-        #expect(decide(.trusted, to: target, policy: .firebase, emailOwner: target, settlesConflict: true).rule == .l8)
+        #expect(decide(.trusted, to: target, emailOwner: target).rule == .linkOfSecondSubject)
+        #expect(
+            decide(.trusted, to: target, policy: .firebase, emailOwner: target, settlesConflict: true).rule
+                == .linkOfSecondSubject
+        )
     }
 
     @Test func `L0: a disabled account links nothing`() {
         let target = Account.fixture("t", email: ann, password: true, disabled: true)
         #expect(
-            decide(.trusted, to: target, identityOwner: .fixture("f")) == Verdict(.l0, .refuse(.userDisabled))
+            decide(.trusted, to: target, identityOwner: .fixture("f"))
+                == Verdict(.linkAccountDisabled, .refuse(.userDisabled))
         )
     }
 
@@ -76,7 +81,7 @@ struct LinkWithIdpRows {
         let mailOwner = Account.fixture("m", email: ann)
         #expect(
             decide(.trusted, to: target, identityOwner: owner, emailOwner: mailOwner)
-                == Verdict(.l1, .conflict(.credentialAlreadyInUse(account: user("f"))))
+                == Verdict(.linkIdentityInUse, .conflict(.credentialAlreadyInUse(account: user("f"))))
         )
     }
 
@@ -84,14 +89,14 @@ struct LinkWithIdpRows {
         let target = Account.fixture("t", email: ann, providers: [.google: "google-ann"])
         #expect(
             decide(.trusted, to: target, identityOwner: target, emailOwner: target)
-                == Verdict(.l2, .refuse(.federatedIdentityAlreadyLinked))
+                == Verdict(.linkIdentityAlreadyLinked, .refuse(.federatedIdentityAlreadyLinked))
         )
     }
 
     @Test(arguments: [IncomingCredential.trusted, .untrusted])
     func `L3: an address of another account is a conflict with that account`(credential: IncomingCredential) {
         let owner = Account.fixture("m", email: ann, proof: .emailCode)
-        let conflict = Verdict<SignInDecision>(.l3, .conflict(.emailAlreadyInUse(account: user("m"))))
+        let conflict = Verdict<SignInDecision>(.linkEmailInUse, .conflict(.emailAlreadyInUse(account: user("m"))))
         let target = Account.fixture("t", email: bob, password: true)
         #expect(decide(credential, to: target, emailOwner: owner) == conflict)
         #expect(decide(credential, to: .fixture("t"), emailOwner: owner) == conflict)
@@ -101,28 +106,28 @@ struct LinkWithIdpRows {
 
     @Test func `L4: linking keeps the account's own address`() {
         let target = Account.fixture("t", email: bob, proof: .emailCode, password: true)
-        #expect(decide(.trusted, to: target) == linked(.l4, identity(.google, "google-ann")))
+        #expect(decide(.trusted, to: target) == linked(.providerLinked, identity(.google, "google-ann")))
     }
 
     @Test func `L4: an account without an address gets the provider's, as proven as the provider is trusted`() {
         let target = Account.fixture("t", phone: true)
         #expect(
             decide(.trusted, to: target)
-                == linked(.l4, identity(.google, "google-ann"), email: .set(ann, proof: .provider(.google)))
+                == linked(.providerLinked, identity(.google, "google-ann"), email: .set(ann, proof: .provider(.google)))
         )
         #expect(
             decide(.untrusted, to: target)
-                == linked(.l4, identity(.gitHub, "github-ann"), email: .set(ann, proof: nil))
+                == linked(.providerLinked, identity(.gitHub, "github-ann"), email: .set(ann, proof: nil))
         )
-        #expect(decide(.withoutEmail, to: target) == linked(.l4, identity(.facebook, "facebook-ann")))
+        #expect(decide(.withoutEmail, to: target) == linked(.providerLinked, identity(.facebook, "facebook-ann")))
     }
 
     @Test func `L4: where an address was taken off, none that nobody has proven comes in its place`() {
         let target = Account.fixture("t", phone: true, initialEmail: true)
-        #expect(decide(.untrusted, to: target) == linked(.l4, identity(.gitHub, "github-ann")))
+        #expect(decide(.untrusted, to: target) == linked(.providerLinked, identity(.gitHub, "github-ann")))
         #expect(
             decide(.trusted, to: target)
-                == linked(.l4, identity(.google, "google-ann"), email: .set(ann, proof: .provider(.google)))
+                == linked(.providerLinked, identity(.google, "google-ann"), email: .set(ann, proof: .provider(.google)))
         )
     }
 
@@ -132,15 +137,19 @@ struct LinkWithIdpRows {
         let former = Account.fixture("t", phone: true, initialEmail: true)
         let guarded = Account.fixture("t", phone: true, secondFactor: true)
         for target in [former, guarded] {
-            #expect(decide(word, to: target) == linked(.l4, identity(.apple, "apple-ann")))
+            #expect(decide(word, to: target) == linked(.providerLinked, identity(.apple, "apple-ann")))
             let set = AccountChange.Email.set(address("ann@icloud.com"), proof: .provider(.apple))
-            #expect(decide(mailboxes, to: target) == linked(.l4, identity(.apple, "apple-ann"), email: set))
+            #expect(decide(mailboxes, to: target) == linked(.providerLinked, identity(.apple, "apple-ann"), email: set))
         }
         let set = AccountChange.Email.set(ann, proof: .provider(.apple))
-        #expect(decide(word, to: .fixture("t", phone: true)) == linked(.l4, identity(.apple, "apple-ann"), email: set))
+        #expect(
+            decide(word, to: .fixture("t", phone: true))
+                == linked(.providerLinked, identity(.apple, "apple-ann"), email: set)
+        )
         // Under the preset `firebase` Apple's flag counts for each address.
         #expect(
-            decide(word, to: former, policy: .firebase) == linked(.l4, identity(.apple, "apple-ann"), email: set)
+            decide(word, to: former, policy: .firebase)
+                == linked(.providerLinked, identity(.apple, "apple-ann"), email: set)
         )
     }
 
@@ -148,11 +157,16 @@ struct LinkWithIdpRows {
         let target = Account.fixture("t", email: ann, password: true)
         #expect(
             decide(.trusted, to: target, emailOwner: target)
-                == linked(.l4, identity(.google, "google-ann"), email: .prove(.provider(.google)))
+                == linked(.providerLinked, identity(.google, "google-ann"), email: .prove(.provider(.google)))
         )
-        #expect(decide(.untrusted, to: target, emailOwner: target) == linked(.l4, identity(.gitHub, "github-ann")))
+        #expect(
+            decide(.untrusted, to: target, emailOwner: target)
+                == linked(.providerLinked, identity(.gitHub, "github-ann"))
+        )
         let proven = Account.fixture("t", email: ann, proof: .emailCode, password: true)
-        #expect(decide(.trusted, to: proven, emailOwner: proven) == linked(.l4, identity(.google, "google-ann")))
+        #expect(
+            decide(.trusted, to: proven, emailOwner: proven) == linked(.providerLinked, identity(.google, "google-ann"))
+        )
     }
 
     @Test func `L5: with duplicates allowed nobody's address is in the way and none is copied`() {
@@ -160,43 +174,57 @@ struct LinkWithIdpRows {
         let owner = Account.fixture("m", email: ann, proof: .emailCode)
         #expect(
             decide(.trusted, to: target, policy: .duplicates, emailOwner: owner)
-                == linked(.l5, identity(.google, "google-ann"))
+                == linked(.providerLinkedDuplicateEmails, identity(.google, "google-ann"))
         )
         let unproven = Account.fixture("t", email: ann, password: true)
         #expect(
             decide(.trusted, to: unproven, policy: .duplicates, emailOwner: unproven)
-                == linked(.l5, identity(.google, "google-ann"), email: .prove(.provider(.google)))
+                == linked(
+                    .providerLinkedDuplicateEmails,
+                    identity(.google, "google-ann"),
+                    email: .prove(.provider(.google))
+                )
         )
     }
 
     @Test func `L6: a session without the second factor links nothing yet, one that carries it links at once`() {
         let target = Account.fixture("t", email: bob, proof: .emailCode, password: true, secondFactor: true)
         #expect(
-            decide(.trusted, to: target, policy: .secondFactors) == Verdict(.l6, .secondFactorRequired(user("t")))
+            decide(.trusted, to: target, policy: .secondFactors)
+                == Verdict(.linkNeedsSecondFactor, .secondFactorRequired(user("t")))
         )
         #expect(
             decide(.trusted, to: target, policy: .secondFactors, proven: user("t"))
-                == linked(.l4, identity(.google, "google-ann"))
+                == linked(.providerLinked, identity(.google, "google-ann"))
         )
-        #expect(decide(.trusted, to: target) == linked(.l4, identity(.google, "google-ann")))
+        #expect(decide(.trusted, to: target) == linked(.providerLinked, identity(.google, "google-ann")))
     }
 
     @Test func `L7: an anonymous account becomes a real one under its own id`() {
         let target = Account.fixture("t")
         let verdict = decide(.trusted, to: target)
         #expect(
-            verdict == linked(.l7, identity(.google, "google-ann"), email: .set(ann, proof: .provider(.google)))
+            verdict
+                == linked(
+                    .anonymousUpgradedByProvider,
+                    identity(.google, "google-ann"),
+                    email: .set(ann, proof: .provider(.google))
+                )
         )
         guard case .signIn(_, let change, _) = verdict.decision else { return }
         #expect(!target.applying(change).isAnonymous)
         #expect(
-            decide(.trusted, to: target, policy: .duplicates) == linked(.l7, identity(.google, "google-ann"))
+            decide(.trusted, to: target, policy: .duplicates)
+                == linked(.anonymousUpgradedByProvider, identity(.google, "google-ann"))
         )
     }
 
     @Test func `L8: another identity of a provider that is linked is a conflict; nothing is replaced`() {
         let target = Account.fixture("t", email: bob, providers: [.google: "google-bob"], secondFactor: true)
-        let conflict = Verdict<SignInDecision>(.l8, .conflict(.credentialAlreadyInUse(account: user("t"))))
+        let conflict = Verdict<SignInDecision>(
+            .linkOfSecondSubject,
+            .conflict(.credentialAlreadyInUse(account: user("t")))
+        )
         #expect(decide(.trusted, to: target) == conflict)
         #expect(decide(.trusted, to: target, policy: .secondFactors) == conflict)
     }
@@ -205,7 +233,7 @@ struct LinkWithIdpRows {
         let target = Account.fixture("t", email: ann, providers: [.google: "google-ann"])
         #expect(
             decide(.trusted, to: target, identityOwner: target, enabled: false)
-                == Verdict(.l9, .refuse(.operationNotAllowed))
+                == Verdict(.linkProviderNotEnabled, .refuse(.operationNotAllowed))
         )
     }
 }

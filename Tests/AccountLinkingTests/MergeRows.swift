@@ -311,60 +311,66 @@ struct MergeRows {
     private static let guest = record("a")
 
     @Test func `E1 to E3: one account, none, or one that is disabled`() {
-        #expect(verdict(Self.proven, Self.proven) == Verdict(.e1, .refuse(.sameAccount)))
-        #expect(verdict(nil, Self.guest) == Verdict(.e2, .refuse(.accountNotFound)))
-        #expect(verdict(Self.proven, nil) == Verdict(.e2, .refuse(.accountNotFound)))
+        #expect(verdict(Self.proven, Self.proven) == Verdict(.mergeSameAccount, .refuse(.sameAccount)))
+        #expect(verdict(nil, Self.guest) == Verdict(.mergeAccountGone, .refuse(.accountNotFound)))
+        #expect(verdict(Self.proven, nil) == Verdict(.mergeAccountGone, .refuse(.accountNotFound)))
         let disabled = Self.record("a") { $0.isDisabled = true }
-        #expect(verdict(Self.proven, disabled) == Verdict(.e3, .refuse(.accountDisabled)))
-        #expect(verdict(disabled, Self.proven) == Verdict(.e3, .refuse(.accountDisabled)))
+        #expect(verdict(Self.proven, disabled) == Verdict(.mergeAccountDisabled, .refuse(.accountDisabled)))
+        #expect(verdict(disabled, Self.proven) == Verdict(.mergeAccountDisabled, .refuse(.accountDisabled)))
     }
 
     @Test func `E14: a session that has ended since it was shown merges nothing, whatever else is wrong`() {
         let disabled = Self.record("a") { $0.isDisabled = true }
         for asker in [MergeAsker.owners(Self.ended, Self.shown), .owners(Self.shown, Self.ended)] {
             for absorbed in [Self.guest, disabled] {
-                #expect(verdict(Self.proven, absorbed, [:], asker) == Verdict(.e14, .refuse(.sessionEnded)))
+                #expect(
+                    verdict(Self.proven, absorbed, [:], asker) == Verdict(.mergeSessionEnded, .refuse(.sessionEnded))
+                )
             }
         }
-        #expect(verdict(Self.proven, disabled, [:], .owners(Self.shown, Self.shown)).rule == .e3)
+        #expect(verdict(Self.proven, disabled, [:], .owners(Self.shown, Self.shown)).rule == .mergeAccountDisabled)
     }
 
     @Test func `E4 to E6: what owners have to show`() {
         let first = Self.first
         for asker in [MergeAsker.owners(Self.old, Self.shown), .owners(Self.shown, Self.old)] {
-            #expect(verdict(Self.proven, Self.guest, [:], asker) == Verdict(.e4, .refuse(.signInAgain)))
+            #expect(
+                verdict(Self.proven, Self.guest, [:], asker) == Verdict(.mergeNeedsRecentSignIn, .refuse(.signInAgain))
+            )
         }
         var secured = Self.proven
         secured.secondFactors = [.app("x")]
         #expect(
             verdict(secured, Self.guest, [:], .owners(first, Self.shown))
-                == Verdict(.e5, .refuse(.secondFactorRequired))
+                == Verdict(.mergeNeedsSecondFactor, .refuse(.secondFactorRequired))
         )
         #expect(
             verdict(Self.guest, secured, [:], .owners(Self.shown, first))
-                == Verdict(.e5, .refuse(.secondFactorRequired))
+                == Verdict(.mergeNeedsSecondFactor, .refuse(.secondFactorRequired))
         )
-        #expect(verdict(secured, Self.guest, [:], .owners(Self.shown, first)).rule == .e13)
+        #expect(verdict(secured, Self.guest, [:], .owners(Self.shown, first)).rule == .accountsMerged)
         let banned = Self.record("a") { $0.customAttributes = #"{"banned":true}"# }
         let owners = MergeAsker.owners(Self.shown, Self.shown)
-        #expect(verdict(Self.proven, banned, [:], owners) == Verdict(.e6, .refuse(.needsAdministrator)))
+        #expect(
+            verdict(Self.proven, banned, [:], owners) == Verdict(.mergeClaimsNeedAdmin, .refuse(.needsAdministrator))
+        )
         #expect(
             verdict(banned, Self.proven, [.customAttributes: .absorbed], owners)
-                == Verdict(.e6, .refuse(.needsAdministrator))
+                == Verdict(.mergeClaimsNeedAdmin, .refuse(.needsAdministrator))
         )
-        #expect(verdict(banned, Self.proven, [:], owners).rule == .e13)
+        #expect(verdict(banned, Self.proven, [:], owners).rule == .accountsMerged)
         let cleared = Self.record("b") { $0.customAttributes = UserRecord.noClaims }
-        #expect(verdict(Self.proven, cleared, [:], owners).rule == .e13, "cleared claims are none")
-        #expect(verdict(banned, cleared).rule == .e13)
+        #expect(verdict(Self.proven, cleared, [:], owners).rule == .accountsMerged, "cleared claims are none")
+        #expect(verdict(banned, cleared).rule == .accountsMerged)
     }
 
     @Test func `E15: owners void no mail that takes back what was done to the account that goes`() {
         for asker in [MergeAsker.owners(Self.shown, Self.shown), Self.administrator] {
             for survivor in [Self.proven, Self.record("s")] {
                 var one = Case(survivor: survivor, absorbed: Self.guest, choices: [:], asker: asker)
-                #expect(one.verdict.rule == .e13)
+                #expect(one.verdict.rule == .accountsMerged)
                 one.canTakeBack = true
-                let isRefused = one.verdict == Verdict(.e15, .refuse(.needsAdministrator))
+                let isRefused = one.verdict == Verdict(.mergeWhileRecoverable, .refuse(.needsAdministrator))
                 #expect(isRefused == (asker != Self.administrator))
             }
         }
@@ -372,7 +378,8 @@ struct MergeRows {
 
     @Test func `E7: nothing can be chosen that is not there`() {
         #expect(
-            verdict(Self.proven, Self.guest, [.timeZone: .survivor]) == Verdict(.e7, .refuse(.unknownChoice))
+            verdict(Self.proven, Self.guest, [.timeZone: .survivor])
+                == Verdict(.mergeUnknownChoice, .refuse(.unknownChoice))
         )
     }
 
@@ -394,8 +401,8 @@ struct MergeRows {
             Self.give(.password, &$0)
         }
         let google = Self.record("s") { Self.give(.provider(.google), &$0) }
-        #expect(verdict(google, stranger).rule == .e8)
-        #expect(verdict(stranger, google).rule == .e8)
+        #expect(verdict(google, stranger).rule == .mergeNeedsChoices)
+        #expect(verdict(stranger, google).rule == .mergeNeedsChoices)
         let refused = verdict(google, stranger, [.password: .survivor]).decision.plan?.merged
         #expect(refused?.passwordUpdatedAt == nil && refused?.email?.proof == nil && refused?.email != nil)
         // The same name twice is no choice.
@@ -418,13 +425,13 @@ struct MergeRows {
                 one.policy.protectsEmailEnumeration = isProtected
                 return one.verdict
             }
-            let refused = Verdict(.e16, MergeDecision.refuse(.unverifiedEmail))
+            let refused = Verdict(.mergeNeedsVerifiedEmail, MergeDecision.refuse(.unverifiedEmail))
             #expect(merge(unproven, owners, isProtected: true) == refused)
             for allowed in [
                 merge(unproven, owners, isProtected: false), merge(proven, owners, isProtected: true),
                 merge(unproven, Self.administrator, isProtected: true),
             ] {
-                #expect(allowed.rule == .e13)
+                #expect(allowed.rule == .accountsMerged)
                 #expect(allowed.decision.plan?.merged.email?.address == bob)
             }
         }
@@ -437,15 +444,15 @@ struct MergeRows {
             as [(UserRecord, [MergeField: MergeSide])]
         {
             var one = Case(survivor: survivor, absorbed: word, choices: choices, asker: owners)
-            #expect(one.verdict == Verdict(.e16, .refuse(.unverifiedEmail)))
+            #expect(one.verdict == Verdict(.mergeNeedsVerifiedEmail, .refuse(.unverifiedEmail)))
             one.policy.emailTrust = .compatible
-            #expect(one.verdict.rule == .e13)
+            #expect(one.verdict.rule == .accountsMerged)
         }
         // Nothing is replaced: the address is kept, or there was none.
         for (survivor, choices) in [(anns, [.email: .survivor]), (moved, [.email: .survivor]), (Self.record("s"), [:])]
             as [(UserRecord, [MergeField: MergeSide])]
         {
-            #expect(verdict(survivor, unproven, choices, owners).rule == .e13)
+            #expect(verdict(survivor, unproven, choices, owners).rule == .accountsMerged)
         }
     }
 
@@ -454,21 +461,24 @@ struct MergeRows {
         crowded.secondFactors = (1...3).map { .app("s\($0)") }
         var more = Self.guest
         more.secondFactors = (1...3).map { .app("a\($0)") }
-        #expect(verdict(crowded, more) == Verdict(.e9, .refuse(.tooManySecondFactors)))
+        #expect(verdict(crowded, more) == Verdict(.mergeTooManyFactors, .refuse(.tooManySecondFactors)))
         more.secondFactors = [.app("s1")]
-        #expect(verdict(crowded, more) == Verdict(.e10, .refuse(.secondFactorRepeated)))
+        #expect(verdict(crowded, more) == Verdict(.mergeFactorNameRepeated, .refuse(.secondFactorRepeated)))
         more.secondFactors = [.app("a")]
-        #expect(verdict(Self.guest, Self.record("b") { $0.secondFactors = [.app("a")] }).rule == .e11)
-        #expect(verdict(Self.proven, more).rule == .e13)
+        #expect(
+            verdict(Self.guest, Self.record("b") { $0.secondFactors = [.app("a")] }).rule
+                == .mergeFactorsNeedProvenEmail
+        )
+        #expect(verdict(Self.proven, more).rule == .accountsMerged)
         let word = Self.record("s") {
             $0.email = AccountEmail(address: ann, proof: .provider(.apple))
             Self.give(.provider(.apple), &$0)
         }
-        #expect(verdict(word, more) == Verdict(.e11, .refuse(.unverifiedEmail)))
+        #expect(verdict(word, more) == Verdict(.mergeFactorsNeedProvenEmail, .refuse(.unverifiedEmail)))
         let google = Self.record("s") { Self.give(.provider(.google), &$0) }
         #expect(
             verdict(google, Self.guest, [.provider(.google): .absorbed])
-                == Verdict(.e12, .refuse(.noSignInMethodLeft))
+                == Verdict(.mergeLeavesNoMethod, .refuse(.noSignInMethodLeft))
         )
     }
 
@@ -540,12 +550,12 @@ struct MergeRows {
                 )
             )
         }
-        #expect(decide(isWithdrawn: true) == Verdict(.h1, .abort(.withdrawn)))
-        #expect(decide(true, waiting: 1, isOverdue: true) == Verdict(.h2, .abort(.vetoed)))
-        #expect(decide(isUnchanged: false) == Verdict(.h3, .abort(.accountsChanged)))
-        #expect(decide(isOverdue: true) == Verdict(.h4, .commit))
-        #expect(decide(waiting: 1, isOverdue: true) == Verdict(.h5, .abort(.timedOut)))
-        #expect(decide(waiting: 1) == Verdict(.h6, .wait))
+        #expect(decide(isWithdrawn: true) == Verdict(.mergeWithdrawn, .abort(.withdrawn)))
+        #expect(decide(true, waiting: 1, isOverdue: true) == Verdict(.mergeVetoed, .abort(.vetoed)))
+        #expect(decide(isUnchanged: false) == Verdict(.mergeAccountsChanged, .abort(.accountsChanged)))
+        #expect(decide(isOverdue: true) == Verdict(.mergeCommitted, .commit))
+        #expect(decide(waiting: 1, isOverdue: true) == Verdict(.mergeTimedOut, .abort(.timedOut)))
+        #expect(decide(waiting: 1) == Verdict(.mergeWaiting, .wait))
     }
 
     @Test func `H7 to H10: what was done is undone once, in time, and over nobody's head`() {
@@ -557,11 +567,11 @@ struct MergeRows {
                 keepsLaterChanges: keeps
             )
         }
-        #expect(decide(false, true, false, false) == Verdict(.h7, .refuse(.notCommitted)))
-        #expect(decide(true, false, false, true) == Verdict(.h8, .refuse(.tooLate)))
-        #expect(decide(true, true, true, false) == Verdict(.h9, .refuse(.laterChanges)))
-        #expect(decide(true, true, true, true) == Verdict(.h10, .undo))
-        #expect(decide(true, true, false, false) == Verdict(.h10, .undo))
+        #expect(decide(false, true, false, false) == Verdict(.undoNotCommitted, .refuse(.notCommitted)))
+        #expect(decide(true, false, false, true) == Verdict(.undoTooLate, .refuse(.tooLate)))
+        #expect(decide(true, true, true, false) == Verdict(.undoLaterChanges, .refuse(.laterChanges)))
+        #expect(decide(true, true, true, true) == Verdict(.mergeUndone, .undo))
+        #expect(decide(true, true, false, false) == Verdict(.mergeUndone, .undo))
     }
 
     @Test func `every refusal is given, and every name is read back`() {

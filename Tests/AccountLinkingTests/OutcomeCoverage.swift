@@ -178,52 +178,35 @@ struct OutcomeCoverage {
         #expect(kinds == ["account exists", "credential in use", "e-mail in use"])
     }
 
-    @Test func `every rule has one line in the decision tables, and every line a rule`() throws {
-        let documented = try documentedRules()
-        #expect(documented.sorted() == Rule.allCases.map(\.rawValue).sorted())
-    }
-
-    @Test func `what a rule says of itself is what the decision tables say`() throws {
-        let document = try String(contentsOfFile: Repository.root + "/docs/decisions.md", encoding: .utf8)
-        let lines = document.split(separator: "\n").map { line in
-            String(line)
-                .replacing(#/\[([^\]]+)\]\([^)]*\)/#) { $0.1 }
-                .replacing("`", with: "")
-                .replacing("**", with: "")
+    /// The document names the first and the last rule of each table.
+    @Test func `the decision tables in the docs are the rules of the program, each in one table`() throws {
+        let path = "docs/reference/decisions.md"
+        let document = try String(contentsOfFile: "\(Repository.root)/\(path)", encoding: .utf8)
+        var shown: [Rule] = []
+        for table in document.matches(of: #/<!-- begin: (rules (\w+) to (\w+)) -->/#) {
+            let first = try #require(Rule.allCases.firstIndex { $0.name == table.2 }, "no rule \(table.2)")
+            let last = try #require(Rule.allCases.firstIndex { $0.name == table.3 }, "no rule \(table.3)")
+            let rules = Rule.allCases[first...last]
+            let rows = rules.map { "| `\($0.name)` | \($0.rawValue) | \($0.text.condition) | \($0.text.outcome) |" }
+            try DocumentTable.expect(
+                (["| Rule | Code | When | Then |", "|---|---|---|---|"] + rows).joined(separator: "\n"),
+                as: String(table.1),
+                in: path
+            )
+            shown += rules
         }
-        for rule in Rule.allCases {
-            let line = "| \(rule.rawValue) | \(rule.text.condition) | \(rule.text.outcome) |"
-            #expect(lines.contains(line), "\(line)")
-        }
+        #expect(shown.map(\.name).sorted() == Rule.allCases.map(\.name).sorted())
     }
 
     @Test func `the letters of the decision tables are spelled out`() {
         #expect(
-            Rule.i7.text.sentence
+            Rule.linkByProvenEmail.text.sentence
                 == "signed in to the owner of the address; the identity is linked and fills blanks in "
                 + "the profile (the owner of the address)"
         )
         for rule in Rule.allCases {
             let words = rule.text.sentence.split { !$0.isLetter && !$0.isNumber }
             #expect(!words.contains { ["F", "M", "N", "O", "T"].contains($0) }, "\(rule): \(rule.text.sentence)")
-        }
-    }
-
-    /// The identifiers in the first column of the tables of docs/decisions.md.
-    private func documentedRules() throws -> [String] {
-        var path = "\(#filePath)"
-        for _ in 0..<3 {
-            guard let slash = path.lastIndex(of: "/") else { break }
-            path = String(path[..<slash])
-        }
-        let data = try #require(FileManager.default.contents(atPath: path + "/docs/decisions.md"))
-        return String(decoding: data, as: UTF8.self).split(separator: "\n").compactMap { line in
-            let cells = line.split(separator: "|", omittingEmptySubsequences: false)
-            guard cells.count > 2 else { return nil }
-            let cell = cells[1].filter { $0 != " " }
-            guard let first = cell.first, first.isUppercase, cell.dropFirst().allSatisfy(\.isNumber), cell.count > 1
-            else { return nil }
-            return cell
         }
     }
 }

@@ -27,9 +27,10 @@ struct PhoneRows {
 
     @Test func `N0: without the method nobody signs in by a number, and no code is sent`() {
         let disabled = Account.fixture("n", phone: true, disabled: true)
-        #expect(decide(owner: disabled, policy: off) == Verdict(.n0, .refuse(.operationNotAllowed)))
+        #expect(decide(owner: disabled, policy: off) == Verdict(.phoneNotEnabled, .refuse(.operationNotAllowed)))
         #expect(
-            decideSendPhoneCode(policy: off, owner: nil, isRegionAllowed: false) == Verdict(.n0, .operationNotAllowed)
+            decideSendPhoneCode(policy: off, owner: nil, isRegionAllowed: false)
+                == Verdict(.phoneNotEnabled, .operationNotAllowed)
         )
     }
 
@@ -38,17 +39,17 @@ struct PhoneRows {
         let refused = Verdict<SignInDecision>(.numberNeedsRecentSignIn, .refuse(.credentialTooOld))
         #expect(decide(target: target, isSessionRecent: false) == refused)
         #expect(decide(owner: owner, target: target, isSessionRecent: false) == refused)
-        #expect(decide(owner: owner, target: owner, isSessionRecent: false).rule == .n7)
-        #expect(decide(target: target, policy: .firebase, isSessionRecent: false).rule == .n6)
+        #expect(decide(owner: owner, target: owner, isSessionRecent: false).rule == .phoneAlreadyLinked)
+        #expect(decide(target: target, policy: .firebase, isSessionRecent: false).rule == .phoneLinked)
     }
 
     @Test func `N1: a number nobody has makes an account with that number`() {
-        #expect(decide() == Verdict(.n1, .createUser(setting)))
-        #expect(decide(operation: .signUpOrIn) == Verdict(.n1, .createUser(setting)))
+        #expect(decide() == Verdict(.signUpByPhone, .createUser(setting)))
+        #expect(decide(operation: .signUpOrIn) == Verdict(.signUpByPhone, .createUser(setting)))
     }
 
     @Test func `N2: to sign in anew by a number that is not one's own finds nobody, and makes nobody`() {
-        let refused = Verdict<SignInDecision>(.n2, .refuse(.userNotFound))
+        let refused = Verdict<SignInDecision>(.reauthenticationOfUnknownNumber, .refuse(.userNotFound))
         #expect(decide(operation: .reauthenticate) == refused)
         #expect(decide(target: .fixture("t", email: bob), operation: .reauthenticate) == refused)
         #expect(decide(owner: owner, target: .fixture("t", email: bob), operation: .reauthenticate) == refused)
@@ -61,26 +62,26 @@ struct PhoneRows {
         let unproven = Account.fixture("n", email: ann, password: true, phone: true, providers: [.gitHub: "h"])
         #expect(
             decide(owner: unproven, operation: operation)
-                == Verdict(.n3, .signIn(user("n"), .nothing, emailWasRecycled: false))
+                == Verdict(.signInByPhoneCode, .signIn(user("n"), .nothing, emailWasRecycled: false))
         )
     }
 
     @Test func `N4: a number does not get into a disabled account`() {
         let disabled = Account.fixture("n", phone: true, disabled: true, secondFactor: true)
-        #expect(decide(owner: disabled) == Verdict(.n4, .refuse(.userDisabled)))
-        #expect(decide(target: .fixture("t", disabled: true)) == Verdict(.n4, .refuse(.userDisabled)))
-        #expect(decide(owner: disabled, target: .fixture("t", email: bob)).rule == .n8)
+        #expect(decide(owner: disabled) == Verdict(.phoneAccountDisabled, .refuse(.userDisabled)))
+        #expect(decide(target: .fixture("t", disabled: true)) == Verdict(.phoneAccountDisabled, .refuse(.userDisabled)))
+        #expect(decide(owner: disabled, target: .fixture("t", email: bob)).rule == .phoneInUse)
     }
 
     @Test func `N5: a number comes before no second factor`() {
         let protected = Account.fixture("n", email: ann, phone: true, secondFactor: true)
-        let refused = Verdict<SignInDecision>(.n5, .refuse(.unsupportedFirstFactor))
+        let refused = Verdict<SignInDecision>(.phoneRefusedWithSecondFactor, .refuse(.unsupportedFirstFactor))
         #expect(decide(owner: protected) == refused)
         #expect(decide(owner: protected, target: protected, operation: .reauthenticate) == refused)
         #expect(decide(target: .fixture("t", email: bob, secondFactor: true), operation: .link) == refused)
         #expect(
             decideSendPhoneCode(policy: LinkPolicy(), owner: protected, isRegionAllowed: true)
-                == Verdict(.n5, .unsupportedFirstFactor)
+                == Verdict(.phoneRefusedWithSecondFactor, .unsupportedFirstFactor)
         )
     }
 
@@ -90,7 +91,7 @@ struct PhoneRows {
         proof: PhoneProof
     ) {
         var target = Account.fixture("t", email: bob)
-        let expected = Verdict<SignInDecision>(.n6, .signIn(user("t"), setting, emailWasRecycled: false))
+        let expected = Verdict<SignInDecision>(.phoneLinked, .signIn(user("t"), setting, emailWasRecycled: false))
         #expect(decide(target: target, operation: operation, shownBy: proof) == expected)
         target.phoneNumber = number("+16505551111")
         #expect(decide(target: target, operation: operation, shownBy: proof) == expected)
@@ -101,37 +102,37 @@ struct PhoneRows {
     func `N7: one's own number is a sign-in that writes nothing`(operation: PhoneOperation) {
         #expect(
             decide(owner: owner, target: owner, operation: operation)
-                == Verdict(.n7, .signIn(user("n"), .nothing, emailWasRecycled: false))
+                == Verdict(.phoneAlreadyLinked, .signIn(user("n"), .nothing, emailWasRecycled: false))
         )
     }
 
     @Test func `N8 and N9: a number of somebody else is not attached, whatever shows it`() {
         let target = Account.fixture("t", email: bob, secondFactor: true)
-        #expect(decide(owner: owner, target: target) == Verdict(.n8, .refuse(.phoneNumberExists)))
+        #expect(decide(owner: owner, target: target) == Verdict(.phoneInUse, .refuse(.phoneNumberExists)))
         #expect(
             decide(owner: owner, target: target, shownBy: .temporaryProof)
-                == Verdict(.n9, .refuse(.phoneNumberExists))
+                == Verdict(.phoneInUseTemporaryProof, .refuse(.phoneNumberExists))
         )
     }
 
     @Test func `N10: with the proof of the conflict its owner is signed in`() {
         #expect(
             decide(owner: owner, shownBy: .temporaryProof)
-                == Verdict(.n10, .signIn(user("n"), .nothing, emailWasRecycled: false))
+                == Verdict(.signInByTemporaryProof, .signIn(user("n"), .nothing, emailWasRecycled: false))
         )
     }
 
     @Test func `N12: closed to new users, a number makes no account`() {
         let closed = LinkPolicy.policy { $0.allowsClientSignUp = false }
-        #expect(decide(policy: closed) == Verdict(.n12, .refuse(.signUpDisabled)))
-        #expect(decide(owner: owner, policy: closed).rule == .n3)
-        #expect(decide(target: .fixture("t"), policy: closed).rule == .n13)
+        #expect(decide(policy: closed) == Verdict(.phoneSignUpNotAllowed, .refuse(.signUpDisabled)))
+        #expect(decide(owner: owner, policy: closed).rule == .signInByPhoneCode)
+        #expect(decide(target: .fixture("t"), policy: closed).rule == .anonymousUpgradedByPhone)
     }
 
     @Test func `N13: a number makes an anonymous account a real one under its own id`() {
         #expect(
             decide(target: .fixture("t"), operation: .link)
-                == Verdict(.n13, .signIn(user("t"), setting, emailWasRecycled: false))
+                == Verdict(.anonymousUpgradedByPhone, .signIn(user("t"), setting, emailWasRecycled: false))
         )
     }
 
@@ -139,12 +140,12 @@ struct PhoneRows {
         let policy = LinkPolicy()
         #expect(
             decideSendPhoneCode(policy: policy, owner: owner, isRegionAllowed: false)
-                == Verdict(.n14, .messageRegionNotAllowed)
+                == Verdict(.phoneRegionNotAllowed, .messageRegionNotAllowed)
         )
         let disabled = Account.fixture("n", phone: true, disabled: true)
         for owner in [nil, owner, disabled] {
             #expect(
-                decideSendPhoneCode(policy: policy, owner: owner, isRegionAllowed: true) == Verdict(.n15, nil)
+                decideSendPhoneCode(policy: policy, owner: owner, isRegionAllowed: true) == Verdict(.phoneCodeSent, nil)
             )
         }
     }

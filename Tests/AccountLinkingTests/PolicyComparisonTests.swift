@@ -188,7 +188,7 @@ struct PolicyComparisonTests {
             secondFactorProvenBy: account.id
         )
         switch (verdict.rule, verdict.decision) {
-        case (.i9, _): return "takes over"
+        case (.takeoverByProvider, _): return "takes over"
         case (_, .signIn): return "links"
         case (_, .createUser): return "creates an account"
         case (_, .conflict): return "conflict"

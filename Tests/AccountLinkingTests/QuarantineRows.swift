@@ -55,23 +55,23 @@ struct QuarantineRows {
 
     @Test func `B1: nobody does anything about a disabled account`() {
         let disabled = Account.fixture("a", email: ann, disabled: true)
-        #expect(restore(disabled) == Verdict(.b1, .refuse(.userDisabled)))
-        #expect(discard(.password, of: disabled) == Verdict(.b1, .userDisabled))
+        #expect(restore(disabled) == Verdict(.quarantineAccountDisabled, .refuse(.userDisabled)))
+        #expect(discard(.password, of: disabled) == Verdict(.quarantineAccountDisabled, .userDisabled))
     }
 
     @Test func `B2: what is not suspended, or there anew, neither comes back nor goes`() {
-        let refused = Verdict<UpdateDecision>(.b2, .refuse(.methodNotQuarantined))
+        let refused = Verdict<UpdateDecision>(.notQuarantined, .refuse(.methodNotQuarantined))
         #expect(restore(account, quarantined: false) == refused)
         #expect(restore(.fixture("a", email: ann, password: true)) == refused)
         #expect(restore(.fixture("a", password: true)) == refused, "a password without an address is one as well")
-        let gone = Verdict<Refusal?>(.b2, .methodNotQuarantined)
+        let gone = Verdict<Refusal?>(.notQuarantined, .methodNotQuarantined)
         #expect(discard(.password, of: account, quarantined: false) == gone)
         #expect(discard(.provider(.google), of: account) == gone)
         #expect(discard(.password, of: .fixture("a", password: true)) == gone)
     }
 
     @Test func `B3: a password that could not sign in does not come back`() {
-        let refused = Verdict<UpdateDecision>(.b3, .refuse(.operationNotAllowed))
+        let refused = Verdict<UpdateDecision>(.restorePasswordNotAllowed, .refuse(.operationNotAllowed))
         var noPasswords = LinkPolicy()
         noPasswords.allowsPasswordSignIn = false
         #expect(restore(account, policy: noPasswords) == refused)
@@ -82,32 +82,37 @@ struct QuarantineRows {
         for right in [true, false] {
             for locked in [true, false] {
                 let stale = restore(account, recent: false, locked: locked, right: right)
-                #expect(stale == Verdict(.b4, .refuse(.credentialTooOld)))
+                #expect(stale == Verdict(.restoreNeedsRecentSignIn, .refuse(.credentialTooOld)))
             }
-            #expect(restore(account, locked: true, right: right) == Verdict(.b5, .refuse(.tooManyAttempts)))
+            #expect(
+                restore(account, locked: true, right: right)
+                    == Verdict(.restoreTooManyWrongPasswords, .refuse(.tooManyAttempts))
+            )
         }
-        #expect(discard(.password, of: account, recent: false) == Verdict(.b4, .credentialTooOld))
+        #expect(discard(.password, of: account, recent: false) == Verdict(.restoreNeedsRecentSignIn, .credentialTooOld))
     }
 
     @Test func `B6 and B7: who knows the password has it back, and sessions stay`() {
-        #expect(restore(account, right: false) == Verdict(.b6, .refuse(.invalidPassword)))
+        #expect(restore(account, right: false) == Verdict(.restoreWrongPassword, .refuse(.invalidPassword)))
         var change = AccountChange()
         change.password = .set
-        #expect(restore(account) == Verdict(.b7, .apply(user("a"), change, issuesTokens: false)))
+        #expect(
+            restore(account) == Verdict(.quarantinedPasswordRestored, .apply(user("a"), change, issuesTokens: false))
+        )
     }
 
     @Test func `B8: a suspended method is given up`() {
-        #expect(discard(.password, of: account) == Verdict(.b8, nil))
-        #expect(discard(.phone, of: account) == Verdict(.b8, nil))
-        #expect(discard(.provider(.facebook), of: account) == Verdict(.b8, nil))
+        #expect(discard(.password, of: account) == Verdict(.quarantinedMethodDiscarded, nil))
+        #expect(discard(.phone, of: account) == Verdict(.quarantinedMethodDiscarded, nil))
+        #expect(discard(.provider(.facebook), of: account) == Verdict(.quarantinedMethodDiscarded, nil))
     }
 
     @Test func `the owner is told whether it was a reset, the first proof, a recovery or an audit`() {
-        let reset: Set<Rule> = [.r2, .r3, .r4]
+        let reset: Set<Rule> = [.resetUnlinksProviders, .resetSetsFirstPassword, .resetReleasesNumber]
         for rule in Rule.allCases {
             let other: QuarantineReason =
                 switch rule {
-                case .o6: .audit
+                case .repairApplied: .audit
                 case .recoverySuspendsAdditions, .decoyGivesWay: .addressRecovered
                 default: .addressProven
                 }

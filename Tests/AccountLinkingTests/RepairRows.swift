@@ -101,7 +101,7 @@ struct RepairRows {
             guard let account = point.account, let planned = point.plannedVersion, account.version != planned else {
                 continue
             }
-            #expect(point.verdict == Verdict(.o3, .skip(.accountChanged)))
+            #expect(point.verdict == Verdict(.repairAccountChanged, .skip(.accountChanged)))
         }
     }
 
@@ -149,7 +149,7 @@ struct RepairRows {
                 enabledProviders: [],
                 now: Self.now
             )
-            #expect(verdict == Verdict(.o4, .skip(.nothingToRepair)), "what lives is left alone")
+            #expect(verdict == Verdict(.repairNotApplicable, .skip(.nothingToRepair)), "what lives is left alone")
         }
     }
 
@@ -174,8 +174,8 @@ struct RepairRows {
     }
 
     @Test func `O7 and O8: what somebody has changed since stays`() {
-        #expect(decideUndoRepair(hasClash: true) == Verdict(.o7, false))
-        #expect(decideUndoRepair(hasClash: false) == Verdict(.o8, true))
+        #expect(decideUndoRepair(hasClash: true) == Verdict(.repairUndoClashes, false))
+        #expect(decideUndoRepair(hasClash: false) == Verdict(.repairUndone, true))
     }
 
     @Test func `each repair says in words what it does, and another one says something else`() {

@@ -230,13 +230,18 @@ struct SecondFactorRows {
     }
 
     @Test func `G1: a project that lets nobody enrol a kind says which`() {
-        #expect(enroll(.number("n"), policy: LinkPolicy()) == Verdict(.g1, .refuse(.messageFactorsDisabled)))
-        #expect(enroll(.app("n"), policy: LinkPolicy()) == Verdict(.g1, .refuse(.totpFactorsDisabled)))
+        #expect(
+            enroll(.number("n"), policy: LinkPolicy())
+                == Verdict(.enrollFactorNotEnabled, .refuse(.messageFactorsDisabled))
+        )
+        #expect(
+            enroll(.app("n"), policy: LinkPolicy()) == Verdict(.enrollFactorNotEnabled, .refuse(.totpFactorsDisabled))
+        )
     }
 
     @Test func `G2: a disabled account changes none`() {
         let disabled = Account.fixture("a", email: ann, proof: .emailCode, disabled: true, secondFactor: true)
-        #expect(enroll(.app("n"), account: disabled) == Verdict(.g2, .refuse(.userDisabled)))
+        #expect(enroll(.app("n"), account: disabled) == Verdict(.enrollAccountDisabled, .refuse(.userDisabled)))
         let withdrawal = decideWithdrawSecondFactor(
             policy: policy,
             account: disabled,
@@ -244,45 +249,53 @@ struct SecondFactorRows {
             withdrawn: SecondFactor.app("a").id,
             session: session(proven: true)
         )
-        #expect(withdrawal == Verdict(.g2, .refuse(.userDisabled)))
+        #expect(withdrawal == Verdict(.enrollAccountDisabled, .refuse(.userDisabled)))
     }
 
     @Test(arguments: ["anonymous", "custom", "phone", "gc.apple.com"])
     func `G3: no second factor follows such a sign-in`(provider: String) {
-        #expect(enroll(.app("n"), session: session(provider)) == Verdict(.g3, .refuse(.firstFactorNotEligible)))
+        #expect(
+            enroll(.app("n"), session: session(provider))
+                == Verdict(.enrollUnsupportedFirstFactor, .refuse(.firstFactorNotEligible))
+        )
     }
 
     @Test func `G4: the address has to be proven first`() {
         let unproven = Account.fixture("a", email: ann, password: true)
-        #expect(enroll(.app("n"), account: unproven) == Verdict(.g4, .refuse(.unverifiedEmail)))
-        #expect(enroll(.app("n"), account: .fixture("a")) == Verdict(.g4, .refuse(.unverifiedEmail)))
+        #expect(enroll(.app("n"), account: unproven) == Verdict(.enrollNeedsProvenEmail, .refuse(.unverifiedEmail)))
+        #expect(
+            enroll(.app("n"), account: .fixture("a")) == Verdict(.enrollNeedsProvenEmail, .refuse(.unverifiedEmail))
+        )
         // A word for new addresses is no proof here, but is where the table says that it is one for each address.
         let word = Account.fixture("a", email: ann, proof: .provider(.apple), providers: [.apple: "a"])
-        #expect(enroll(.app("n"), account: word) == Verdict(.g4, .refuse(.unverifiedEmail)))
+        #expect(enroll(.app("n"), account: word) == Verdict(.enrollNeedsProvenEmail, .refuse(.unverifiedEmail)))
         var compatible = policy
         compatible.emailTrust = .compatible
-        #expect(enroll(.app("n"), account: word, policy: compatible).rule == .g9)
+        #expect(enroll(.app("n"), account: word, policy: compatible).rule == .factorEnrolled)
     }
 
     @Test func `G5: a session that has not shown the second factor adds none`() {
-        let refused = Verdict<UpdateDecision>(.g5, .refuse(.credentialTooOld))
+        let refused = Verdict<UpdateDecision>(.enrollNeedsSecondFactor, .refuse(.credentialTooOld))
         #expect(enroll(.app("n"), enrolled: [.app("a")], session: session()) == refused)
     }
 
     @Test func `G6: neither does one that signed in long ago`() {
-        #expect(enroll(.app("n"), session: session(recent: false)) == Verdict(.g6, .refuse(.credentialTooOld)))
+        #expect(
+            enroll(.app("n"), session: session(recent: false))
+                == Verdict(.enrollNeedsRecentSignIn, .refuse(.credentialTooOld))
+        )
     }
 
     @Test func `G7: a number is enrolled once; an app may be, on several devices`() {
-        let refused = Verdict<UpdateDecision>(.g7, .refuse(.secondFactorExists))
+        let refused = Verdict<UpdateDecision>(.factorAlreadyEnrolled, .refuse(.secondFactorExists))
         #expect(enroll(.number("m"), enrolled: [.number("n")]) == refused)
-        #expect(enroll(.app("b"), enrolled: [.app("a")]).rule == .g9)
+        #expect(enroll(.app("b"), enrolled: [.app("a")]).rule == .factorEnrolled)
     }
 
     @Test func `G8: five are enough`() {
         let five = SecondFactorCase.enrolments[3]
-        #expect(enroll(.app("f"), enrolled: five) == Verdict(.g8, .refuse(.secondFactorLimitExceeded)))
-        #expect(enroll(.app("f"), enrolled: Array(five.dropLast())).rule == .g9)
+        #expect(enroll(.app("f"), enrolled: five) == Verdict(.tooManyFactors, .refuse(.secondFactorLimitExceeded)))
+        #expect(enroll(.app("f"), enrolled: Array(five.dropLast())).rule == .factorEnrolled)
     }
 
     @Test func `G9: it is added after the others, and every other session ends`() {
@@ -291,7 +304,7 @@ struct SecondFactorRows {
             factors([.app("a"), .number("n")]),
             issuesTokens: true
         )
-        #expect(enroll(.number("n"), enrolled: [.app("a")]) == Verdict(.g9, expected))
+        #expect(enroll(.number("n"), enrolled: [.app("a")]) == Verdict(.factorEnrolled, expected))
     }
 
     @Test func `G10, G11: what is there is withdrawn`() {
@@ -304,8 +317,10 @@ struct SecondFactorRows {
                 session: session(proven: true)
             )
         }
-        #expect(withdraw("x") == Verdict(.g10, .refuse(.secondFactorNotFound)))
-        #expect(withdraw("a") == Verdict(.g11, .apply(user("a"), factors([.number("n")]), issuesTokens: true)))
+        #expect(withdraw("x") == Verdict(.withdrawUnknownFactor, .refuse(.secondFactorNotFound)))
+        #expect(
+            withdraw("a") == Verdict(.factorWithdrawn, .apply(user("a"), factors([.number("n")]), issuesTokens: true))
+        )
     }
 
     @Test func `G12 to G14: an administrator replaces them, behind a proven address, five at most`() {
@@ -313,15 +328,17 @@ struct SecondFactorRows {
             decideReplaceSecondFactors(account: account ?? guarded, enrolled: [.app("a")], wanted: wanted)
         }
         let unproven = Account.fixture("a", email: ann, secondFactor: true)
-        #expect(replace([.number("n")], unproven) == Verdict(.g12, .refuse(.unverifiedEmail)))
-        #expect(replace([], unproven) == Verdict(.g14, .apply(user("a"), factors([]), issuesTokens: false)))
+        #expect(
+            replace([.number("n")], unproven) == Verdict(.replaceFactorsNeedsProvenEmail, .refuse(.unverifiedEmail))
+        )
+        #expect(replace([], unproven) == Verdict(.factorsReplaced, .apply(user("a"), factors([]), issuesTokens: false)))
         let six = SecondFactorCase.enrolments[3] + [.app("f")]
-        #expect(replace(six) == Verdict(.g13, .refuse(.secondFactorLimitExceeded)))
-        #expect(replace([.app("a")]) == Verdict(.g14, .unchanged(user("a"))))
+        #expect(replace(six) == Verdict(.replaceTooManyFactors, .refuse(.secondFactorLimitExceeded)))
+        #expect(replace([.app("a")]) == Verdict(.factorsReplaced, .unchanged(user("a"))))
         var renamed = SecondFactor.app("a")
         renamed.displayName = "mine"
         let change = AccountChange.only { $0.secondFactors = [renamed] }
-        #expect(replace([renamed]) == Verdict(.g14, .apply(user("a"), change, issuesTokens: false)))
+        #expect(replace([renamed]) == Verdict(.factorsReplaced, .apply(user("a"), change, issuesTokens: false)))
     }
 
     @Test func `G15 to G17: the mail that told of a factor takes that one off, while the address is the same`() {
@@ -333,28 +350,32 @@ struct SecondFactorRows {
                 address: address
             )
         }
-        let invalid = Verdict<UpdateDecision>(.g15, .refuse(.invalidEmailCode))
+        let invalid = Verdict<UpdateDecision>(.revertFactorCodeStale, .refuse(.invalidEmailCode))
         #expect(revert(nil) == invalid)
         #expect(revert(guarded, added: "x") == invalid)
         #expect(revert(guarded, address: bob) == invalid)
         let disabled = Account.fixture("a", email: ann, proof: .emailCode, disabled: true, secondFactor: true)
-        #expect(revert(disabled) == Verdict(.g16, .refuse(.userDisabled)))
-        #expect(revert(guarded) == Verdict(.g17, .apply(user("a"), factors([.number("n")]), issuesTokens: false)))
+        #expect(revert(disabled) == Verdict(.revertFactorAccountDisabled, .refuse(.userDisabled)))
+        #expect(
+            revert(guarded) == Verdict(.factorReverted, .apply(user("a"), factors([.number("n")]), issuesTokens: false))
+        )
     }
 
     @Test func `G18, G19: codes go where the project sends messages`() {
-        #expect(decideSendFactorCode(isRegionAllowed: false) == Verdict(.g18, .messageRegionNotAllowed))
-        #expect(decideSendFactorCode(isRegionAllowed: true) == Verdict(.g19, nil))
+        #expect(
+            decideSendFactorCode(isRegionAllowed: false) == Verdict(.factorRegionNotAllowed, .messageRegionNotAllowed)
+        )
+        #expect(decideSendFactorCode(isRegionAllowed: true) == Verdict(.factorCodeSent, nil))
     }
 
     @Test func `G20 to G22: a sign-in goes on while nothing has ended the sessions of the account`() {
         func goesOn(_ account: Account?, epoch: Int64 = 7, isOriginGone: Bool = false) -> Verdict<Refusal?> {
             decideContinueSignIn(account: account, sessionEpoch: epoch, isOriginGone: isOriginGone)
         }
-        #expect(goesOn(nil) == Verdict(.g20, .invalidPendingSignIn))
-        #expect(goesOn(guarded, epoch: 6) == Verdict(.g20, .invalidPendingSignIn))
-        #expect(goesOn(guarded, isOriginGone: true) == Verdict(.g20, .invalidPendingSignIn))
-        #expect(goesOn(.fixture("a", disabled: true)) == Verdict(.g21, .userDisabled))
-        #expect(goesOn(guarded) == Verdict(.g22, nil))
+        #expect(goesOn(nil) == Verdict(.pendingSignInStale, .invalidPendingSignIn))
+        #expect(goesOn(guarded, epoch: 6) == Verdict(.pendingSignInStale, .invalidPendingSignIn))
+        #expect(goesOn(guarded, isOriginGone: true) == Verdict(.pendingSignInStale, .invalidPendingSignIn))
+        #expect(goesOn(.fixture("a", disabled: true)) == Verdict(.pendingSignInAccountDisabled, .userDisabled))
+        #expect(goesOn(guarded) == Verdict(.pendingSignInContinued, nil))
     }
 }

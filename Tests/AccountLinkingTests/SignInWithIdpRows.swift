@@ -25,15 +25,17 @@ struct SignInWithIdpRows {
     @Test func `I0: a provider that is not enabled signs nobody in`() {
         let linked = Account.fixture("f", providers: [.google: "google-ann"])
         #expect(
-            decide(.trusted, identityOwner: linked, enabled: false) == Verdict(.i0, .refuse(.operationNotAllowed))
+            decide(.trusted, identityOwner: linked, enabled: false)
+                == Verdict(.signInProviderNotEnabled, .refuse(.operationNotAllowed))
         )
     }
 
     @Test func `I1: a linked identity of a disabled account is refused, with its second factor too`() {
         let linked = Account.fixture("f", providers: [.google: "google-ann"], disabled: true, secondFactor: true)
-        #expect(decide(.trusted, identityOwner: linked) == Verdict(.i1, .refuse(.userDisabled)))
+        #expect(decide(.trusted, identityOwner: linked) == Verdict(.identityOwnerDisabled, .refuse(.userDisabled)))
         #expect(
-            decide(.trusted, policy: .secondFactors, identityOwner: linked) == Verdict(.i1, .refuse(.userDisabled))
+            decide(.trusted, policy: .secondFactors, identityOwner: linked)
+                == Verdict(.identityOwnerDisabled, .refuse(.userDisabled))
         )
     }
 
@@ -42,7 +44,7 @@ struct SignInWithIdpRows {
         let other = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         #expect(
             decide(.trusted, identityOwner: linked, emailOwner: other)
-                == Verdict(.i2, .signIn(user("f"), .nothing, emailWasRecycled: false))
+                == Verdict(.signInByIdentity, .signIn(user("f"), .nothing, emailWasRecycled: false))
         )
     }
 
@@ -50,7 +52,7 @@ struct SignInWithIdpRows {
         let linked = Account.fixture("f", email: ann, password: true, providers: [.gitHub: "github-ann"])
         #expect(
             decide(.untrusted, identityOwner: linked, emailOwner: linked)
-                == Verdict(.i2, .signIn(user("f"), .nothing, emailWasRecycled: false))
+                == Verdict(.signInByIdentity, .signIn(user("f"), .nothing, emailWasRecycled: false))
         )
     }
 
@@ -59,19 +61,19 @@ struct SignInWithIdpRows {
         #expect(
             decide(.trusted, identityOwner: unproven, emailOwner: unproven)
                 == Verdict(
-                    .i2,
+                    .signInByIdentity,
                     .signIn(user("f"), .only { $0.email = .prove(.provider(.google)) }, emailWasRecycled: false)
                 )
         )
         let proven = Account.fixture("f", email: ann, proof: .emailCode, providers: [.google: "google-ann"])
         #expect(
             decide(.trusted, identityOwner: proven, emailOwner: proven)
-                == Verdict(.i2, .signIn(user("f"), .nothing, emailWasRecycled: false))
+                == Verdict(.signInByIdentity, .signIn(user("f"), .nothing, emailWasRecycled: false))
         )
         let otherAddress = Account.fixture("f", email: bob, providers: [.google: "google-ann"])
         #expect(
             decide(.trusted, identityOwner: otherAddress)
-                == Verdict(.i2, .signIn(user("f"), .nothing, emailWasRecycled: false))
+                == Verdict(.signInByIdentity, .signIn(user("f"), .nothing, emailWasRecycled: false))
         )
     }
 
@@ -79,7 +81,7 @@ struct SignInWithIdpRows {
         let linked = Account.fixture("f", providers: [.google: "google-ann"])
         #expect(
             decide(.trusted, identityOwner: linked, createsUsers: false)
-                == Verdict(.i2, .signIn(user("f"), .nothing, emailWasRecycled: false))
+                == Verdict(.signInByIdentity, .signIn(user("f"), .nothing, emailWasRecycled: false))
         )
     }
 
@@ -87,14 +89,14 @@ struct SignInWithIdpRows {
         let linked = Account.fixture("f", email: ann, providers: [.google: "google-ann"], secondFactor: true)
         #expect(
             decide(.trusted, policy: .secondFactors, identityOwner: linked, emailOwner: linked)
-                == Verdict(.i3, .secondFactorRequired(user("f")))
+                == Verdict(.identityOwnerNeedsSecondFactor, .secondFactorRequired(user("f")))
         )
         #expect(
             decide(.trusted, policy: .secondFactors, identityOwner: linked, emailOwner: linked, proven: user("x"))
-                == Verdict(.i3, .secondFactorRequired(user("f")))
+                == Verdict(.identityOwnerNeedsSecondFactor, .secondFactorRequired(user("f")))
         )
         let proven = Verdict<SignInDecision>(
-            .i2,
+            .signInByIdentity,
             .signIn(user("f"), .only { $0.email = .prove(.provider(.google)) }, emailWasRecycled: false)
         )
         #expect(
@@ -108,7 +110,7 @@ struct SignInWithIdpRows {
         #expect(
             decide(.withoutEmail)
                 == Verdict(
-                    .i4,
+                    .signUpWithoutEmail,
                     .createUser(
                         .only {
                             $0.linkedIdentity = identity(.facebook, "facebook-ann")
@@ -123,7 +125,7 @@ struct SignInWithIdpRows {
         #expect(
             decide(.trusted)
                 == Verdict(
-                    .i5,
+                    .signUpWithEmail,
                     .createUser(
                         .only {
                             $0.email = .set(ann, proof: .provider(.google))
@@ -136,7 +138,7 @@ struct SignInWithIdpRows {
         #expect(
             decide(.untrusted)
                 == Verdict(
-                    .i5,
+                    .signUpWithEmail,
                     .createUser(
                         .only {
                             $0.email = .set(ann, proof: nil)
@@ -150,17 +152,22 @@ struct SignInWithIdpRows {
 
     @Test(arguments: [IncomingCredential.trusted, .untrusted, .withoutEmail])
     func `I6: a reauthentication creates nobody`(credential: IncomingCredential) {
-        #expect(decide(credential, createsUsers: false) == Verdict(.i6, .refuse(.userNotFound)))
+        #expect(
+            decide(credential, createsUsers: false)
+                == Verdict(.reauthenticationOfUnknownIdentity, .refuse(.userNotFound))
+        )
     }
 
     @Test func `I6: a reauthentication links nobody either`() {
         let proven = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         #expect(
-            decide(.trusted, emailOwner: proven, createsUsers: false) == Verdict(.i6, .refuse(.userNotFound))
+            decide(.trusted, emailOwner: proven, createsUsers: false)
+                == Verdict(.reauthenticationOfUnknownIdentity, .refuse(.userNotFound))
         )
         let unproven = Account.fixture("m", email: ann, password: true)
         #expect(
-            decide(.trusted, emailOwner: unproven, createsUsers: false) == Verdict(.i6, .refuse(.userNotFound))
+            decide(.trusted, emailOwner: unproven, createsUsers: false)
+                == Verdict(.reauthenticationOfUnknownIdentity, .refuse(.userNotFound))
         )
     }
 
@@ -176,7 +183,7 @@ struct SignInWithIdpRows {
         #expect(
             decide(.trusted, emailOwner: owner)
                 == Verdict(
-                    .i7,
+                    .linkByProvenEmail,
                     .signIn(
                         user("m"),
                         .only {
@@ -200,7 +207,7 @@ struct SignInWithIdpRows {
         #expect(
             decide(.trusted, policy: .firebase, emailOwner: owner)
                 == Verdict(
-                    .i8,
+                    .subjectReplaced,
                     .signIn(
                         user("m"),
                         .only {
@@ -227,7 +234,7 @@ struct SignInWithIdpRows {
         #expect(
             verdict
                 == Verdict(
-                    .i9,
+                    .takeoverByProvider,
                     .signIn(
                         user("m"),
                         .only {
@@ -253,9 +260,12 @@ struct SignInWithIdpRows {
 
     @Test func `I10: a trusted provider does not get into a disabled account`() {
         let proven = Account.fixture("m", email: ann, proof: .emailCode, disabled: true, secondFactor: true)
-        #expect(decide(.trusted, policy: .secondFactors, emailOwner: proven) == Verdict(.i10, .refuse(.userDisabled)))
+        #expect(
+            decide(.trusted, policy: .secondFactors, emailOwner: proven)
+                == Verdict(.emailOwnerDisabled, .refuse(.userDisabled))
+        )
         let unproven = Account.fixture("m", email: ann, password: true, disabled: true)
-        #expect(decide(.trusted, emailOwner: unproven) == Verdict(.i10, .refuse(.userDisabled)))
+        #expect(decide(.trusted, emailOwner: unproven) == Verdict(.emailOwnerDisabled, .refuse(.userDisabled)))
     }
 
     @Test(arguments: [
@@ -268,7 +278,7 @@ struct SignInWithIdpRows {
         #expect(
             decide(.untrusted, policy: .secondFactors, emailOwner: owner)
                 == Verdict(
-                    .i11,
+                    .untrustedEmailConflict,
                     .conflict(.accountExistsWithDifferentCredential(account: user("m"), verifiedProviders: []))
                 )
         )
@@ -286,7 +296,7 @@ struct SignInWithIdpRows {
         #expect(
             decide(.untrusted, emailOwner: owner)
                 == Verdict(
-                    .i11,
+                    .untrustedEmailConflict,
                     .conflict(
                         .accountExistsWithDifferentCredential(
                             account: user("m"),
@@ -300,7 +310,8 @@ struct SignInWithIdpRows {
     @Test func `I12: a reauthentication never ends in a conflict`() {
         let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         #expect(
-            decide(.untrusted, emailOwner: owner, createsUsers: false) == Verdict(.i12, .refuse(.userNotFound))
+            decide(.untrusted, emailOwner: owner, createsUsers: false)
+                == Verdict(.reauthenticationByUntrustedEmail, .refuse(.userNotFound))
         )
     }
 
@@ -317,35 +328,40 @@ struct SignInWithIdpRows {
         for owner in [proven, recycled, unproven] {
             #expect(
                 decide(.trusted, policy: .secondFactors, emailOwner: owner)
-                    == Verdict(.i13, .secondFactorRequired(user("m")))
+                    == Verdict(.emailOwnerNeedsSecondFactor, .secondFactorRequired(user("m")))
             )
             #expect(
                 decide(.trusted, policy: .secondFactors, emailOwner: owner, proven: user("x"))
-                    == Verdict(.i13, .secondFactorRequired(user("m")))
+                    == Verdict(.emailOwnerNeedsSecondFactor, .secondFactorRequired(user("m")))
             )
         }
-        #expect(decide(.trusted, policy: .secondFactors, emailOwner: proven, proven: user("m")).rule == .i7)
+        #expect(
+            decide(.trusted, policy: .secondFactors, emailOwner: proven, proven: user("m")).rule == .linkByProvenEmail
+        )
         #expect(
             decide(.trusted, policy: .secondFactors, emailOwner: recycled, proven: user("m")).rule == .subjectDiffers
         )
-        #expect(decide(.trusted, policy: .secondFactors, emailOwner: unproven, proven: user("m")).rule == .i9)
-        #expect(decide(.trusted, emailOwner: unproven).rule == .i9)
+        #expect(
+            decide(.trusted, policy: .secondFactors, emailOwner: unproven, proven: user("m")).rule
+                == .takeoverByProvider
+        )
+        #expect(decide(.trusted, emailOwner: unproven).rule == .takeoverByProvider)
     }
 
     @Test(arguments: [IncomingCredential.trusted, .untrusted, .withoutEmail])
     func `I14: closed to new users, a first sign-in makes no account`(credential: IncomingCredential) {
         let closed = LinkPolicy.policy { $0.allowsClientSignUp = false }
-        #expect(decide(credential, policy: closed) == Verdict(.i14, .refuse(.signUpDisabled)))
+        #expect(decide(credential, policy: closed) == Verdict(.providerSignUpNotAllowed, .refuse(.signUpDisabled)))
         let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)
-        #expect(decide(.trusted, policy: closed, emailOwner: owner).rule == .i7)
-        #expect(decide(.untrusted, policy: closed, emailOwner: owner).rule == .i11)
+        #expect(decide(.trusted, policy: closed, emailOwner: owner).rule == .linkByProvenEmail)
+        #expect(decide(.untrusted, policy: closed, emailOwner: owner).rule == .untrustedEmailConflict)
     }
 
     @Test(arguments: [IncomingCredential.trusted, .untrusted])
     func `I15: with duplicates allowed the address stays in the provider's row`(credential: IncomingCredential) {
         let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         let created = Verdict<SignInDecision>(
-            .i15,
+            .signUpWithDuplicateEmail,
             .createUser(
                 .only {
                     $0.linkedIdentity = credential.identity

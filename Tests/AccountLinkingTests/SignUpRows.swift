@@ -22,7 +22,7 @@ struct SignUpRows {
         .fixture("o", email: ann, proof: .emailCode, password: true, providers: [.gitHub: "g"], disabled: true),
     ])
     func `P1: an address that is taken is refused, with enumeration protection and in both modes`(owner: Account) {
-        let refused = Verdict<SignInDecision>(.p1, .refuse(.emailExists))
+        let refused = Verdict<SignInDecision>(.signUpEmailExists, .refuse(.emailExists))
         #expect(decide(.password(ann), owner: owner) == refused)
         #expect(decide(.password(ann), owner: owner, policy: .enumerable) == refused)
         #expect(decide(.password(ann), owner: owner, policy: .duplicates) == refused)
@@ -33,7 +33,10 @@ struct SignUpRows {
             $0.password = .set
             $0.endsSessions = true
         }
-        let accepted = Verdict<SignInDecision>(.p2, .signIn(user("t"), change, emailWasRecycled: false))
+        let accepted = Verdict<SignInDecision>(
+            .passwordAddedToOwnEmail,
+            .signIn(user("t"), change, emailWasRecycled: false)
+        )
         let proven = Account.fixture("t", email: ann, proof: .provider(.google), providers: [.google: "google-ann"])
         #expect(decide(link(proven), owner: proven) == accepted)
         #expect(proven.applying(change).isEmailVerified)
@@ -44,10 +47,10 @@ struct SignUpRows {
 
     @Test func `P3: a password for somebody else's address is refused`() {
         let owner = Account.fixture("o", email: ann)
-        #expect(decide(link(.fixture("t")), owner: owner) == Verdict(.p3, .refuse(.emailExists)))
+        #expect(decide(link(.fixture("t")), owner: owner) == Verdict(.passwordLinkEmailInUse, .refuse(.emailExists)))
         #expect(
             decide(link(.fixture("t", email: bob)), owner: owner, policy: .duplicates)
-                == Verdict(.p3, .refuse(.emailExists))
+                == Verdict(.passwordLinkEmailInUse, .refuse(.emailExists))
         )
     }
 
@@ -55,7 +58,7 @@ struct SignUpRows {
         #expect(
             decide(link(.fixture("t")))
                 == Verdict(
-                    .p4,
+                    .emailAndPasswordLinked,
                     .signIn(
                         user("t"),
                         .only {
@@ -67,7 +70,7 @@ struct SignUpRows {
                     )
                 )
         )
-        #expect(decide(link(.fixture("t")), policy: closed).rule == .p4)
+        #expect(decide(link(.fixture("t")), policy: closed).rule == .emailAndPasswordLinked)
     }
 
     @Test func `P4: a free address and a password replace the previous ones; the first address is remembered`() {
@@ -81,24 +84,26 @@ struct SignUpRows {
         let target = Account.fixture("t", email: bob, proof: .emailCode, password: true)
         #expect(
             decide(link(target), policy: .enumerable)
-                == Verdict(.p4, .signIn(user("t"), remembering, emailWasRecycled: false))
+                == Verdict(.emailAndPasswordLinked, .signIn(user("t"), remembering, emailWasRecycled: false))
         )
         let changedBefore = Account.fixture("t", email: bob, password: true, initialEmail: true)
         #expect(
             decide(link(changedBefore), policy: .enumerable)
-                == Verdict(.p4, .signIn(user("t"), change, emailWasRecycled: false))
+                == Verdict(.emailAndPasswordLinked, .signIn(user("t"), change, emailWasRecycled: false))
         )
     }
 
     @Test func `P17: with addresses protected another address needs verification first, as in U1`() {
         let target = Account.fixture("t", email: bob, proof: .emailCode, password: true)
-        #expect(decide(link(target)) == Verdict(.p17, .refuse(.emailChangeNeedsVerification)))
+        #expect(
+            decide(link(target)) == Verdict(.passwordLinkNeedsVerifiedEmail, .refuse(.emailChangeNeedsVerification))
+        )
         // Neither an old session nor an address of somebody else's is told anything new.
-        #expect(decide(link(target, recent: false)).rule == .p16)
-        #expect(decide(link(target), owner: .fixture("o", email: ann)).rule == .p3)
+        #expect(decide(link(target, recent: false)).rule == .passwordLinkNeedsRecentSignIn)
+        #expect(decide(link(target), owner: .fixture("o", email: ann)).rule == .passwordLinkEmailInUse)
         // The address was taken off first.
         let bare = Account.fixture("t", providers: [.google: "g"], initialEmail: true)
-        #expect(decide(link(bare)) == Verdict(.p17, .refuse(.emailChangeNeedsVerification)))
+        #expect(decide(link(bare)) == Verdict(.passwordLinkNeedsVerifiedEmail, .refuse(.emailChangeNeedsVerification)))
     }
 
     @Test func `P5: with duplicates allowed an address inside a provider's row is free`() {
@@ -106,7 +111,7 @@ struct SignUpRows {
         #expect(
             decide(.password(ann), policy: .duplicates)
                 == Verdict(
-                    .p5,
+                    .signUpDuplicateEmailsAllowed,
                     .createUser(
                         .only {
                             $0.email = .set(ann, proof: nil)
@@ -119,7 +124,7 @@ struct SignUpRows {
 
     @Test func `P6: an address that came with a provider is refused`() {
         let owner = Account.fixture("o", email: ann, proof: .provider(.google), providers: [.google: "google-ann"])
-        #expect(decide(.password(ann), owner: owner) == Verdict(.p6, .refuse(.emailExists)))
+        #expect(decide(.password(ann), owner: owner) == Verdict(.signUpEmailOfProviderAccount, .refuse(.emailExists)))
     }
 
     @Test func `P7: an address stays taken after its password is unlinked`() {
@@ -137,7 +142,7 @@ struct SignUpRows {
         }
         let owner = account.applying(change)
         #expect(owner.email == account.email)
-        #expect(decide(.password(ann), owner: owner) == Verdict(.p7, .refuse(.emailExists)))
+        #expect(decide(.password(ann), owner: owner) == Verdict(.signUpEmailOfBareAccount, .refuse(.emailExists)))
     }
 
     @Test func `P8: an administrator cannot create what exists: id, then number, then address`() {
@@ -145,29 +150,37 @@ struct SignUpRows {
         func create(id: Bool, phone: Bool, email: Bool) -> Verdict<CreationDecision> {
             decideCreateByAdmin(request: request, isIDTaken: id, isPhoneNumberTaken: phone, isEmailTaken: email)
         }
-        #expect(create(id: true, phone: true, email: true) == Verdict(.p8, .refuse(.duplicateLocalID)))
-        #expect(create(id: false, phone: true, email: true) == Verdict(.p8, .refuse(.phoneNumberExists)))
-        #expect(create(id: false, phone: false, email: true) == Verdict(.p8, .refuse(.emailExists)))
+        #expect(
+            create(id: true, phone: true, email: true)
+                == Verdict(.adminCreateIdentifierTaken, .refuse(.duplicateLocalID))
+        )
+        #expect(
+            create(id: false, phone: true, email: true)
+                == Verdict(.adminCreateIdentifierTaken, .refuse(.phoneNumberExists))
+        )
+        #expect(
+            create(id: false, phone: false, email: true) == Verdict(.adminCreateIdentifierTaken, .refuse(.emailExists))
+        )
     }
 
     @Test func `P9: without password sign-in nobody signs up with one`() {
         let policy = LinkPolicy.policy { $0.allowsPasswordSignIn = false }
-        let refused = Verdict<SignInDecision>(.p9, .refuse(.operationNotAllowed))
+        let refused = Verdict<SignInDecision>(.signUpPasswordNotEnabled, .refuse(.operationNotAllowed))
         #expect(decide(.password(ann), owner: .fixture("o", email: ann, password: true), policy: policy) == refused)
         #expect(decide(link(.fixture("t", disabled: true), recent: false), policy: policy) == refused)
-        #expect(decide(.anonymous, policy: policy).rule == .p13)
+        #expect(decide(.anonymous, policy: policy).rule == .anonymousSignUp)
     }
 
     @Test func `P10: closed to new users, nobody signs up`() {
-        #expect(decide(.password(ann), policy: closed) == Verdict(.p10, .refuse(.signUpDisabled)))
-        #expect(decide(.anonymous, policy: closed) == Verdict(.p10, .refuse(.signUpDisabled)))
+        #expect(decide(.password(ann), policy: closed) == Verdict(.signUpNotAllowed, .refuse(.signUpDisabled)))
+        #expect(decide(.anonymous, policy: closed) == Verdict(.signUpNotAllowed, .refuse(.signUpDisabled)))
     }
 
     @Test func `P11: a free address and a password make an account whose address is unproven`() {
         #expect(
             decide(.password(ann))
                 == Verdict(
-                    .p11,
+                    .signUpByPassword,
                     .createUser(
                         .only {
                             $0.email = .set(ann, proof: nil)
@@ -182,16 +195,19 @@ struct SignUpRows {
         func create(_ request: NewAccount) -> Verdict<CreationDecision> {
             decideCreateByAdmin(request: request, isIDTaken: false, isPhoneNumberTaken: false, isEmailTaken: false)
         }
-        #expect(create(NewAccount()) == Verdict(.p12, .create(.nothing)))
-        #expect(create(NewAccount(email: ann)) == Verdict(.p12, .create(.only { $0.email = .set(ann, proof: nil) })))
+        #expect(create(NewAccount()) == Verdict(.accountCreatedByAdmin, .create(.nothing)))
+        #expect(
+            create(NewAccount(email: ann))
+                == Verdict(.accountCreatedByAdmin, .create(.only { $0.email = .set(ann, proof: nil) }))
+        )
         #expect(
             create(NewAccount(email: ann, isEmailVerified: true))
-                == Verdict(.p12, .create(.only { $0.email = .set(ann, proof: .administrator) }))
+                == Verdict(.accountCreatedByAdmin, .create(.only { $0.email = .set(ann, proof: .administrator) }))
         )
         #expect(
             create(NewAccount(isEmailVerified: true, hasPassword: true, phoneNumber: annsNumber, isDisabled: true))
                 == Verdict(
-                    .p12,
+                    .accountCreatedByAdmin,
                     .create(
                         .only {
                             $0.password = .set
@@ -204,23 +220,28 @@ struct SignUpRows {
     }
 
     @Test func `P13: an anonymous sign-up makes an account with nothing`() {
-        #expect(decide(.anonymous) == Verdict(.p13, .createUser(.nothing)))
+        #expect(decide(.anonymous) == Verdict(.anonymousSignUp, .createUser(.nothing)))
     }
 
     @Test func `P14: anonymous sign-up can be closed by itself`() {
         let policy = LinkPolicy.policy { $0.allowsAnonymousSignUp = false }
-        #expect(decide(.anonymous, policy: policy) == Verdict(.p14, .refuse(.anonymousSignUpDisabled)))
-        #expect(decide(.password(ann), policy: policy).rule == .p11)
+        #expect(
+            decide(.anonymous, policy: policy) == Verdict(.anonymousSignUpNotEnabled, .refuse(.anonymousSignUpDisabled))
+        )
+        #expect(decide(.password(ann), policy: policy).rule == .signUpByPassword)
     }
 
     @Test func `P15: a disabled account gets no password`() {
         let target = Account.fixture("t", email: ann, disabled: true)
-        #expect(decide(link(target, recent: false), owner: target) == Verdict(.p15, .refuse(.userDisabled)))
+        #expect(
+            decide(link(target, recent: false), owner: target)
+                == Verdict(.passwordLinkAccountDisabled, .refuse(.userDisabled))
+        )
     }
 
     @Test func `P16: a password or address by an old session needs a sign-in, before anything is looked up`() {
         let target = Account.fixture("t", email: bob, password: true)
-        let refused = Verdict<SignInDecision>(.p16, .refuse(.credentialTooOld))
+        let refused = Verdict<SignInDecision>(.passwordLinkNeedsRecentSignIn, .refuse(.credentialTooOld))
         #expect(decide(link(target, recent: false)) == refused)
         #expect(decide(link(target, recent: false), owner: .fixture("o", email: ann)) == refused)
         #expect(decide(link(target, recent: false), owner: target) == refused)

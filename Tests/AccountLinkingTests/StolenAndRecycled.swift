@@ -32,14 +32,16 @@ struct StolenAndRecycled {
         for domain in ["corp.example", "icloud.com", "yahoo.com", "outlook.com", "gmail.com"] {
             let owner = Account.fixture("m", email: address("ann@" + domain), proof: .emailCode, password: true)
             let thief = incoming(provider, "thief", owner.email?.address, flagged: false)
-            for policy in [LinkPolicy(), .firebase] { #expect(signIn(thief, to: owner, policy).rule == .i11) }
+            for policy in [LinkPolicy(), .firebase] {
+                #expect(signIn(thief, to: owner, policy).rule == .untrustedEmailConflict)
+            }
         }
     }
 
     @Test func `the former holder of an address does not enter its account with an old Apple account`() {
         let former = incoming(.apple, "former", owner.email?.address, flagged: true)
-        #expect(signIn(former, to: owner, LinkPolicy()).rule == .i11)
-        #expect(signIn(former, to: owner, .firebase).rule == .i7)
+        #expect(signIn(former, to: owner, LinkPolicy()).rule == .untrustedEmailConflict)
+        #expect(signIn(former, to: owner, .firebase).rule == .linkByProvenEmail)
         let newcomer = decideSignInWithIdp(
             policy: LinkPolicy(),
             accounts: MatchingAccounts(identityOwner: nil, emailOwner: nil),
@@ -75,7 +77,7 @@ struct StolenAndRecycled {
             #expect(after.signInMethods == [.provider(.google)] && after.linkedProviders[.google] == "present")
             #expect(change.endsSessions && change.voidsOutstandingProofs)
         }
-        #expect(signIn(present, to: former, .firebase).rule == .i8)
+        #expect(signIn(present, to: former, .firebase).rule == .subjectReplaced)
     }
 
     @Test func `the next owner of a domain does not enter the old person's account`() {
@@ -96,7 +98,7 @@ struct StolenAndRecycled {
                     )
                 )
         )
-        #expect(signIn(next, to: owner, .firebase).rule == .i8)
+        #expect(signIn(next, to: owner, .firebase).rule == .subjectReplaced)
         let takeover = signIn(next, to: owner, .policy { $0.subjectChange = .takeover })
         guard takeover.rule == .takeoverBySubject, case .signIn(_, let change, let isRecycled) = takeover.decision
         else {
@@ -137,8 +139,8 @@ struct StolenAndRecycled {
                 now: noon
             )
         }
-        #expect(settle(.mailbox, LinkPolicy()) == Verdict(.j10, .refuse(.providerAlreadyLinked)))
-        #expect(settle(.session, .firebase) == Verdict(.j10, .refuse(.providerAlreadyLinked)))
+        #expect(settle(.mailbox, LinkPolicy()) == Verdict(.resolveSecondSubject, .refuse(.providerAlreadyLinked)))
+        #expect(settle(.session, .firebase) == Verdict(.resolveSecondSubject, .refuse(.providerAlreadyLinked)))
         let settled = settle(.session, LinkPolicy())
         guard settled.rule == .subjectReplacedAfterProof, case .resolve(_, let change) = settled.decision else {
             Issue.record("not settled: \(settled.rule)")
@@ -180,8 +182,8 @@ struct StolenAndRecycled {
         }
         #expect(unlink([.google], LinkPolicy()) == .unlinkNeedsRecentSignIn)
         // A method that lets nobody in can go.
-        #expect(unlink([], LinkPolicy()) == .k3)
-        #expect(unlink([.google], .firebase) == .k3)
+        #expect(unlink([], LinkPolicy()) == .methodUnlinked)
+        #expect(unlink([.google], .firebase) == .methodUnlinked)
     }
 
     @Test func `an account with a second factor does not squat an address that nobody proved`() {
@@ -198,7 +200,7 @@ struct StolenAndRecycled {
             )
         }
         #expect(change(LinkPolicy()) == Verdict(.secondFactorNeedsProvenAddress, .refuse(.unverifiedEmail)))
-        #expect(change(.firebase).rule == .u4)
+        #expect(change(.firebase).rule == .emailChanged)
         func link(_ policy: LinkPolicy) -> Rule {
             var policy = policy
             policy.protectsEmailEnumeration = false
@@ -209,7 +211,7 @@ struct StolenAndRecycled {
             ).rule
         }
         #expect(link(LinkPolicy()) == .passwordNeedsProvenAddress)
-        #expect(link(.firebase) == .p4)
+        #expect(link(.firebase) == .emailAndPasswordLinked)
         // Nor by the address of a provider whose word is no proof.
         let withoutAddress = Account.fixture("s", providers: [.google: "s"], secondFactor: true)
         let linked = decideLinkWithIdp(
@@ -239,7 +241,7 @@ struct StolenAndRecycled {
         let strict = answer(.confirm(from: .absent), LinkPolicy())
         #expect(strict.rule == .firstProofElsewhere && strict.after?.sessionEpoch == begun.sessionEpoch + 1)
         let firebase = answer(.confirm(from: .absent), .firebase)
-        #expect(firebase.rule == .v4 && firebase.after?.sessionEpoch == begun.sessionEpoch)
+        #expect(firebase.rule == .emailVerified && firebase.after?.sessionEpoch == begun.sessionEpoch)
         // Or says that the account is not theirs: nothing of the intruder's is left in it.
         for policy in [LinkPolicy(), .firebase] {
             let disowned = answer(.disown, policy)
@@ -264,7 +266,7 @@ struct StolenAndRecycled {
         let refused = Verdict<SignInDecision>(.mailedLinkNeedsRecentSignIn, .refuse(.credentialTooOld))
         #expect(link(LinkPolicy()) == refused)
         #expect(link(LinkPolicy(), owner: .fixture("o", email: bob, proof: .emailCode)) == refused)
-        #expect(link(.firebase).rule == .m6)
+        #expect(link(.firebase).rule == .emailSetByEmailLink)
     }
 
     @Test func `a thief who moved an account and set up methods is out when the owner takes it back`() {
@@ -319,9 +321,9 @@ struct StolenAndRecycled {
             isSessionRecent: false,
             secondFactorProvenBy: nil
         )
-        #expect(link.rule == .m2)
+        #expect(link.rule == .signInByEmailLink)
         let keeping = LinkPolicy.policy { $0.passwordResetUnlinksProviders = false }
-        #expect(decideResetPassword(policy: keeping, account: after, address: ann).rule == .r6)
+        #expect(decideResetPassword(policy: keeping, account: after, address: ann).rule == .resetKeepsProviders)
     }
 
     @Test func `an intruder who registered an address and moved on is out when its owner takes it back`() {
@@ -378,13 +380,13 @@ struct StolenAndRecycled {
             return entries
         }
         let strict = entered(LinkPolicy())
-        #expect(strict.map(\.0) == [.takeoverFromFormerHolder, .mailedLinkFromFormerHolder, .r3])
+        #expect(strict.map(\.0) == [.takeoverFromFormerHolder, .mailedLinkFromFormerHolder, .resetSetsFirstPassword])
         for (rule, account) in strict {
             #expect(account.linkedProviders[.apple] == nil, "\(rule)")
             #expect(account.sessionEpoch > former.sessionEpoch && LinkPolicy().isProven(account), "\(rule)")
         }
         let production = entered(.firebase)
-        #expect(production.map(\.0) == [.i7, .m2, .r3])
+        #expect(production.map(\.0) == [.linkByProvenEmail, .signInByEmailLink, .resetSetsFirstPassword])
         #expect(production.dropLast().allSatisfy { $0.1.linkedProviders[.apple] == "former" })
         // A sign-in by Google that was linked in a session is better proof than Apple's word, and suspends nothing.
         var withGoogle = former
@@ -400,7 +402,7 @@ struct StolenAndRecycled {
         #expect(
             own
                 == Verdict(
-                    .i2,
+                    .signInByIdentity,
                     .signIn(
                         withGoogle.id,
                         .only { $0.email = .prove(.provider(.google)) },
@@ -431,7 +433,7 @@ struct StolenAndRecycled {
         #expect(signIn(byGoogle, to: registered, LinkPolicy()).rule == .subjectDiffers)
         // The same subject is the same person.
         let same = incoming(workspace, "john", email, flagged: true, hostedDomain: "corp.example", issuer: issuer)
-        #expect(signIn(same, to: owner, LinkPolicy()).rule == .i7)
+        #expect(signIn(same, to: owner, LinkPolicy()).rule == .linkByProvenEmail)
         // An issuer of one's own is registered twice.
         let (first, second) = (provider("oidc.first"), provider("oidc.second"))
         let trusting = LinkPolicy.policy {
@@ -443,11 +445,11 @@ struct StolenAndRecycled {
             signIn(incoming(second, "next-john", email, flagged: true, issuer: issuer), to: twice, trusting).rule
         }
         #expect(next("https://id.corp.example") == .subjectDiffers)
-        #expect(next("https://id.other.example") == .i7)
+        #expect(next("https://id.other.example") == .linkByProvenEmail)
         // Production knows nothing of issuers.
         var production = LinkPolicy.firebase
         production.emailTrust = production.emailTrust.adding([.init(.init(.openIDConnect), .verifying)])
-        #expect(signIn(byAnotherID, to: owner, production).rule == .i7)
+        #expect(signIn(byAnotherID, to: owner, production).rule == .linkByProvenEmail)
     }
 
     @Test func `an identity that came without an issuer is of the one that its provider is registered with`() {
@@ -463,10 +465,10 @@ struct StolenAndRecycled {
         let next = incoming(.google, "next-john", owner.email?.address, flagged: true, hostedDomain: "corp.example")
         let registered = LinkPolicy.policy { $0.registeredIssuers = [workspace: "https://accounts.google.com"] }
         #expect(signIn(next, to: imported, registered).rule == .subjectDiffers)
-        #expect(signIn(next, to: imported, LinkPolicy()).rule == .i7)
+        #expect(signIn(next, to: imported, LinkPolicy()).rule == .linkByProvenEmail)
         // What the row says goes before.
         let elsewhere = imported.linking(workspace, "john", issuer: "https://id.corp.example")
-        #expect(signIn(next, to: elsewhere, registered).rule == .i7)
+        #expect(signIn(next, to: elsewhere, registered).rule == .linkByProvenEmail)
         // Unlinked since, after its word for a new address had opened the account.
         let apple = provider("oidc.apple")
         let former = Account.fixture("f", email: owner.email?.address, proof: .provider(apple), password: true)
@@ -509,7 +511,7 @@ struct StolenAndRecycled {
                 isProviderEnabled: true,
                 now: noon
             )
-            #expect(resolved.rule == (settles ? .j12 : .j10))
+            #expect(resolved.rule == (settles ? .credentialLinkedAfterProof : .resolveSecondSubject))
             let waits = refusalOfNextSignIn(
                 conflict: facts,
                 target: owner,
@@ -517,7 +519,7 @@ struct StolenAndRecycled {
                 policy: LinkPolicy(),
                 now: noon
             )
-            #expect(waits == (settles ? nil : Verdict(.j15, .unproven)))
+            #expect(waits == (settles ? nil : Verdict(.nextSignInLeavesConflict, .unproven)))
         }
     }
 }

@@ -60,10 +60,13 @@ struct TakeAddressRows {
     }
 
     @Test func `a conflict is not settled by giving the account a reserved address`() {
-        let verdict = Verdict<ResolutionDecision>(.j12, .resolve(user("t"), taking(ann, .provider(.google))))
+        let verdict = Verdict<ResolutionDecision>(
+            .credentialLinkedAfterProof,
+            .resolve(user("t"), taking(ann, .provider(.google)))
+        )
         #expect(verdict.respecting(proven) == Verdict(.addressReserved, .refuse(.refused(.emailExists))))
         #expect(verdict.respecting(unproven) == verdict)
-        let other = Verdict<ResolutionDecision>(.j8, .resolve(user("t"), .nothing))
+        let other = Verdict<ResolutionDecision>(.resolveAlreadyLinked, .resolve(user("t"), .nothing))
         #expect(other.respecting(proven) == other)
     }
 
@@ -73,6 +76,6 @@ struct TakeAddressRows {
         #expect(question.respecting(nil) == question)
         #expect(question.respecting(proven).verdict(policy).rule == .addressReserved)
         let alternatives = Question.signIn(question.respecting(proven)).alternatives(policy)
-        #expect(alternatives.contains(Alternative(fact: .emailTaken, rule: .p11)))
+        #expect(alternatives.contains(Alternative(fact: .emailTaken, rule: .signUpByPassword)))
     }
 }

@@ -25,37 +25,40 @@ struct AccessRows {
     }
 
     @Test func `A1: the account is gone`() {
-        #expect(access(nil, epoch: 1) == Verdict(.a1, .refuse(.userNotFound)))
+        #expect(access(nil, epoch: 1) == Verdict(.tokenAccountGone, .refuse(.userNotFound)))
     }
 
     @Test func `A2: another epoch is a dead session`() {
-        #expect(access(.fixture("a"), epoch: 6) == Verdict(.a2, .refuse(.tokenExpired)))
-        #expect(access(.fixture("a"), epoch: 8) == Verdict(.a2, .refuse(.tokenExpired)))
+        #expect(access(.fixture("a"), epoch: 6) == Verdict(.tokenEpochStale, .refuse(.tokenExpired)))
+        #expect(access(.fixture("a"), epoch: 8) == Verdict(.tokenEpochStale, .refuse(.tokenExpired)))
     }
 
     @Test func `A3: issued in an earlier second than validSince is revoked, in the same second is not`() {
         let account = Account.fixture("a")
         let late = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 999_999)
-        #expect(access(account, validSince: noon.adding(seconds: 1)) == Verdict(.a3, .refuse(.tokenExpired)))
-        #expect(access(account, validSince: late).rule == .a5)
-        #expect(access(account, validSince: noon.adding(seconds: -1)).rule == .a5)
+        #expect(
+            access(account, validSince: noon.adding(seconds: 1))
+                == Verdict(.tokenIssuedBeforeValidSince, .refuse(.tokenExpired))
+        )
+        #expect(access(account, validSince: late).rule == .tokenAccepted)
+        #expect(access(account, validSince: noon.adding(seconds: -1)).rule == .tokenAccepted)
     }
 
     @Test func `A4: the account is disabled, which ended its sessions as well`() {
         let disabled = Account.fixture("a", disabled: true)
-        let refused = Verdict(Rule.a4, AccessDecision.refuse(.userDisabled))
+        let refused = Verdict(Rule.tokenAccountDisabled, AccessDecision.refuse(.userDisabled))
         #expect(access(disabled) == refused)
         #expect(access(disabled, epoch: 6, validSince: noon.adding(seconds: 1)) == refused)
     }
 
     @Test func `A5: the token stands for its account`() {
-        #expect(access(.fixture("a")) == Verdict(.a5, .allow(user("a"))))
+        #expect(access(.fixture("a")) == Verdict(.tokenAccepted, .allow(user("a"))))
     }
 
     @Test func `T6: a token of an ended session stands for nothing`() {
         #expect(access(.fixture("a"), session: .gone) == Verdict(.sessionEnded, .refuse(.tokenExpired)))
-        #expect(access(.fixture("a", disabled: true), session: .gone).rule == .a4)
-        #expect(access(.fixture("a"), epoch: 6, session: .gone).rule == .a2)
+        #expect(access(.fixture("a", disabled: true), session: .gone).rule == .tokenAccountDisabled)
+        #expect(access(.fixture("a"), epoch: 6, session: .gone).rule == .tokenEpochStale)
     }
 
     @Test func `T7 and T8: a token stands for nothing once its session is over by the project's lifetimes`() {
@@ -65,11 +68,11 @@ struct AccessRows {
         func rule(_ lifetimes: SessionLifetimes, after seconds: Int64) -> Rule {
             access(.fixture("a"), session: session, lifetimes: lifetimes, now: noon.adding(seconds: seconds)).rule
         }
-        #expect(rule(unused, after: 3599) == .a5)
+        #expect(rule(unused, after: 3599) == .tokenAccepted)
         #expect(rule(unused, after: 3600) == .sessionUnused)
-        #expect(rule(old, after: 7199) == .a5)
+        #expect(rule(old, after: 7199) == .tokenAccepted)
         #expect(rule(old, after: 7200) == .sessionTooOld)
-        #expect(rule(.unlimited, after: 1_000_000_000) == .a5)
+        #expect(rule(.unlimited, after: 1_000_000_000) == .tokenAccepted)
     }
 }
 
@@ -95,32 +98,35 @@ struct RefreshRows {
     }
 
     @Test func `T1: the account is gone`() {
-        #expect(refresh(nil, epoch: nil, started: nil) == Verdict(.t1, .refuse(.userNotFound)))
+        #expect(refresh(nil, epoch: nil, started: nil) == Verdict(.refreshAccountGone, .refuse(.userNotFound)))
     }
 
     @Test func `T2: the session ended, or is gone`() {
         let account = Account.fixture("a")
-        #expect(refresh(account, epoch: 6) == Verdict(.t2, .refuse(.tokenExpired)))
-        #expect(refresh(account, epoch: nil, started: nil) == Verdict(.t2, .refuse(.tokenExpired)))
+        #expect(refresh(account, epoch: 6) == Verdict(.refreshSessionGone, .refuse(.tokenExpired)))
+        #expect(refresh(account, epoch: nil, started: nil) == Verdict(.refreshSessionGone, .refuse(.tokenExpired)))
     }
 
     @Test func `T3: started in an earlier second than validSince is revoked, in the same second is not`() {
         let account = Account.fixture("a")
         let late = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 999_999)
-        #expect(refresh(account, validSince: noon.adding(seconds: 1)) == Verdict(.t3, .refuse(.tokenExpired)))
-        #expect(refresh(account, validSince: late).rule == .t5)
+        #expect(
+            refresh(account, validSince: noon.adding(seconds: 1))
+                == Verdict(.refreshBeforeValidSince, .refuse(.tokenExpired))
+        )
+        #expect(refresh(account, validSince: late).rule == .refreshAccepted)
     }
 
     @Test func `T4: the account is disabled, which ended its sessions as well`() {
         let disabled = Account.fixture("a", disabled: true)
-        let refused = Verdict(Rule.t4, AccessDecision.refuse(.userDisabled))
+        let refused = Verdict(Rule.refreshAccountDisabled, AccessDecision.refuse(.userDisabled))
         #expect(refresh(disabled) == refused)
         #expect(refresh(disabled, epoch: 6, validSince: noon.adding(seconds: 1)) == refused)
         #expect(refresh(disabled, epoch: nil, started: nil) == refused)
     }
 
     @Test func `T5: the session goes on`() {
-        #expect(refresh(.fixture("a")) == Verdict(.t5, .allow(user("a"))))
+        #expect(refresh(.fixture("a")) == Verdict(.refreshAccepted, .allow(user("a"))))
     }
 
     /// A session that began at noon, and was last used `used` seconds later.
@@ -135,21 +141,21 @@ struct RefreshRows {
 
     @Test func `T7: a session is over that was not used for as long as the project says, to the second`() {
         let lifetimes = SessionLifetimes(inactivitySeconds: 3600)
-        #expect(rule(lifetimes, used: 0, after: 3599) == .t5)
+        #expect(rule(lifetimes, used: 0, after: 3599) == .refreshAccepted)
         #expect(rule(lifetimes, used: 0, after: 3600) == .sessionUnused)
-        #expect(rule(lifetimes, used: 3000, after: 6599) == .t5)
+        #expect(rule(lifetimes, used: 3000, after: 6599) == .refreshAccepted)
         #expect(rule(lifetimes, used: 3000, after: 6600) == .sessionUnused)
     }
 
     @Test func `T8: a session is over that is as old as the project says, however it is used`() {
         let lifetimes = SessionLifetimes(inactivitySeconds: 3600, absoluteSeconds: 7200)
-        #expect(rule(lifetimes, used: 7199, after: 7199) == .t5)
+        #expect(rule(lifetimes, used: 7199, after: 7199) == .refreshAccepted)
         #expect(rule(lifetimes, used: 7200, after: 7200) == .sessionTooOld)
         #expect(rule(lifetimes, used: 0, after: 7200) == .sessionTooOld)
     }
 
     @Test func `a project that limits nothing ends no session by time`() {
-        #expect(rule(.unlimited, used: 0, after: 100 * 366 * 86_400) == .t5)
+        #expect(rule(.unlimited, used: 0, after: 100 * 366 * 86_400) == .refreshAccepted)
     }
 
     @Test func `what a session has left is the shorter of both lifetimes`() {
@@ -287,34 +293,34 @@ struct PendingCredentialRows {
     }
 
     @Test func `Y1: an unknown handle names nothing`() {
-        #expect(decide(nil) == Verdict(.y1, .invalid))
+        #expect(decide(nil) == Verdict(.pendingUnknown, .invalid))
     }
 
     @Test func `Y2: a credential that was used or voided is spent`() {
         for state in [ConflictFacts.State.resolved, .declined, .superseded] {
-            #expect(decide(facts(state: state)) == Verdict(.y2, .invalid))
+            #expect(decide(facts(state: state)) == Verdict(.pendingUsed, .invalid))
         }
     }
 
     @Test func `Y3: a credential expires at its instant`() {
-        #expect(decide(facts(expires: noon)) == Verdict(.y3, .invalid))
-        #expect(decide(facts(expires: noon.adding(seconds: -1))) == Verdict(.y3, .invalid))
+        #expect(decide(facts(expires: noon)) == Verdict(.pendingExpired, .invalid))
+        #expect(decide(facts(expires: noon.adding(seconds: -1))) == Verdict(.pendingExpired, .invalid))
         let soon = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 1)
-        #expect(decide(facts(expires: soon)).rule == .y6)
+        #expect(decide(facts(expires: soon)).rule == .pendingUsable)
     }
 
     @Test func `Y4: a credential stays in its tenant`() {
-        #expect(decide(facts(tenant: TenantID("other"))) == Verdict(.y4, .invalid))
+        #expect(decide(facts(tenant: TenantID("other"))) == Verdict(.pendingOfOtherTenant, .invalid))
     }
 
     @Test func `Y5: a session of another account than the conflict's cannot use its credential`() {
-        #expect(decide(facts(), target: user("b")) == Verdict(.y5, .invalid))
+        #expect(decide(facts(), target: user("b")) == Verdict(.pendingOfOtherAccount, .invalid))
     }
 
     @Test func `Y7: a credential of a former issuer is nobody's any more`() {
         for issuer in ["https://id.example/", "https://other.example", nil] {
-            #expect(decide(facts(), issuer: issuer) == Verdict(.y7, .invalid))
-            #expect(decide(facts(), target: user("a"), issuer: issuer) == Verdict(.y7, .invalid))
+            #expect(decide(facts(), issuer: issuer) == Verdict(.pendingIssuerChanged, .invalid))
+            #expect(decide(facts(), target: user("a"), issuer: issuer) == Verdict(.pendingIssuerChanged, .invalid))
         }
         // Whose issuer nobody registers has the one it always had.
         #expect(IncomingCredential.trusted.isOf(issuer: nil))
@@ -322,8 +328,8 @@ struct PendingCredentialRows {
 
     @Test func `Y6: a live credential may be used by a session of its account, or without one`() {
         for state in [ConflictFacts.State.open, .proven] {
-            #expect(decide(facts(state: state)) == Verdict(.y6, .usable))
-            #expect(decide(facts(state: state), target: user("a")) == Verdict(.y6, .usable))
+            #expect(decide(facts(state: state)) == Verdict(.pendingUsable, .usable))
+            #expect(decide(facts(state: state), target: user("a")) == Verdict(.pendingUsable, .usable))
         }
     }
 }

@@ -14,7 +14,7 @@ struct ResetPasswordRows {
 
     @Test func `R0: without password sign-in no password is reset`() {
         let policy = LinkPolicy.policy { $0.allowsPasswordSignIn = false }
-        #expect(decide(nil, policy: policy) == Verdict(.r0, .refuse(.operationNotAllowed)))
+        #expect(decide(nil, policy: policy) == Verdict(.resetPasswordNotEnabled, .refuse(.operationNotAllowed)))
     }
 
     @Test func `R1: a reset sets the password, proves the address and ends every session`() {
@@ -22,7 +22,7 @@ struct ResetPasswordRows {
         #expect(
             decide(unproven)
                 == Verdict(
-                    .r1,
+                    .passwordReset,
                     .apply(
                         user("o"),
                         .only {
@@ -39,7 +39,7 @@ struct ResetPasswordRows {
         #expect(
             decide(proven)
                 == Verdict(
-                    .r1,
+                    .passwordReset,
                     .apply(
                         user("o"),
                         .only {
@@ -64,7 +64,7 @@ struct ResetPasswordRows {
         #expect(
             decide(account)
                 == Verdict(
-                    .r2,
+                    .resetUnlinksProviders,
                     .apply(
                         user("o"),
                         .only {
@@ -85,7 +85,7 @@ struct ResetPasswordRows {
         #expect(
             decide(account)
                 == Verdict(
-                    .r3,
+                    .resetSetsFirstPassword,
                     .apply(
                         user("o"),
                         .only {
@@ -107,7 +107,7 @@ struct ResetPasswordRows {
         #expect(
             decide(account)
                 == Verdict(
-                    .r4,
+                    .resetReleasesNumber,
                     .apply(
                         user("o"),
                         .only {
@@ -123,7 +123,7 @@ struct ResetPasswordRows {
     }
 
     @Test func `R5: a code for an account or an address that is no more is invalid`() {
-        let invalid = Verdict<UpdateDecision>(.r5, .refuse(.invalidEmailCode))
+        let invalid = Verdict<UpdateDecision>(.resetCodeStale, .refuse(.invalidEmailCode))
         #expect(decide(nil) == invalid)
         #expect(decide(.fixture("o", email: bob, password: true, disabled: true)) == invalid)
         #expect(decide(.fixture("o", phone: true)) == invalid)
@@ -134,19 +134,19 @@ struct ResetPasswordRows {
             $0.password = .set
             $0.endsSessions = true
         }
-        let kept = Verdict<UpdateDecision>(.r6, .apply(user("o"), change, issuesTokens: false))
+        let kept = Verdict<UpdateDecision>(.resetKeepsProviders, .apply(user("o"), change, issuesTokens: false))
         let linked = Account.fixture("o", email: ann, proof: .emailCode, providers: [.gitHub: "github-ann"])
         #expect(decide(linked, policy: gentle) == kept)
         #expect(decide(.fixture("o", email: ann, proof: .emailCode, phone: true), policy: gentle) == kept)
         // But not what somebody linked before anybody had shown to own the address.
         let providers: LinkedSubjects = [.gitHub: "of an intruder"]
         let unproven = Account.fixture("o", email: ann, password: true, phone: true, providers: providers)
-        #expect(decide(unproven, policy: gentle) == decide(unproven) && decide(unproven).rule == .r2)
+        #expect(decide(unproven, policy: gentle) == decide(unproven) && decide(unproven).rule == .resetUnlinksProviders)
     }
 
     @Test func `R7: a disabled account's password is not reset`() {
         let disabled = Account.fixture("o", email: ann, password: true, disabled: true)
-        #expect(decide(disabled) == Verdict(.r7, .refuse(.userDisabled)))
+        #expect(decide(disabled) == Verdict(.resetAccountDisabled, .refuse(.userDisabled)))
     }
 }
 
@@ -181,11 +181,11 @@ struct ChangeEmailRows {
 
     @Test func `U0: a disabled account changes nothing`() {
         let disabled = Account.fixture("t", email: ann, disabled: true)
-        #expect(decide(disabled, policy: LinkPolicy()) == Verdict(.u0, .refuse(.userDisabled)))
+        #expect(decide(disabled, policy: LinkPolicy()) == Verdict(.changeEmailAccountDisabled, .refuse(.userDisabled)))
     }
 
     @Test func `U1: where addresses are protected a new one must be verified first`() {
-        let refused = Verdict<UpdateDecision>(.u1, .refuse(.emailChangeNeedsVerification))
+        let refused = Verdict<UpdateDecision>(.changeEmailNeedsVerification, .refuse(.emailChangeNeedsVerification))
         #expect(decide(bobs, policy: LinkPolicy(), recent: false) == refused)
         #expect(decide(bobs, owner: .fixture("o", email: ann), policy: LinkPolicy()) == refused)
         #expect(decide(.fixture("t", email: ann), policy: LinkPolicy()) == refused)
@@ -193,11 +193,11 @@ struct ChangeEmailRows {
 
     @Test func `U2: the address the account has already is no change`() {
         let account = Account.fixture("t", email: address("ANN@gmail.com"))
-        #expect(decide(account, owner: account, recent: false) == Verdict(.u2, .unchanged(user("t"))))
+        #expect(decide(account, owner: account, recent: false) == Verdict(.emailUnchanged, .unchanged(user("t"))))
     }
 
     @Test func `U3: an address of another account is refused`() {
-        #expect(decide(bobs, owner: .fixture("o", email: ann)) == Verdict(.u3, .refuse(.emailExists)))
+        #expect(decide(bobs, owner: .fixture("o", email: ann)) == Verdict(.changeEmailExists, .refuse(.emailExists)))
     }
 
     @Test func `U4: a free address is set unproven, the first one remembered once, and other sessions end`() {
@@ -207,9 +207,9 @@ struct ChangeEmailRows {
         }
         var remembering = change
         remembering.rememberedInitialEmail = bob
-        #expect(decide(bobs) == Verdict(.u4, .apply(user("t"), remembering, issuesTokens: true)))
+        #expect(decide(bobs) == Verdict(.emailChanged, .apply(user("t"), remembering, issuesTokens: true)))
         let changedBefore = Account.fixture("t", email: bob, password: true, initialEmail: true)
-        #expect(decide(changedBefore) == Verdict(.u4, .apply(user("t"), change, issuesTokens: true)))
+        #expect(decide(changedBefore) == Verdict(.emailChanged, .apply(user("t"), change, issuesTokens: true)))
     }
 
     @Test func `U5: an account without an address gets one, and no sign-in method by it`() {
@@ -218,7 +218,7 @@ struct ChangeEmailRows {
         #expect(
             verdict
                 == Verdict(
-                    .u5,
+                    .emailAdded,
                     .apply(
                         user("t"),
                         .only {
@@ -234,7 +234,7 @@ struct ChangeEmailRows {
     }
 
     @Test func `U6: an old session must sign in again before it learns whether the address is taken`() {
-        let refused = Verdict<UpdateDecision>(.u6, .refuse(.credentialTooOld))
+        let refused = Verdict<UpdateDecision>(.changeEmailNeedsRecentSignIn, .refuse(.credentialTooOld))
         #expect(decide(bobs, recent: false) == refused)
         #expect(decide(bobs, owner: .fixture("o", email: ann), recent: false) == refused)
     }
@@ -245,7 +245,8 @@ struct ChangeEmailRows {
             $0.protectsEmailEnumeration = false
         }
         #expect(
-            decide(bobs, owner: .fixture("o", email: ann), policy: policy) == Verdict(.u7, .refuse(.emailExists))
+            decide(bobs, owner: .fixture("o", email: ann), policy: policy)
+                == Verdict(.changeEmailExistsDuplicatesAllowed, .refuse(.emailExists))
         )
     }
 
@@ -259,12 +260,13 @@ struct ChangeEmailRows {
             createsUsers: true,
             secondFactorProvenBy: nil
         )
-        #expect(verdict == Verdict(.i2, .signIn(user("t"), .nothing, emailWasRecycled: false)))
+        #expect(verdict == Verdict(.signInByIdentity, .signIn(user("t"), .nothing, emailWasRecycled: false)))
     }
 
     @Test func `U9: a mailed change to an address that was taken meanwhile is refused`() {
         #expect(
-            apply(bobs, change, owner: .fixture("o", email: ann)) == Verdict(.u9, .refuse(.emailExists))
+            apply(bobs, change, owner: .fixture("o", email: ann))
+                == Verdict(.changeCodeEmailExists, .refuse(.emailExists))
         )
     }
 
@@ -272,14 +274,14 @@ struct ChangeEmailRows {
         let account = Account.fixture("t", email: bob, initialEmail: true)
         #expect(
             apply(account, recover, owner: .fixture("o", email: ann))
-                == Verdict(.u10, .refuse(.emailExists))
+                == Verdict(.recoveryEmailExists, .refuse(.emailExists))
         )
     }
 
     @Test func `U10: a code makes no room at an account that was there before it, nor at one that proved the address`()
     {
         let account = Account.fixture("t", email: bob, initialEmail: true)
-        let refused = Verdict<UpdateDecision>(.u10, .refuse(.emailExists))
+        let refused = Verdict<UpdateDecision>(.recoveryEmailExists, .refuse(.emailExists))
         let later = EmailCodeChange.recover(initial: ann, ownerCameLater: true, since: AccountAdditions())
         #expect(apply(account, recover, owner: .fixture("o", email: ann)) == refused)
         #expect(apply(account, later, owner: .fixture("o", email: ann, proof: .emailCode)) == refused)
@@ -424,7 +426,7 @@ struct ChangeEmailRows {
         let back = Account.fixture("t", email: ann, password: true, providers: [.google: "intruder"])
         #expect(apply(back, code).rule == .takeoverByRecovery)
         let proven = Account.fixture("t", email: ann, proof: .emailLink, password: true)
-        #expect(apply(proven, code).rule == .u14)
+        #expect(apply(proven, code).rule == .emailRecovered)
         let byApple = Account.fixture("t", email: ann, proof: .provider(.apple), providers: [.apple: "former"])
         #expect(apply(byApple, code).rule == .takeoverByRecovery)
     }
@@ -443,16 +445,18 @@ struct ChangeEmailRows {
             $0.rememberedInitialEmail = bob
             $0.endsSessions = true
         }
-        #expect(apply(bobs, change) == Verdict(.u11, .apply(user("t"), expected, issuesTokens: false)))
+        #expect(apply(bobs, change) == Verdict(.emailChangedByCode, .apply(user("t"), expected, issuesTokens: false)))
 
         var again = expected
         again.rememberedInitialEmail = nil
         let changedBefore = Account.fixture("t", email: bob, password: true, initialEmail: true)
-        #expect(apply(changedBefore, change) == Verdict(.u11, .apply(user("t"), again, issuesTokens: false)))
+        #expect(
+            apply(changedBefore, change) == Verdict(.emailChangedByCode, .apply(user("t"), again, issuesTokens: false))
+        )
         let first = EmailCodeChange.verifyAndChange(to: ann, sentFor: nil, sessionEpoch: 7)
         #expect(
             apply(.fixture("t", phone: true), first)
-                == Verdict(.u11, .apply(user("t"), again, issuesTokens: false))
+                == Verdict(.emailChangedByCode, .apply(user("t"), again, issuesTokens: false))
         )
     }
 
@@ -463,11 +467,14 @@ struct ChangeEmailRows {
             $0.email = .prove(.emailCode)
             $0.endsSessions = true
         }
-        #expect(apply(account, code, owner: account) == Verdict(.u11, .apply(user("t"), proven, issuesTokens: false)))
+        #expect(
+            apply(account, code, owner: account)
+                == Verdict(.emailChangedByCode, .apply(user("t"), proven, issuesTokens: false))
+        )
     }
 
     @Test func `U12: a mailed change is invalid once the account, its address or its session epoch is another`() {
-        let invalid = Verdict<UpdateDecision>(.u12, .refuse(.invalidEmailCode))
+        let invalid = Verdict<UpdateDecision>(.emailCodeStale, .refuse(.invalidEmailCode))
         #expect(apply(nil, change) == invalid)
         #expect(apply(nil, recover) == invalid)
         #expect(apply(.fixture("t", epoch: 8, email: bob), change) == invalid)
@@ -477,8 +484,8 @@ struct ChangeEmailRows {
 
     @Test func `U13: a mailed change does nothing to a disabled account`() {
         let disabled = Account.fixture("t", epoch: 8, email: bob, disabled: true)
-        #expect(apply(disabled, change) == Verdict(.u13, .refuse(.userDisabled)))
-        #expect(apply(disabled, recover) == Verdict(.u13, .refuse(.userDisabled)))
+        #expect(apply(disabled, change) == Verdict(.emailCodeAccountDisabled, .refuse(.userDisabled)))
+        #expect(apply(disabled, recover) == Verdict(.emailCodeAccountDisabled, .refuse(.userDisabled)))
     }
 
     @Test func `U14: the first address comes back proven whatever happened since, and sessions end`() {
@@ -488,7 +495,7 @@ struct ChangeEmailRows {
             $0.endsSessions = true
         }
         #expect(
-            apply(stolen, recover) == Verdict(.u14, .apply(user("t"), restored, issuesTokens: false))
+            apply(stolen, recover) == Verdict(.emailRecovered, .apply(user("t"), restored, issuesTokens: false))
         )
         let same = Account.fixture("t", email: ann, initialEmail: true)
         let proven = AccountChange.only {
@@ -497,7 +504,7 @@ struct ChangeEmailRows {
         }
         #expect(
             apply(same, recover, owner: same)
-                == Verdict(.u14, .apply(user("t"), proven, issuesTokens: false))
+                == Verdict(.emailRecovered, .apply(user("t"), proven, issuesTokens: false))
         )
     }
 }
@@ -524,14 +531,14 @@ struct VerifyEmailRows {
     @Test(arguments: answers) func `V1: a code for an account or an address that is no more is invalid`(
         answer: VerifyEmailAnswer
     ) {
-        let invalid = Verdict<UpdateDecision>(.v1, .refuse(.invalidEmailCode))
+        let invalid = Verdict<UpdateDecision>(.verifyCodeStale, .refuse(.invalidEmailCode))
         #expect(verify(nil, answer) == invalid)
         #expect(verify(.fixture("a"), answer) == invalid)
         #expect(verify(.fixture("a", email: bob, disabled: true), answer) == invalid)
     }
 
     @Test(arguments: answers) func `V2: a disabled account's address is not verified`(answer: VerifyEmailAnswer) {
-        let refused = Verdict<UpdateDecision>(.v2, .refuse(.userDisabled))
+        let refused = Verdict<UpdateDecision>(.verifyAccountDisabled, .refuse(.userDisabled))
         #expect(verify(.fixture("a", email: ann, disabled: true), answer) == refused)
         #expect(verify(.fixture("a", email: ann, proof: .emailCode, disabled: true), answer) == refused)
     }
@@ -541,7 +548,9 @@ struct VerifyEmailRows {
     ) {
         for policy in [LinkPolicy(), .firebase] {
             let proven = Account.fixture("a", email: ann, proof: .administrator)
-            #expect(verify(proven, .confirm(from: session), policy) == Verdict(.v3, .unchanged(user("a"))))
+            #expect(
+                verify(proven, .confirm(from: session), policy) == Verdict(.emailAlreadyVerified, .unchanged(user("a")))
+            )
         }
     }
 
@@ -551,7 +560,7 @@ struct VerifyEmailRows {
         let proven = AccountChange.only { $0.email = .prove(.emailCode) }
         #expect(
             verify(unproven, .confirm(from: session), .firebase)
-                == Verdict(.v4, .apply(user("a"), proven, issuesTokens: false))
+                == Verdict(.emailVerified, .apply(user("a"), proven, issuesTokens: false))
         )
     }
 
@@ -572,13 +581,18 @@ struct VerifyEmailRows {
         )
         #expect(verify(word, .confirm(from: .asking)) == Verdict(.firstProofBySession, upgraded))
         let lasting = LinkPolicy.policy { $0.firstProofEndsSessions = false }
-        #expect(verify(word, .confirm(from: .asking), lasting) == Verdict(.v4, upgraded))
+        #expect(verify(word, .confirm(from: .asking), lasting) == Verdict(.emailVerified, upgraded))
         for policy in [LinkPolicy(), lasting] {
             for session in [ProvingSession.absent, .other] {
-                #expect(verify(word, .confirm(from: session), policy) == Verdict(.v3, .unchanged(user("a"))))
+                #expect(
+                    verify(word, .confirm(from: session), policy)
+                        == Verdict(.emailAlreadyVerified, .unchanged(user("a")))
+                )
             }
         }
-        #expect(verify(word, .confirm(from: .asking), .firebase) == Verdict(.v3, .unchanged(user("a"))))
+        #expect(
+            verify(word, .confirm(from: .asking), .firebase) == Verdict(.emailAlreadyVerified, .unchanged(user("a")))
+        )
         #expect(verify(word, .disown) == Verdict(.disownedTooLate, .refuse(.invalidEmailCode)))
     }
 
@@ -656,7 +670,7 @@ struct ChangePasswordRows {
                 account: .fixture("a", email: ann, password: true, disabled: true),
                 isSessionRecent: false
             )
-                == Verdict(.w1, .refuse(.operationNotAllowed))
+                == Verdict(.changePasswordNotEnabled, .refuse(.operationNotAllowed))
         )
     }
 
@@ -664,14 +678,14 @@ struct ChangePasswordRows {
         let disabled = Account.fixture("a", email: ann, password: true, disabled: true)
         #expect(
             decideChangePassword(policy: LinkPolicy(), account: disabled, isSessionRecent: false)
-                == Verdict(.w2, .refuse(.userDisabled))
+                == Verdict(.changePasswordAccountDisabled, .refuse(.userDisabled))
         )
     }
 
     @Test func `W3: an old session must sign in again`() {
         #expect(
             decideChangePassword(policy: LinkPolicy(), account: account, isSessionRecent: false)
-                == Verdict(.w3, .refuse(.credentialTooOld))
+                == Verdict(.changePasswordNeedsRecentSignIn, .refuse(.credentialTooOld))
         )
     }
 
@@ -682,7 +696,7 @@ struct ChangePasswordRows {
         }
         #expect(
             decideChangePassword(policy: LinkPolicy(), account: account, isSessionRecent: true)
-                == Verdict(.w4, .apply(user("a"), expected, issuesTokens: true))
+                == Verdict(.passwordChanged, .apply(user("a"), expected, issuesTokens: true))
         )
     }
 }
@@ -706,14 +720,14 @@ struct UnlinkRows {
     }
 
     private func applied(_ build: (inout AccountChange) -> Void) -> Verdict<UpdateDecision> {
-        Verdict(.k3, .apply(user("a"), .only(build), issuesTokens: false))
+        Verdict(.methodUnlinked, .apply(user("a"), .only(build), issuesTokens: false))
     }
 
     private let keeping = LinkPolicy.policy { $0.keepsLastSignInMethod = true }
 
     @Test func `K1: removing what the account does not have changes nothing`() {
         let account = Account.fixture("a", providers: [.gitHub: "g"])
-        let nothing = Verdict<UpdateDecision>(.k1, .unchanged(user("a")))
+        let nothing = Verdict<UpdateDecision>(.nothingToUnlink, .unchanged(user("a")))
         let removal = Removal(providers: [.google, .password, .phone], email: true, password: true)
         #expect(decide(account, removal, recent: false) == nothing)
         #expect(decide(.fixture("a"), Removal(providers: [.google]), policy: keeping) == nothing)
@@ -722,7 +736,7 @@ struct UnlinkRows {
 
     @Test func `K2: the last method stays where policy says so`() {
         let account = Account.fixture("a", email: ann, proof: .emailCode, password: true, emailLink: true)
-        let refused = Verdict<UpdateDecision>(.k2, .refuse(.lastSignInMethod))
+        let refused = Verdict<UpdateDecision>(.lastMethodKept, .refuse(.lastSignInMethod))
         #expect(decide(account, Removal(providers: [.password]), policy: keeping) == refused)
         #expect(decide(account, Removal(providers: [.password]), policy: keeping) == refused)
         #expect(decide(account, Removal(email: true), policy: keeping) == refused)
@@ -737,9 +751,9 @@ struct UnlinkRows {
     }
 
     @Test func `K2: only what works now counts as a method that is left`() {
-        let refused = Verdict<UpdateDecision>(.k2, .refuse(.lastSignInMethod))
+        let refused = Verdict<UpdateDecision>(.lastMethodKept, .refuse(.lastSignInMethod))
         let phone = Account.fixture("a", phone: true, providers: [.gitHub: "g"])
-        #expect(decide(phone, Removal(providers: [.gitHub]), policy: keeping).rule == .k3)
+        #expect(decide(phone, Removal(providers: [.gitHub]), policy: keeping).rule == .methodUnlinked)
         var noPhones = keeping
         noPhones.allowsPhoneSignIn = false
         #expect(decide(phone, Removal(providers: [.gitHub]), policy: noPhones) == refused)
@@ -754,7 +768,7 @@ struct UnlinkRows {
         #expect(decide(password, Removal(providers: [.gitHub]), policy: noPasswords) == refused)
         #expect(decide(password, Removal(providers: [.gitHub])) == unlinked, "the compatible routes allow it")
         // An address is no method: where none is lost, nothing is kept.
-        #expect(decide(.fixture("a", email: ann), Removal(email: true), policy: keeping).rule == .k3)
+        #expect(decide(.fixture("a", email: ann), Removal(email: true), policy: keeping).rule == .methodUnlinked)
     }
 
     private func remove(
@@ -773,7 +787,7 @@ struct UnlinkRows {
 
     @Test func `K6: on Concord's own routes the sign-in has to be recent, unless it would not help`() {
         let account = Account.fixture("a", email: ann, password: true, providers: [.gitHub: "g", .google: "h"])
-        let tooOld = Verdict<UpdateDecision>(.k6, .refuse(.credentialTooOld))
+        let tooOld = Verdict<UpdateDecision>(.removalNeedsRecentSignIn, .refuse(.credentialTooOld))
         #expect(remove(.provider(.google), from: account, recent: false) == tooOld)
         #expect(
             remove(.provider(.google), from: account) == applied { $0.unlinkedProviders = [.google] }
@@ -781,8 +795,8 @@ struct UnlinkRows {
         // A number comes before no second factor, and so is no way in that is left.
         let last = Account.fixture("a", phone: true, providers: [.gitHub: "g"], secondFactor: true)
         for recent in [true, false] {
-            #expect(remove(.provider(.gitHub), from: last, recent: recent).rule == .k2)
-            #expect(remove(.password, from: last, recent: recent).rule == .k1)
+            #expect(remove(.provider(.gitHub), from: last, recent: recent).rule == .lastMethodKept)
+            #expect(remove(.password, from: last, recent: recent).rule == .nothingToUnlink)
         }
         #expect(remove(.phone, from: last) == applied { $0.phone = .remove })
     }
@@ -861,12 +875,14 @@ struct UnlinkRows {
 
     @Test func `K4: a disabled account changes nothing`() {
         let disabled = Account.fixture("a", providers: [.gitHub: "g"], disabled: true)
-        #expect(decide(disabled, Removal(providers: [.gitHub])) == Verdict(.k4, .refuse(.userDisabled)))
+        #expect(
+            decide(disabled, Removal(providers: [.gitHub])) == Verdict(.unlinkAccountDisabled, .refuse(.userDisabled))
+        )
     }
 
     @Test func `K5: removing the address needs a recent sign-in`() {
         let account = Account.fixture("a", email: ann, password: true, providers: [.gitHub: "g"])
-        let refused = Verdict<UpdateDecision>(.k5, .refuse(.credentialTooOld))
+        let refused = Verdict<UpdateDecision>(.emailRemovalNeedsRecentSignIn, .refuse(.credentialTooOld))
         #expect(decide(account, Removal(email: true), recent: false) == refused)
         #expect(
             decide(account, Removal(providers: [.gitHub], email: true), policy: keeping, recent: false) == refused
@@ -881,11 +897,11 @@ struct DeleteRows {
     @Test func `D1: an account that is not there is not found`() {
         #expect(
             decideDelete(policy: LinkPolicy(), account: nil, request: .administrator)
-                == Verdict(.d1, .refuse(.userNotFound))
+                == Verdict(.deleteUnknownAccount, .refuse(.userNotFound))
         )
         #expect(
             decideDelete(policy: LinkPolicy(), account: nil, request: .client(isSessionRecent: true))
-                == Verdict(.d1, .refuse(.userNotFound))
+                == Verdict(.deleteUnknownAccount, .refuse(.userNotFound))
         )
     }
 
@@ -893,36 +909,36 @@ struct DeleteRows {
         let disabled = Account.fixture("a", disabled: true)
         #expect(
             decideDelete(policy: keeping, account: disabled, request: .client(isSessionRecent: false))
-                == Verdict(.d2, .refuse(.userDisabled))
+                == Verdict(.deleteAccountDisabled, .refuse(.userDisabled))
         )
         #expect(
             decideDelete(policy: LinkPolicy(), account: disabled, request: .administrator)
-                == Verdict(.d5, .delete(user("a")))
+                == Verdict(.accountDeleted, .delete(user("a")))
         )
     }
 
     @Test func `D3: an old session must sign in again`() {
         #expect(
             decideDelete(policy: keeping, account: account, request: .client(isSessionRecent: false))
-                == Verdict(.d3, .refuse(.credentialTooOld))
+                == Verdict(.deleteNeedsRecentSignIn, .refuse(.credentialTooOld))
         )
     }
 
     @Test func `D4: where users may not delete themselves only an administrator can`() {
         #expect(
             decideDelete(policy: keeping, account: account, request: .client(isSessionRecent: true))
-                == Verdict(.d4, .refuse(.selfDeletionDisabled))
+                == Verdict(.deleteNotAllowed, .refuse(.selfDeletionDisabled))
         )
         #expect(
             decideDelete(policy: keeping, account: account, request: .administrator)
-                == Verdict(.d5, .delete(user("a")))
+                == Verdict(.accountDeleted, .delete(user("a")))
         )
     }
 
     @Test func `D5: a recent session deletes its account`() {
         #expect(
             decideDelete(policy: LinkPolicy(), account: account, request: .client(isSessionRecent: true))
-                == Verdict(.d5, .delete(user("a")))
+                == Verdict(.accountDeleted, .delete(user("a")))
         )
     }
 }
@@ -945,34 +961,37 @@ struct UpdateByAdminRows {
     }
 
     private func applied(_ build: (inout AccountChange) -> Void) -> Verdict<UpdateDecision> {
-        Verdict(.x5, .apply(user("a"), .only(build), issuesTokens: false))
+        Verdict(.accountUpdatedByAdmin, .apply(user("a"), .only(build), issuesTokens: false))
     }
 
     private let bobs = Account.fixture("a", email: bob, proof: .emailCode, password: true)
     private let other = Account.fixture("o", email: ann, phone: true, providers: [.google: "google-ann"])
 
     @Test func `X1: an account that is not there is not found`() {
-        #expect(decide(nil, AdminUpdate(email: ann), emailOwner: other) == Verdict(.x1, .refuse(.userNotFound)))
+        #expect(
+            decide(nil, AdminUpdate(email: ann), emailOwner: other)
+                == Verdict(.adminUpdateUnknownAccount, .refuse(.userNotFound))
+        )
     }
 
     @Test func `X2: an address of another account is refused`() {
         #expect(
             decide(bobs, AdminUpdate(email: ann, phoneNumber: annsNumber), emailOwner: other, phoneOwner: other)
-                == Verdict(.x2, .refuse(.emailExists))
+                == Verdict(.adminUpdateEmailExists, .refuse(.emailExists))
         )
     }
 
     @Test func `X3: a number of another account is refused`() {
         #expect(
             decide(bobs, AdminUpdate(phoneNumber: annsNumber), phoneOwner: other)
-                == Verdict(.x3, .refuse(.phoneNumberExists))
+                == Verdict(.adminUpdatePhoneExists, .refuse(.phoneNumberExists))
         )
     }
 
     @Test func `X4: an identity of another account is refused`() {
         #expect(
             decide(bobs, AdminUpdate(identity: identity(.google, "google-ann")), identityOwner: other)
-                == Verdict(.x4, .refuse(.federatedIdentityAlreadyLinked))
+                == Verdict(.adminUpdateIdentityInUse, .refuse(.federatedIdentityAlreadyLinked))
         )
     }
 
@@ -1065,10 +1084,11 @@ struct UpdateByAdminRows {
         )
         #expect(
             decide(account, update, emailOwner: account, phoneOwner: account, identityOwner: account)
-                == Verdict(.x6, .unchanged(user("a")))
+                == Verdict(.adminUpdateUnchanged, .unchanged(user("a")))
         )
         #expect(
-            decide(.fixture("a"), AdminUpdate(isEmailVerified: true)) == Verdict(.x6, .unchanged(user("a")))
+            decide(.fixture("a"), AdminUpdate(isEmailVerified: true))
+                == Verdict(.adminUpdateUnchanged, .unchanged(user("a")))
         )
     }
 }

@@ -1110,7 +1110,7 @@ extension TestService {
             id: operations.effects.newEventID(),
             occurredAt: now,
             kind: .userCreated,
-            rule: .p12
+            rule: .accountCreatedByAdmin
         )
         let write = AccountWrite(
             previous: nil,

@@ -106,11 +106,11 @@ struct MetricsTests {
                 "SELECT rule || ' ' || count(*) FROM account_events GROUP BY rule ORDER BY rule" as Query<String?>
             ).compactMap(\.self)
             #expect(stored == ["D5 1", "I11 1", "J13 1", "P11 1", "S6 16"])
-            for rule in Rule.allCases where rule != .s4 {
+            for rule in Rule.allCases where rule != .wrongPassword {
                 let expected = stored.first { $0.hasPrefix(rule.rawValue + " ") }?.split(separator: " ").last
                 #expect(decisions(recorded, rule) == expected.flatMap { Int64($0) } ?? 0, "\(rule)")
             }
-            #expect(decisions(recorded, .s4) == 1, "a sign-in that was refused")
+            #expect(decisions(recorded, .wrongPassword) == 1, "a sign-in that was refused")
         }
     }
 
@@ -138,24 +138,24 @@ struct MetricsTests {
             let handle = try await service.openConflict(with: "ada@example.com")
 
             // Proofs and settlements.
-            try await expect(.q1) { try await service.startMailboxProof("forged").denial }
-            try await expect(.q4) { try await service.complete(handle, .code("1")).denial }
-            try await expect(.q12) { try await service.prove(handle, by: eve).denial }
-            try await expect(.j2) { try await service.resolve(handle, "forged").denial }
+            try await expect(.conflictUnknown) { try await service.startMailboxProof("forged").denial }
+            try await expect(.proofNotExpected) { try await service.complete(handle, .code("1")).denial }
+            try await expect(.proofBySessionOfOtherAccount) { try await service.prove(handle, by: eve).denial }
+            try await expect(.resolveUnproven) { try await service.resolve(handle, "forged").denial }
             for _ in 1...5 { _ = try await service.startMailboxProof(handle).success() }
-            try await expect(.q10) { try await service.startMailboxProof(handle).denial }
-            try await expect(.q9) { try await service.complete(handle, .linkSecret("wrong")).denial }
+            try await expect(.proofMailsUsedUp) { try await service.startMailboxProof(handle).denial }
+            try await expect(.proofWrong) { try await service.complete(handle, .linkSecret("wrong")).denial }
             _ = try await service.decline(handle).success()
-            try await expect(.q2) { try await service.decline(handle).denial }
-            try await expect(.y2) { try await service.signIn(pendingToken: handle).denial }
+            try await expect(.conflictClosed) { try await service.decline(handle).denial }
+            try await expect(.pendingUsed) { try await service.signIn(pendingToken: handle).denial }
 
             // Sign-ins and sign-ups.
-            try await expect(.s4) { try await service.signIn("ada@example.com", "wrong").denial }
-            try await expect(.p1) {
+            try await expect(.wrongPassword) { try await service.signIn("ada@example.com", "wrong").denial }
+            try await expect(.signUpEmailExists) {
                 let signUp = SignUp.password(try address("ada@example.com"), "correct horse")
                 return try await operations.signUp(signUp, tenant: .project).denial
             }
-            try await expect(.p3) {
+            try await expect(.passwordLinkEmailInUse) {
                 let link = SignUp.link(try address("ada@example.com"), "correct horse", idToken: eve.tokens.idToken)
                 return try await operations.signUp(link, tenant: .project).denial
             }
@@ -163,10 +163,10 @@ struct MetricsTests {
             // Updates: by the user, on the own route, by an administrator.
             var taken = UpdateAccount()
             taken.email = "eve@example.com"
-            try await expect(.u3) {
+            try await expect(.changeEmailExists) {
                 try await operations.updateAccount(taken, idToken: token, tenant: .project).denial
             }
-            try await expect(.k2) {
+            try await expect(.lastMethodKept) {
                 try await operations.removeMethod(
                     .password,
                     idToken: token,
@@ -176,7 +176,7 @@ struct MetricsTests {
             }
             var byAdmin = AdminUpdateAccount()
             byAdmin.email = "eve@example.com"
-            try await expect(.x2) {
+            try await expect(.adminUpdateEmailExists) {
                 try await operations.updateAccount(byAdmin, of: ada.user.id, tenant: .project).denial
             }
             let gitHub = service.credential(.gitHub, subject: "1")
@@ -184,10 +184,10 @@ struct MetricsTests {
             service.clock.advance(seconds: 301)
             var password = UpdateAccount()
             password.password = "another horse"
-            try await expect(.w3) {
+            try await expect(.changePasswordNeedsRecentSignIn) {
                 try await operations.updateAccount(password, idToken: token, tenant: .project).denial
             }
-            try await expect(.k6) {
+            try await expect(.removalNeedsRecentSignIn) {
                 try await operations.removeMethod(
                     .password,
                     idToken: token,
@@ -197,15 +197,23 @@ struct MetricsTests {
             }
 
             // Deletions and tokens.
-            try await expect(.d3) { try await operations.deleteAccount(idToken: token, tenant: .project).denial }
+            try await expect(.deleteNeedsRecentSignIn) {
+                try await operations.deleteAccount(idToken: token, tenant: .project).denial
+            }
             let now = service.clock.now
             try await service.edit(ada.user.id) { $0.endSessions(at: now) }
-            try await expect(.a2) { try await operations.lookUp(idToken: token, tenant: .project).denial }
-            try await expect(.t2) { try await operations.refreshSession(ada.tokens.refreshToken).denial }
+            try await expect(.tokenEpochStale) { try await operations.lookUp(idToken: token, tenant: .project).denial }
+            try await expect(.refreshSessionGone) {
+                try await operations.refreshSession(ada.tokens.refreshToken).denial
+            }
             _ = try await operations.deleteAccount(ada.user.id, tenant: .project).success()
-            try await expect(.d1) { try await operations.deleteAccount(ada.user.id, tenant: .project).denial }
-            try await expect(.a1) { try await operations.lookUp(idToken: token, tenant: .project).denial }
-            try await expect(.t1) { try await operations.refreshSession(ada.tokens.refreshToken).denial }
+            try await expect(.deleteUnknownAccount) {
+                try await operations.deleteAccount(ada.user.id, tenant: .project).denial
+            }
+            try await expect(.tokenAccountGone) { try await operations.lookUp(idToken: token, tenant: .project).denial }
+            try await expect(.refreshAccountGone) {
+                try await operations.refreshSession(ada.tokens.refreshToken).denial
+            }
         }
     }
 
@@ -219,7 +227,7 @@ struct MetricsTests {
                 try await service.openConflict(with: "ada@example.com")
             }
             #expect(conflicts(recorded, .opened, "password") == 1)
-            #expect(decisions(recorded, .i11) == 32)
+            #expect(decisions(recorded, .untrustedEmailConflict) == 32)
             #expect(try await service.database.count("SELECT count(*) FROM conflicts") == 1)
         }
     }

@@ -102,7 +102,7 @@ struct PasswordAttemptTests {
                 id: PostgresUUID(high: 1, low: 2),
                 occurredAt: now,
                 kind: .userUpdated,
-                rule: .r1
+                rule: .passwordReset
             )
             let write = AccountWrite(previous: before, user: after, passwordHash: hash, event: event)
             #expect(try await service.operations.store.apply(write) == .applied)

@@ -261,7 +261,7 @@ struct FailureTests {
         #expect(Failure(PostgresError(.cancelled, "x")) == .cancelled)
         #expect(Failure(CancellationError()) == .cancelled)
         #expect(Failure(Contention()) == .unavailable)
-        #expect(Failure(UnexpectedDecision(.i0)) == .bug)
+        #expect(Failure(UnexpectedDecision(.signInProviderNotEnabled)) == .bug)
     }
 }
 

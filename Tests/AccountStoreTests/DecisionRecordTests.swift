@@ -28,7 +28,7 @@ import Testing
                 id: PostgresUUID(high: UInt64(batch), low: UInt64(nextNumber())),
                 occurredAt: origin,
                 kind: .signedIn,
-                rule: .i2,
+                rule: .signInByIdentity,
                 decisions: decisions
             )
             try await scene.store.keep(event, of: user, tenant: .project)
@@ -93,10 +93,10 @@ import Testing
             )
         )
         let record = DecisionRecord(question, under: LinkPolicy())
-        #expect(record.rule == .i11)
-        #expect(record.alternatives.contains(Alternative(fact: .emailTrusted, rule: .i7)))
-        #expect(record.alternatives.contains(Alternative(fact: .identityLinked, rule: .i2)))
-        #expect(record.alternatives.contains(Alternative(fact: .emailTaken, rule: .i5)))
+        #expect(record.rule == .untrustedEmailConflict)
+        #expect(record.alternatives.contains(Alternative(fact: .emailTrusted, rule: .linkByProvenEmail)))
+        #expect(record.alternatives.contains(Alternative(fact: .identityLinked, rule: .signInByIdentity)))
+        #expect(record.alternatives.contains(Alternative(fact: .emailTaken, rule: .signUpWithEmail)))
     }
 
     @Test func `the longest domain there can be names nobody either`() throws {

@@ -40,7 +40,7 @@ private let statementsOfDecisions: [Statement] = {
         id: PostgresUUID(high: 1, low: 2),
         occurredAt: origin,
         kind: .signedIn,
-        rule: .s6,
+        rule: .signInByPassword,
         decisions: [DecisionRecord(.signIn(.customToken(existing: nil, isMergedAway: false)), under: LinkPolicy())]
     )
     let mailbox = address("user7@example.com")
@@ -1192,17 +1192,31 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(
             name: "WebhookMessageRow.insert",
-            sql: WebhookMessageRow.insert(news, id: use, rule: .l4, of: fixed, tenant: tenant, at: origin),
+            sql: WebhookMessageRow.insert(news, id: use, rule: .providerLinked, of: fixed, tenant: tenant, at: origin),
             isHot: false
         ),
         Statement(
             name: "WebhookMessageRow.insertLinked",
-            sql: WebhookMessageRow.insertLinked(linked, id: use, rule: .l4, of: fixed, tenant: tenant, at: origin),
+            sql: WebhookMessageRow.insertLinked(
+                linked,
+                id: use,
+                rule: .providerLinked,
+                of: fixed,
+                tenant: tenant,
+                at: origin
+            ),
             isHot: false
         ),
         Statement(
             name: "WebhookMessageRow.insertOpened",
-            sql: WebhookMessageRow.insertOpened(news, id: use, rule: .i11, of: fixed, tenant: tenant, at: origin),
+            sql: WebhookMessageRow.insertOpened(
+                news,
+                id: use,
+                rule: .untrustedEmailConflict,
+                of: fixed,
+                tenant: tenant,
+                at: origin
+            ),
             isHot: false
         ),
         Statement(

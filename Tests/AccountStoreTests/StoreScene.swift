@@ -83,7 +83,7 @@ func event(_ kind: AccountEvent.Kind, at now: Timestamp = origin) -> AccountEven
         id: PostgresUUID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)),
         occurredAt: now,
         kind: kind,
-        rule: .x6
+        rule: .adminUpdateUnchanged
     )
 }
 

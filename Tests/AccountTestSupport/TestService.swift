@@ -192,7 +192,7 @@ extension TestService {
                 id: PostgresUUID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)),
                 occurredAt: clock.now,
                 kind: .userUpdated,
-                rule: .x6
+                rule: .adminUpdateUnchanged
             )
             let write = AccountWrite(previous: before, user: after, event: event)
             if try await operations.store.apply(write) == .applied { return }

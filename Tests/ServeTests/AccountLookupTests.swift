@@ -69,8 +69,8 @@ struct AccountLookupTests {
                 "password: works, since 2026-01-01 by sign-up",
                 "google.com: does not work, not-enabled, google.com/go…, a…@gmail.com, since 2026-01-04",
                 "Sessions       1", "warning: weak-password-hash (scheme: 2b)",
-                "signed-in, rule I7: signed in to the owner of the address; the identity is linked",
-                "user-created, rule P5: new account",
+                "signed-in, linkByProvenEmail (I7): signed in to the owner of the address; the identity is linked",
+                "user-created, signUpDuplicateEmailsAllowed (P5): new account",
             ] { #expect(told.output.contains(line), "\(line)\n\(told.output)") }
             #expect(!told.output.contains("secret") && !told.output.contains("google-subject"), "\(told.output)")
             let whole = try await ConcordCommand.run(
@@ -78,7 +78,7 @@ struct AccountLookupTests {
                 database
             ).output
             #expect(whole.contains("google.com/google-subject-1") && whole.contains("Ada@Example.com"))
-            #expect(whole.contains("rule I7") && !whole.contains("rule P5"))
+            #expect(whole.contains("(I7)") && !whole.contains("(P5)"))
         }
     }
 

@@ -111,8 +111,8 @@ struct PolicyCommandTests {
                       user-7                        methods: password
 
                     Since 2024-12-01T00:00:00.000Z: 1 decision asked again, 1 question
-                      COUNT  ACCOUNTS  PROVIDER  NOW                                   PROPOSED                          FOR EXAMPLE
-                          1         1  -         S4 refused (invalidLoginCredentials)  S1 refused (operationNotAllowed)  user-7, 019387d0-0000-7000-8000-000000000001
+                      COUNT  ACCOUNTS  PROVIDER  NOW                                                   PROPOSED                                                     FOR EXAMPLE
+                          1         1  -         wrongPassword (S4) refused (invalidLoginCredentials)  passwordSignInNotEnabled (S1) refused (operationNotAllowed)  user-7, 019387d0-0000-7000-8000-000000000001
 
                     """
             )

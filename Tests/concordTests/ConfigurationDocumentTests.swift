@@ -1,4 +1,5 @@
 import AccountStore
+import AccountTestSupport
 import Testing
 
 @testable import concord

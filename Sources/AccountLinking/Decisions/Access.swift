@@ -26,12 +26,12 @@ package func decideAccess(
     lifetimes: SessionLifetimes,
     now: Timestamp
 ) -> Verdict<AccessDecision> {
-    guard let account else { return Verdict(.a1, .refuse(.userNotFound)) }
+    guard let account else { return Verdict(.tokenAccountGone, .refuse(.userNotFound)) }
     // Disabling ends the sessions as well: asked later, nobody would be told why.
-    if account.isDisabled { return Verdict(.a4, .refuse(.userDisabled)) }
-    if tokenEpoch != account.sessionEpoch { return Verdict(.a2, .refuse(.tokenExpired)) }
+    if account.isDisabled { return Verdict(.tokenAccountDisabled, .refuse(.userDisabled)) }
+    if tokenEpoch != account.sessionEpoch { return Verdict(.tokenEpochStale, .refuse(.tokenExpired)) }
     if let validSince, tokenIssuedAt.secondsSinceEpoch < validSince.secondsSinceEpoch {
-        return Verdict(.a3, .refuse(.tokenExpired))
+        return Verdict(.tokenIssuedBeforeValidSince, .refuse(.tokenExpired))
     }
     switch session {
     case .notRead: break
@@ -39,7 +39,7 @@ package func decideAccess(
     case .found(let times):
         if let rule = lifetimes.ending(of: times, at: now) { return Verdict(rule, .refuse(.tokenExpired)) }
     }
-    return Verdict(.a5, .allow(account.id))
+    return Verdict(.tokenAccepted, .allow(account.id))
 }
 
 /// Decides whether a session whose refresh token matched may have another ID token: rows T.
@@ -60,14 +60,14 @@ package func decideRefresh(
     lifetimes: SessionLifetimes,
     now: Timestamp
 ) -> Verdict<AccessDecision> {
-    guard let account else { return Verdict(.t1, .refuse(.userNotFound)) }
-    if account.isDisabled { return Verdict(.t4, .refuse(.userDisabled)) }
+    guard let account else { return Verdict(.refreshAccountGone, .refuse(.userNotFound)) }
+    if account.isDisabled { return Verdict(.refreshAccountDisabled, .refuse(.userDisabled)) }
     guard let sessionStartedAt, sessionEpoch == account.sessionEpoch else {
-        return Verdict(.t2, .refuse(.tokenExpired))
+        return Verdict(.refreshSessionGone, .refuse(.tokenExpired))
     }
     if let validSince, sessionStartedAt.secondsSinceEpoch < validSince.secondsSinceEpoch {
-        return Verdict(.t3, .refuse(.tokenExpired))
+        return Verdict(.refreshBeforeValidSince, .refuse(.tokenExpired))
     }
     if let times, let rule = lifetimes.ending(of: times, at: now) { return Verdict(rule, .refuse(.tokenExpired)) }
-    return Verdict(.t5, .allow(account.id))
+    return Verdict(.refreshAccepted, .allow(account.id))
 }

@@ -66,21 +66,21 @@ package func decideApplyEmailCode(
     code: EmailCodeChange,
     owner: Account?
 ) -> Verdict<UpdateDecision> {
-    guard let account else { return Verdict(.u12, .refuse(.invalidEmailCode)) }
-    if account.isDisabled { return Verdict(.u13, .refuse(.userDisabled)) }
+    guard let account else { return Verdict(.emailCodeStale, .refuse(.invalidEmailCode)) }
+    if account.isDisabled { return Verdict(.emailCodeAccountDisabled, .refuse(.userDisabled)) }
     var change = AccountChange()
     change.endsSessions = true
     switch code {
     case .verifyAndChange(let newAddress, let sentFor, let sessionEpoch):
         guard account.email?.address == sentFor, account.sessionEpoch == sessionEpoch else {
-            return Verdict(.u12, .refuse(.invalidEmailCode))
+            return Verdict(.emailCodeStale, .refuse(.invalidEmailCode))
         }
-        if let owner, owner.id != account.id { return Verdict(.u9, .refuse(.emailExists)) }
+        if let owner, owner.id != account.id { return Verdict(.changeCodeEmailExists, .refuse(.emailExists)) }
         if let replaced = account.email, replaced.address != newAddress, !account.hasInitialEmail {
             change.rememberedInitialEmail = replaced.address
         }
         change.email = account.email?.address == newAddress ? .prove(.emailCode) : .set(newAddress, proof: .emailCode)
-        return Verdict(.u11, .apply(account.id, change, issuesTokens: false))
+        return Verdict(.emailChangedByCode, .apply(account.id, change, issuesTokens: false))
     case .recover(let initial, let ownerCameLater, let additions):
         let recovery: Verdict<AccountChange>
         if let additions {
@@ -98,7 +98,9 @@ package func decideApplyEmailCode(
         }
         // The code proves the mailbox. An older account is not asked to make room: whoever reads the mailbox may own that one, and
         // be mailed a code about an account that somebody else once registered under the same address.
-        guard !owner.isEmailVerified, ownerCameLater else { return Verdict(.u10, .refuse(.emailExists)) }
+        guard !owner.isEmailVerified, ownerCameLater else {
+            return Verdict(.recoveryEmailExists, .refuse(.emailExists))
+        }
         return Verdict(.decoyGivesWay, .takeAddress(account.id, recovery.decision, from: owner.id, .addressGivenUp))
     }
 }
@@ -114,7 +116,7 @@ extension Verdict<AccountChange> {
         var change = AccountChange()
         change.email = account.email?.address == address ? .prove(.emailCode) : .set(address, proof: .emailCode)
         change.endsSessions = true
-        if additions.isEmpty { return Verdict(.u14, change) }
+        if additions.isEmpty { return Verdict(.emailRecovered, change) }
         for method in additions.methods {
             switch method {
             case .password: change.password = .remove

@@ -12,24 +12,29 @@ package func decideChangeEmail(
     owner: Account?,
     isSessionRecent: Bool
 ) -> Verdict<UpdateDecision> {
-    if account.isDisabled { return Verdict(.u0, .refuse(.userDisabled)) }
-    if policy.protectsEmailEnumeration { return Verdict(.u1, .refuse(.emailChangeNeedsVerification)) }
-    if account.email?.address == newAddress { return Verdict(.u2, .unchanged(account.id)) }
+    if account.isDisabled { return Verdict(.changeEmailAccountDisabled, .refuse(.userDisabled)) }
+    if policy.protectsEmailEnumeration {
+        return Verdict(.changeEmailNeedsVerification, .refuse(.emailChangeNeedsVerification))
+    }
+    if account.email?.address == newAddress { return Verdict(.emailUnchanged, .unchanged(account.id)) }
     // Before the owner is looked at: a stolen old session must not find out who has an account.
-    guard isSessionRecent else { return Verdict(.u6, .refuse(.credentialTooOld)) }
+    guard isSessionRecent else { return Verdict(.changeEmailNeedsRecentSignIn, .refuse(.credentialTooOld)) }
     // The owner of the address could not get past the second factor: the account would keep the address for good.
     if policy.secondFactorsNeedProvenAddress, account.hasSecondFactor {
         return Verdict(.secondFactorNeedsProvenAddress, .refuse(.unverifiedEmail))
     }
     if let owner, owner.id != account.id {
-        return Verdict(policy.isOneAccountPerEmail ? .u3 : .u7, .refuse(.emailExists))
+        return Verdict(
+            policy.isOneAccountPerEmail ? .changeEmailExists : .changeEmailExistsDuplicatesAllowed,
+            .refuse(.emailExists)
+        )
     }
     var change = AccountChange()
     change.email = .set(newAddress, proof: nil)
     change.endsSessions = true
     guard let replaced = account.email else {
-        return Verdict(.u5, .apply(account.id, change, issuesTokens: true))
+        return Verdict(.emailAdded, .apply(account.id, change, issuesTokens: true))
     }
     if !account.hasInitialEmail { change.rememberedInitialEmail = replaced.address }
-    return Verdict(.u4, .apply(account.id, change, issuesTokens: true))
+    return Verdict(.emailChanged, .apply(account.id, change, issuesTokens: true))
 }

@@ -10,11 +10,11 @@ package func decideChangePassword(
     account: Account,
     isSessionRecent: Bool
 ) -> Verdict<UpdateDecision> {
-    guard policy.allowsPasswordSignIn else { return Verdict(.w1, .refuse(.operationNotAllowed)) }
-    if account.isDisabled { return Verdict(.w2, .refuse(.userDisabled)) }
-    guard isSessionRecent else { return Verdict(.w3, .refuse(.credentialTooOld)) }
+    guard policy.allowsPasswordSignIn else { return Verdict(.changePasswordNotEnabled, .refuse(.operationNotAllowed)) }
+    if account.isDisabled { return Verdict(.changePasswordAccountDisabled, .refuse(.userDisabled)) }
+    guard isSessionRecent else { return Verdict(.changePasswordNeedsRecentSignIn, .refuse(.credentialTooOld)) }
     var change = AccountChange()
     change.password = .set
     change.endsSessions = true
-    return Verdict(.w4, .apply(account.id, change, issuesTokens: true))
+    return Verdict(.passwordChanged, .apply(account.id, change, issuesTokens: true))
 }

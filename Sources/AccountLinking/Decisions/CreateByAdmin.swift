@@ -34,9 +34,9 @@ package func decideCreateByAdmin(
     isPhoneNumberTaken: Bool,
     isEmailTaken: Bool
 ) -> Verdict<CreationDecision> {
-    if isIDTaken { return Verdict(.p8, .refuse(.duplicateLocalID)) }
-    if isPhoneNumberTaken { return Verdict(.p8, .refuse(.phoneNumberExists)) }
-    if isEmailTaken { return Verdict(.p8, .refuse(.emailExists)) }
+    if isIDTaken { return Verdict(.adminCreateIdentifierTaken, .refuse(.duplicateLocalID)) }
+    if isPhoneNumberTaken { return Verdict(.adminCreateIdentifierTaken, .refuse(.phoneNumberExists)) }
+    if isEmailTaken { return Verdict(.adminCreateIdentifierTaken, .refuse(.emailExists)) }
     var change = AccountChange()
     if let email = request.email {
         change.email = .set(email, proof: request.isEmailVerified ? .administrator : nil)
@@ -44,5 +44,5 @@ package func decideCreateByAdmin(
     if request.hasPassword { change.password = .set }
     if let phoneNumber = request.phoneNumber { change.phone = .set(phoneNumber) }
     if request.isDisabled { change.isDisabled = true }
-    return Verdict(.p12, .create(change))
+    return Verdict(.accountCreatedByAdmin, .create(change))
 }

@@ -8,14 +8,14 @@ package func decideDelete(
     account: Account?,
     request: RequestOrigin
 ) -> Verdict<DeletionDecision> {
-    guard let account else { return Verdict(.d1, .refuse(.userNotFound)) }
+    guard let account else { return Verdict(.deleteUnknownAccount, .refuse(.userNotFound)) }
     switch request {
     case .administrator:
-        return Verdict(.d5, .delete(account.id))
+        return Verdict(.accountDeleted, .delete(account.id))
     case .client(let isSessionRecent):
-        if account.isDisabled { return Verdict(.d2, .refuse(.userDisabled)) }
-        guard isSessionRecent else { return Verdict(.d3, .refuse(.credentialTooOld)) }
-        guard policy.allowsClientDeletion else { return Verdict(.d4, .refuse(.selfDeletionDisabled)) }
-        return Verdict(.d5, .delete(account.id))
+        if account.isDisabled { return Verdict(.deleteAccountDisabled, .refuse(.userDisabled)) }
+        guard isSessionRecent else { return Verdict(.deleteNeedsRecentSignIn, .refuse(.credentialTooOld)) }
+        guard policy.allowsClientDeletion else { return Verdict(.deleteNotAllowed, .refuse(.selfDeletionDisabled)) }
+        return Verdict(.accountDeleted, .delete(account.id))
     }
 }

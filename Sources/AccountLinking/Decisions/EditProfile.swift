@@ -5,9 +5,9 @@
 /// - `current`: the account's profile.
 /// - `edited`: the profile as it is to be.
 package func decideEditProfile(account: Account, current: Profile, edited: Profile) -> Verdict<UpdateDecision> {
-    if account.isDisabled { return Verdict(.f1, .refuse(.userDisabled)) }
-    if current == edited { return Verdict(.f2, .unchanged(account.id)) }
+    if account.isDisabled { return Verdict(.editProfileAccountDisabled, .refuse(.userDisabled)) }
+    if current == edited { return Verdict(.profileUnchanged, .unchanged(account.id)) }
     var change = AccountChange()
     change.profile = .replace(edited)
-    return Verdict(.f3, .apply(account.id, change, issuesTokens: false))
+    return Verdict(.profileEdited, .apply(account.id, change, issuesTokens: false))
 }

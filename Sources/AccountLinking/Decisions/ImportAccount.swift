@@ -108,21 +108,29 @@ package func decideImportAccount(
 ) -> Verdict<ImportDecision> {
     let facts: ImportedFacts
     switch row {
-    case .failure(let refusal): return Verdict(.z1, .refuse(refusal))
+    case .failure(let refusal): return Verdict(.importUnreadable, .refuse(refusal))
     case .success(let read): facts = read
     }
-    if isRepeated { return Verdict(.z2, .refuse(.repeatedLocalID)) }
+    if isRepeated { return Verdict(.importDuplicateRow, .refuse(.repeatedLocalID)) }
     if facts.hasSecondFactor {
-        if facts.email == nil { return Verdict(.z3, .refuse(.secondFactorNeedsEmail)) }
-        if !facts.isEmailVerified { return Verdict(.z3, .refuse(.secondFactorNeedsVerifiedEmail)) }
+        if facts.email == nil { return Verdict(.importFactorsNeedProvenEmail, .refuse(.secondFactorNeedsEmail)) }
+        if !facts.isEmailVerified {
+            return Verdict(.importFactorsNeedProvenEmail, .refuse(.secondFactorNeedsVerifiedEmail))
+        }
     }
-    if !owners.ofIdentities.subtracting([facts.id]).isEmpty { return Verdict(.z4, .refuse(.identityTaken)) }
-    if let owner = owners.ofPhoneNumber, owner != facts.id { return Verdict(.z5, .refuse(.phoneNumberTaken)) }
-    if let owner = owners.ofEmail, owner != facts.id { return Verdict(.z6, .refuse(.emailTaken)) }
+    if !owners.ofIdentities.subtracting([facts.id]).isEmpty {
+        return Verdict(.importIdentityInUse, .refuse(.identityTaken))
+    }
+    if let owner = owners.ofPhoneNumber, owner != facts.id {
+        return Verdict(.importPhoneInUse, .refuse(.phoneNumberTaken))
+    }
+    if let owner = owners.ofEmail, owner != facts.id { return Verdict(.importEmailInUse, .refuse(.emailTaken)) }
     switch target {
-    case .mergedAway: return Verdict(.z11, .refuse(.accountMerged))
-    case .none: return Verdict(.z10, .create)
-    case .same: return Verdict(.z7, .unchanged)
-    case .other: return allowsOverwrite ? Verdict(.z9, .replace) : Verdict(.z8, .refuse(.accountExists))
+    case .mergedAway: return Verdict(.importAccountMerged, .refuse(.accountMerged))
+    case .none: return Verdict(.importCreates, .create)
+    case .same: return Verdict(.importUnchanged, .unchanged)
+    case .other:
+        return allowsOverwrite
+            ? Verdict(.importOverwrites, .replace) : Verdict(.importNotOverwritten, .refuse(.accountExists))
     }
 }

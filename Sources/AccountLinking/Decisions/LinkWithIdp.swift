@@ -29,8 +29,8 @@ package func decideLinkWithIdp(
     secondFactorProvenBy: UserID?,
     request: LinkRequest
 ) -> Verdict<SignInDecision> {
-    guard isProviderEnabled else { return Verdict(.l9, .refuse(.operationNotAllowed)) }
-    if target.isDisabled { return Verdict(.l0, .refuse(.userDisabled)) }
+    guard isProviderEnabled else { return Verdict(.linkProviderNotEnabled, .refuse(.operationNotAllowed)) }
+    if target.isDisabled { return Verdict(.linkAccountDisabled, .refuse(.userDisabled)) }
     // Before the owners are looked at: a stolen old session must not find out who has an account.
     if policy.linkingNeedsRecentSignIn, !request.isSessionRecent {
         return Verdict(.linkNeedsRecentSignIn, .refuse(.credentialTooOld))
@@ -39,19 +39,21 @@ package func decideLinkWithIdp(
     let claim = policy.emailClaim(of: credential, isAddressTaken: accounts.emailOwner != nil)
 
     if let owner = accounts.identityOwner {
-        if owner.id == target.id { return Verdict(.l2, .refuse(.federatedIdentityAlreadyLinked)) }
-        return Verdict(.l1, .conflict(.credentialAlreadyInUse(account: owner.id)))
+        if owner.id == target.id {
+            return Verdict(.linkIdentityAlreadyLinked, .refuse(.federatedIdentityAlreadyLinked))
+        }
+        return Verdict(.linkIdentityInUse, .conflict(.credentialAlreadyInUse(account: owner.id)))
     }
     if policy.isOneAccountPerEmail, claim != .absent, let owner = accounts.emailOwner, owner.id != target.id {
-        return Verdict(.l3, .conflict(.emailAlreadyInUse(account: owner.id)))
+        return Verdict(.linkEmailInUse, .conflict(.emailAlreadyInUse(account: owner.id)))
     }
     let replacesSubject = target.linkedProviders[identity.provider] != nil
     let isOwnersChoice = request.settlesConflict && request.isSessionRecent && policy.subjectChange == .conflict
     if replacesSubject, !isOwnersChoice {
-        return Verdict(.l8, .conflict(.credentialAlreadyInUse(account: target.id)))
+        return Verdict(.linkOfSecondSubject, .conflict(.credentialAlreadyInUse(account: target.id)))
     }
     if policy.needsSecondFactor(target, provenBy: secondFactorProvenBy) {
-        return Verdict(.l6, .secondFactorRequired(target.id))
+        return Verdict(.linkNeedsSecondFactor, .secondFactorRequired(target.id))
     }
 
     var change = AccountChange.linking(credential, to: target, claim: claim, policy: policy)
@@ -59,7 +61,9 @@ package func decideLinkWithIdp(
         change.unlinkedProviders = [identity.provider]
         return Verdict(.subjectReplacedByOwner, .signIn(target.id, change, emailWasRecycled: false))
     }
-    let rule: Rule = target.isAnonymous ? .l7 : policy.isOneAccountPerEmail ? .l4 : .l5
+    let rule: Rule =
+        target.isAnonymous
+        ? .anonymousUpgradedByProvider : policy.isOneAccountPerEmail ? .providerLinked : .providerLinkedDuplicateEmails
     return Verdict(rule, .signIn(target.id, change, emailWasRecycled: false))
 }
 

@@ -184,54 +184,60 @@ package func decideMergeAccounts(
     canTakeBack: Bool,
     now: Timestamp
 ) -> Verdict<MergeDecision> {
-    if request.survivor == request.absorbed { return Verdict(.e1, .refuse(.sameAccount)) }
-    guard let survivor, let absorbed else { return Verdict(.e2, .refuse(.accountNotFound)) }
+    if request.survivor == request.absorbed { return Verdict(.mergeSameAccount, .refuse(.sameAccount)) }
+    guard let survivor, let absorbed else { return Verdict(.mergeAccountGone, .refuse(.accountNotFound)) }
     // A takeover that came since has ended the session: nothing that it began outlives that.
     if case .owners(let ofSurvivor, let ofAbsorbed) = request.asker,
         ofSurvivor.sessionEpoch != survivor.sessionEpoch || ofAbsorbed.sessionEpoch != absorbed.sessionEpoch
     {
-        return Verdict(.e14, .refuse(.sessionEnded))
+        return Verdict(.mergeSessionEnded, .refuse(.sessionEnded))
     }
-    if survivor.isDisabled || absorbed.isDisabled { return Verdict(.e3, .refuse(.accountDisabled)) }
+    if survivor.isDisabled || absorbed.isDisabled { return Verdict(.mergeAccountDisabled, .refuse(.accountDisabled)) }
     if case .owners(let ofSurvivor, let ofAbsorbed) = request.asker {
-        guard ofSurvivor.isRecent, ofAbsorbed.isRecent else { return Verdict(.e4, .refuse(.signInAgain)) }
+        guard ofSurvivor.isRecent, ofAbsorbed.isRecent else {
+            return Verdict(.mergeNeedsRecentSignIn, .refuse(.signInAgain))
+        }
         if !survivor.secondFactors.isEmpty, !ofSurvivor.hasSecondFactor {
-            return Verdict(.e5, .refuse(.secondFactorRequired))
+            return Verdict(.mergeNeedsSecondFactor, .refuse(.secondFactorRequired))
         }
         if !absorbed.secondFactors.isEmpty, !ofAbsorbed.hasSecondFactor {
-            return Verdict(.e5, .refuse(.secondFactorRequired))
+            return Verdict(.mergeNeedsSecondFactor, .refuse(.secondFactorRequired))
         }
         let givesUpAttributes = absorbed.claims != nil && absorbed.claims != survivor.claims
         if givesUpAttributes || request.choices[.customAttributes] != nil {
-            return Verdict(.e6, .refuse(.needsAdministrator))
+            return Verdict(.mergeClaimsNeedAdmin, .refuse(.needsAdministrator))
         }
         // The mail would be void with the account, and who changed what it takes back may be who asks.
-        if canTakeBack { return Verdict(.e15, .refuse(.needsAdministrator)) }
+        if canTakeBack { return Verdict(.mergeWhileRecoverable, .refuse(.needsAdministrator)) }
     }
     let lines = mergeLines(survivor, absorbed, request.choices)
     guard Set(request.choices.keys).isSubset(of: lines.map(\.field)) else {
-        return Verdict(.e7, .refuse(.unknownChoice))
+        return Verdict(.mergeUnknownChoice, .refuse(.unknownChoice))
     }
     let isByOwners = request.asker != .administrator
     let plan = mergePlan(survivor, absorbed, lines, isByOwners: isByOwners, now: now)
-    if !plan.undecided.isEmpty { return Verdict(.e8, .choose(plan)) }
+    if !plan.undecided.isEmpty { return Verdict(.mergeNeedsChoices, .choose(plan)) }
     let merged = plan.merged
     // This is a change of address by another road, so it is refused where U1 and P17 refuse one.
     if isByOwners, policy.protectsEmailEnumeration, survivor.account.hasHadEmail, plan.takesAbsorbed(.email),
         !policy.isProven(merged.account)
     {
-        return Verdict(.e16, .refuse(.unverifiedEmail))
+        return Verdict(.mergeNeedsVerifiedEmail, .refuse(.unverifiedEmail))
     }
-    if merged.secondFactors.count > SecondFactor.countMax { return Verdict(.e9, .refuse(.tooManySecondFactors)) }
+    if merged.secondFactors.count > SecondFactor.countMax {
+        return Verdict(.mergeTooManyFactors, .refuse(.tooManySecondFactors))
+    }
     if Set(merged.secondFactors.map(\.id)).count < merged.secondFactors.count {
-        return Verdict(.e10, .refuse(.secondFactorRepeated))
+        return Verdict(.mergeFactorNameRepeated, .refuse(.secondFactorRepeated))
     }
     if !merged.secondFactors.isEmpty, !policy.isProven(merged.account) {
-        return Verdict(.e11, .refuse(.unverifiedEmail))
+        return Verdict(.mergeFactorsNeedProvenEmail, .refuse(.unverifiedEmail))
     }
     let hadMethods = !survivor.account.signInMethods.isEmpty || !absorbed.account.signInMethods.isEmpty
-    if hadMethods, merged.account.signInMethods.isEmpty { return Verdict(.e12, .refuse(.noSignInMethodLeft)) }
-    return Verdict(.e13, .merge(plan))
+    if hadMethods, merged.account.signInMethods.isEmpty {
+        return Verdict(.mergeLeavesNoMethod, .refuse(.noSignInMethodLeft))
+    }
+    return Verdict(.accountsMerged, .merge(plan))
 }
 
 /// What there is, and whose of it is taken.
@@ -426,11 +432,11 @@ package enum MergeHandOverDecision: Sendable, Hashable {
 ///
 /// Total and pure; the first matching rule wins.
 package func decideMergeHandOver(_ facts: MergeHandOver) -> Verdict<MergeHandOverDecision> {
-    if facts.isWithdrawn { return Verdict(.h1, .abort(.withdrawn)) }
-    if facts.isVetoed { return Verdict(.h2, .abort(.vetoed)) }
-    if !facts.isUnchanged { return Verdict(.h3, .abort(.accountsChanged)) }
-    if facts.waitingCount == 0 { return Verdict(.h4, .commit) }
-    return facts.isOverdue ? Verdict(.h5, .abort(.timedOut)) : Verdict(.h6, .wait)
+    if facts.isWithdrawn { return Verdict(.mergeWithdrawn, .abort(.withdrawn)) }
+    if facts.isVetoed { return Verdict(.mergeVetoed, .abort(.vetoed)) }
+    if !facts.isUnchanged { return Verdict(.mergeAccountsChanged, .abort(.accountsChanged)) }
+    if facts.waitingCount == 0 { return Verdict(.mergeCommitted, .commit) }
+    return facts.isOverdue ? Verdict(.mergeTimedOut, .abort(.timedOut)) : Verdict(.mergeWaiting, .wait)
 }
 
 /// Why a merge is not undone.
@@ -458,8 +464,8 @@ package func decideUndoMerge(
     hasLaterChanges: Bool,
     keepsLaterChanges: Bool
 ) -> Verdict<MergeUndoDecision> {
-    guard isCommitted else { return Verdict(.h7, .refuse(.notCommitted)) }
-    guard isInTime else { return Verdict(.h8, .refuse(.tooLate)) }
-    if hasLaterChanges, !keepsLaterChanges { return Verdict(.h9, .refuse(.laterChanges)) }
-    return Verdict(.h10, .undo)
+    guard isCommitted else { return Verdict(.undoNotCommitted, .refuse(.notCommitted)) }
+    guard isInTime else { return Verdict(.undoTooLate, .refuse(.tooLate)) }
+    if hasLaterChanges, !keepsLaterChanges { return Verdict(.undoLaterChanges, .refuse(.laterChanges)) }
+    return Verdict(.mergeUndone, .undo)
 }

@@ -15,11 +15,11 @@ package func decidePendingCredential(
     isOfRegisteredIssuer: Bool,
     now: Timestamp
 ) -> Verdict<PendingCredentialDecision> {
-    guard let conflict else { return Verdict(.y1, .invalid) }
-    guard conflict.state.isLive else { return Verdict(.y2, .invalid) }
-    guard now < conflict.expiresAt else { return Verdict(.y3, .invalid) }
-    guard conflict.tenant == handleTenant else { return Verdict(.y4, .invalid) }
-    if let target, target != conflict.account { return Verdict(.y5, .invalid) }
-    guard isOfRegisteredIssuer else { return Verdict(.y7, .invalid) }
-    return Verdict(.y6, .usable)
+    guard let conflict else { return Verdict(.pendingUnknown, .invalid) }
+    guard conflict.state.isLive else { return Verdict(.pendingUsed, .invalid) }
+    guard now < conflict.expiresAt else { return Verdict(.pendingExpired, .invalid) }
+    guard conflict.tenant == handleTenant else { return Verdict(.pendingOfOtherTenant, .invalid) }
+    if let target, target != conflict.account { return Verdict(.pendingOfOtherAccount, .invalid) }
+    guard isOfRegisteredIssuer else { return Verdict(.pendingIssuerChanged, .invalid) }
+    return Verdict(.pendingUsable, .usable)
 }

@@ -22,9 +22,9 @@ func refusal(
     handleTenant: TenantID,
     now: Timestamp
 ) -> Verdict<ConflictRefusal>? {
-    guard let conflict, conflict.tenant == handleTenant else { return Verdict(.q1, .unknown) }
-    guard conflict.state.isLive else { return Verdict(.q2, .closed(conflict.state)) }
-    guard now < conflict.expiresAt else { return Verdict(.q3, .expired) }
+    guard let conflict, conflict.tenant == handleTenant else { return Verdict(.conflictUnknown, .unknown) }
+    guard conflict.state.isLive else { return Verdict(.conflictClosed, .closed(conflict.state)) }
+    guard now < conflict.expiresAt else { return Verdict(.conflictExpired, .expired) }
     return nil
 }
 
@@ -46,11 +46,15 @@ package func decideProveConflict(
         return Verdict(refusal.rule, .refuse(refusal.decision))
     }
     // Once it is proven no answer is waited for, so none is wrong.
-    guard conflict?.state == .open, let proof = conflict?.proof else { return Verdict(.q4, .refuse(.unproven)) }
-    guard now < proof.expiresAt else { return Verdict(.q5, .refuse(.proofExpired)) }
-    guard proof.attempts < ConflictProofFacts.attemptsMax else { return Verdict(.q6, .refuse(.tooManyAttempts)) }
-    guard proof.binding == binding else { return Verdict(.q7, .refuse(.proofStale)) }
-    return isRight ? Verdict(.q8, .proven) : Verdict(.q9, .wrong)
+    guard conflict?.state == .open, let proof = conflict?.proof else {
+        return Verdict(.proofNotExpected, .refuse(.unproven))
+    }
+    guard now < proof.expiresAt else { return Verdict(.proofExpired, .refuse(.proofExpired)) }
+    guard proof.attempts < ConflictProofFacts.attemptsMax else {
+        return Verdict(.proofTooManyAnswers, .refuse(.tooManyAttempts))
+    }
+    guard proof.binding == binding else { return Verdict(.proofStale, .refuse(.proofStale)) }
+    return isRight ? Verdict(.proofAccepted, .proven) : Verdict(.proofWrong, .wrong)
 }
 
 /// Decides whether a mail may be sent to the owner of the account a conflict concerns: rows Q.
@@ -74,13 +78,15 @@ package func decideStartProof(
         return Verdict(refusal.rule, .refuse(refusal.decision))
     }
     guard policy.conflictProofs(methods: [], bringing: provider).contains(.mailbox) else {
-        return Verdict(.q15, .refuse(.proofNotOffered))
+        return Verdict(.proofByMailNotOffered, .refuse(.proofNotOffered))
     }
-    guard startsSoFar < ConflictProofFacts.startsMax else { return Verdict(.q10, .refuse(.tooManyAttempts)) }
+    guard startsSoFar < ConflictProofFacts.startsMax else {
+        return Verdict(.proofMailsUsedUp, .refuse(.tooManyAttempts))
+    }
     guard let place = mails.freePlace(at: now) else {
-        return Verdict(.q16, .refuse(.tooManyMails(waitSeconds: mails.secondsUntilFree(at: now))))
+        return Verdict(.tooManyProofMails, .refuse(.tooManyMails(waitSeconds: mails.secondsUntilFree(at: now))))
     }
-    return Verdict(.q11, .mail(place: place))
+    return Verdict(.proofMailed, .mail(place: place))
 }
 
 /// Decides whether a session proves a conflict: rows Q.
@@ -98,7 +104,7 @@ package func decideProveBySession(
         return Verdict(refusal.rule, .refuse(refusal.decision))
     }
     // Another account's session is told nothing of whose it should be.
-    guard session == conflict?.account else { return Verdict(.q12, .refuse(.unproven)) }
-    guard isSessionRecent else { return Verdict(.q13, .refuse(.refused(.credentialTooOld))) }
-    return Verdict(.q14, .proven)
+    guard session == conflict?.account else { return Verdict(.proofBySessionOfOtherAccount, .refuse(.unproven)) }
+    guard isSessionRecent else { return Verdict(.proofNeedsRecentSignIn, .refuse(.refused(.credentialTooOld))) }
+    return Verdict(.provenBySession, .proven)
 }

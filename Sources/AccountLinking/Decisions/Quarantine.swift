@@ -13,9 +13,9 @@ package enum QuarantineReason: String, Sendable, Hashable, CaseIterable {
     package init(_ rule: Rule) {
         self =
             switch rule {
-            case .r2, .r3, .r4: .passwordReset
+            case .resetUnlinksProviders, .resetSetsFirstPassword, .resetReleasesNumber: .passwordReset
             case .recoverySuspendsAdditions, .decoyGivesWay: .addressRecovered
-            case .o6: .audit
+            case .repairApplied: .audit
             default: .addressProven
             }
     }
@@ -84,14 +84,14 @@ package func decideRestorePassword(
         return Verdict(refusal.rule, .refuse(refusal.decision))
     }
     guard policy.allowsPasswordSignIn, account.hasEmail else {
-        return Verdict(.b3, .refuse(.operationNotAllowed))
+        return Verdict(.restorePasswordNotAllowed, .refuse(.operationNotAllowed))
     }
-    guard isSessionRecent else { return Verdict(.b4, .refuse(.credentialTooOld)) }
-    if isLocked { return Verdict(.b5, .refuse(.tooManyAttempts)) }
-    guard passwordMatches else { return Verdict(.b6, .refuse(.invalidPassword)) }
+    guard isSessionRecent else { return Verdict(.restoreNeedsRecentSignIn, .refuse(.credentialTooOld)) }
+    if isLocked { return Verdict(.restoreTooManyWrongPasswords, .refuse(.tooManyAttempts)) }
+    guard passwordMatches else { return Verdict(.restoreWrongPassword, .refuse(.invalidPassword)) }
     var change = AccountChange()
     change.password = .set
-    return Verdict(.b7, .apply(account.id, change, issuesTokens: false))
+    return Verdict(.quarantinedPasswordRestored, .apply(account.id, change, issuesTokens: false))
 }
 
 /// Decides whether the user gives a suspended method up before its time is over: rows B.
@@ -110,7 +110,8 @@ package func decideDiscardQuarantined(
     if let refusal = refusalOfQuarantined(method, of: account, isQuarantined: isQuarantined) {
         return Verdict(refusal.rule, refusal.decision)
     }
-    return isSessionRecent ? Verdict(.b8, nil) : Verdict(.b4, .credentialTooOld)
+    return isSessionRecent
+        ? Verdict(.quarantinedMethodDiscarded, nil) : Verdict(.restoreNeedsRecentSignIn, .credentialTooOld)
 }
 
 /// A method that the account has anew is suspended no more.
@@ -119,7 +120,7 @@ private func refusalOfQuarantined(
     of account: Account,
     isQuarantined: Bool
 ) -> Verdict<Refusal>? {
-    if account.isDisabled { return Verdict(.b1, .userDisabled) }
+    if account.isDisabled { return Verdict(.quarantineAccountDisabled, .userDisabled) }
     let hasMethod = method == .password ? account.hasPassword : account.signInMethods.contains(method)
-    return isQuarantined && !hasMethod ? nil : Verdict(.b2, .methodNotQuarantined)
+    return isQuarantined && !hasMethod ? nil : Verdict(.notQuarantined, .methodNotQuarantined)
 }

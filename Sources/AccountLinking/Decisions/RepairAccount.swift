@@ -48,19 +48,21 @@ package func decideRepair(
 ) -> Verdict<RepairDecision> {
     guard let account else {
         // A claim may be nobody's altogether.
-        if plannedVersion == nil, repair.canDoWithoutAccount { return Verdict(.o6, .apply(AccountChange())) }
-        return Verdict(.o1, .skip(.accountGone))
+        if plannedVersion == nil, repair.canDoWithoutAccount { return Verdict(.repairApplied, .apply(AccountChange())) }
+        return Verdict(.repairAccountGone, .skip(.accountGone))
     }
-    guard let plannedVersion else { return Verdict(.o2, .skip(.accountAppeared)) }
-    guard account.version == plannedVersion, !repair.needsNoAccount else { return Verdict(.o3, .skip(.accountChanged)) }
+    guard let plannedVersion else { return Verdict(.repairOrphanReclaimed, .skip(.accountAppeared)) }
+    guard account.version == plannedVersion, !repair.needsNoAccount else {
+        return Verdict(.repairAccountChanged, .skip(.accountChanged))
+    }
     // Whoever edits a plan must not be able to damage what is well.
-    guard account.needs(repair, at: now) else { return Verdict(.o4, .skip(.nothingToRepair)) }
-    if case .claim = repair, owner != nil { return Verdict(.o4, .skip(.identifierTaken)) }
+    guard account.needs(repair, at: now) else { return Verdict(.repairNotApplicable, .skip(.nothingToRepair)) }
+    if case .claim = repair, owner != nil { return Verdict(.repairNotApplicable, .skip(.identifierTaken)) }
     let change = repair.change
     if takesLastMethod(change, of: account, policy: policy, enabledProviders: enabledProviders) {
-        return Verdict(.o5, .skip(.lastSignInMethod))
+        return Verdict(.repairWouldRemoveLastMethod, .skip(.lastSignInMethod))
     }
-    return Verdict(.o6, .apply(change))
+    return Verdict(.repairApplied, .apply(change))
 }
 
 /// Decides whether a repair that was applied is taken back: rows H.
@@ -68,7 +70,7 @@ package func decideRepair(
 /// - `hasClash`: whether somebody has changed since what the repair had changed.
 /// - Returns: whether it is.
 package func decideUndoRepair(hasClash: Bool) -> Verdict<Bool> {
-    hasClash ? Verdict(.o7, false) : Verdict(.o8, true)
+    hasClash ? Verdict(.repairUndoClashes, false) : Verdict(.repairUndone, true)
 }
 
 /// Who is disabled is judged as if they were not: they may be let in again.

@@ -10,11 +10,11 @@ package func decideResetPassword(
     account: Account?,
     address: EmailAddress
 ) -> Verdict<UpdateDecision> {
-    guard policy.allowsPasswordSignIn else { return Verdict(.r0, .refuse(.operationNotAllowed)) }
+    guard policy.allowsPasswordSignIn else { return Verdict(.resetPasswordNotEnabled, .refuse(.operationNotAllowed)) }
     guard let account, let email = account.email, email.address == address else {
-        return Verdict(.r5, .refuse(.invalidEmailCode))
+        return Verdict(.resetCodeStale, .refuse(.invalidEmailCode))
     }
-    if account.isDisabled { return Verdict(.r7, .refuse(.userDisabled)) }
+    if account.isDisabled { return Verdict(.resetAccountDisabled, .refuse(.userDisabled)) }
 
     var change = AccountChange()
     change.password = .set
@@ -26,16 +26,18 @@ package func decideResetPassword(
         change.voidsOutstandingProofs = true
     }
     if account.linkedProviders.isEmpty, account.phoneNumber == nil {
-        return Verdict(.r1, .apply(account.id, change, issuesTokens: false))
+        return Verdict(.passwordReset, .apply(account.id, change, issuesTokens: false))
     }
     // The policy is for accounts whose owner is known. What was linked before the first proof may be an intruder's, who
     // registered the address.
     guard policy.passwordResetUnlinksProviders || !wasProven else {
-        return Verdict(.r6, .apply(account.id, change, issuesTokens: false))
+        return Verdict(.resetKeepsProviders, .apply(account.id, change, issuesTokens: false))
     }
     change.unlinkedProviders = Set(account.linkedProviders.keys)
     if account.phoneNumber != nil { change.phone = .release }
     change.quarantinesRemovals = true
-    let rule: Rule = account.linkedProviders.isEmpty ? .r4 : account.hasPassword ? .r2 : .r3
+    let rule: Rule =
+        account.linkedProviders.isEmpty
+        ? .resetReleasesNumber : account.hasPassword ? .resetUnlinksProviders : .resetSetsFirstPassword
     return Verdict(rule, .apply(account.id, change, issuesTokens: false))
 }

@@ -20,13 +20,13 @@ package func refusalOfProver(
     now: Timestamp
 ) -> Verdict<ConflictRefusal>? {
     if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) { return refusal }
-    guard let target else { return Verdict(.j1, .unknown) }
+    guard let target else { return Verdict(.resolveAccountGone, .unknown) }
     guard let conflict, conflict.state == .proven, isProver, let proof = conflict.proof else {
-        return Verdict(.j2, .unproven)
+        return Verdict(.resolveUnproven, .unproven)
     }
-    guard now < proof.expiresAt else { return Verdict(.j3, .proofExpired) }
+    guard now < proof.expiresAt else { return Verdict(.resolveProofExpired, .proofExpired) }
     let binding = ProofBinding(proof.binding.kind, of: target, policyVersion: policy.version)
-    return proof.binding == binding ? nil : Verdict(.j4, .proofStale)
+    return proof.binding == binding ? nil : Verdict(.resolveProofStale, .proofStale)
 }
 
 /// Whether a sign-in to the account a conflict concerns may settle it as well, once it is proven: rows J1 to J4 and J15.
@@ -55,10 +55,10 @@ package func refusalOfNextSignIn(
         now: now
     )
     if let stale { return stale }
-    if conflict.isProvenByFirstMail(to: target, policy) { return Verdict(.j15, .unproven) }
+    if conflict.isProvenByFirstMail(to: target, policy) { return Verdict(.nextSignInLeavesConflict, .unproven) }
     let isMailbox = conflict.proof?.binding.kind == .mailbox
     let isAnotherPerson = !policy.providersOfAnotherSubject(of: target, than: credential).isEmpty
-    return isMailbox && isAnotherPerson ? Verdict(.j15, .unproven) : nil
+    return isMailbox && isAnotherPerson ? Verdict(.nextSignInLeavesConflict, .unproven) : nil
 }
 
 extension ConflictFacts {
@@ -99,16 +99,22 @@ package func decideResolveConflict(
         now: now
     )
     if let stranger { return Verdict(stranger.rule, .refuse(stranger.decision)) }
-    guard let target, let conflict, let proof = conflict.proof else { return Verdict(.j1, .refuse(.unknown)) }
-    guard isProviderEnabled else { return Verdict(.j5, .refuse(.refused(.operationNotAllowed))) }
-    if target.isDisabled { return Verdict(.j6, .refuse(.refused(.userDisabled))) }
-    if policy.needsSecondFactor(target, provenBy: nil) { return Verdict(.j7, .refuse(.secondFactorRequired)) }
+    guard let target, let conflict, let proof = conflict.proof else {
+        return Verdict(.resolveAccountGone, .refuse(.unknown))
+    }
+    guard isProviderEnabled else { return Verdict(.resolveProviderNotEnabled, .refuse(.refused(.operationNotAllowed))) }
+    if target.isDisabled { return Verdict(.resolveAccountDisabled, .refuse(.refused(.userDisabled))) }
+    if policy.needsSecondFactor(target, provenBy: nil) {
+        return Verdict(.resolveNeedsSecondFactor, .refuse(.secondFactorRequired))
+    }
     let provider = credential.identity.provider
     guard policy.conflictProofs(methods: target.signInMethods, bringing: provider).contains(proof.binding.kind) else {
-        return Verdict(.j14, .refuse(.proofNotOffered))
+        return Verdict(.resolveProofNotOffered, .refuse(.proofNotOffered))
     }
-    if identityOwner == target.id { return Verdict(.j8, .resolve(target.id, AccountChange())) }
-    if identityOwner != nil { return Verdict(.j9, .refuse(.refused(.federatedIdentityAlreadyLinked))) }
+    if identityOwner == target.id { return Verdict(.resolveAlreadyLinked, .resolve(target.id, AccountChange())) }
+    if identityOwner != nil {
+        return Verdict(.resolveIdentityInUse, .refuse(.refused(.federatedIdentityAlreadyLinked)))
+    }
     let isAddressTaken = emailOwner != nil || target.email?.address == credential.email.address
     let claim = policy.emailClaim(of: credential, isAddressTaken: isAddressTaken)
     // As a link by the session of the account would be answered (L3): the address has moved on since the conflict opened.
@@ -120,20 +126,23 @@ package func decideResolveConflict(
         // provider says nothing here: it may be an intruder's.
         var change = AccountChange.takeover(of: target, proof: .emailCode)
         change.linkedIdentity = credential.identity
-        return Verdict(.j11, .resolve(target.id, change))
+        return Verdict(.takeoverByConflict, .resolve(target.id, change))
     }
     let isOfProvider = target.linkedProviders[provider] != nil
     let isOfParty = !policy.providersOfAnotherSubject(of: target, than: credential).isEmpty
     if isOfProvider || isOfParty && proof.binding.kind == .mailbox {
         // The mailbox proves nothing here: the next owner of a domain reads its mail. A session is the account's owner.
         guard policy.subjectChange == .conflict, proof.binding.kind == .session else {
-            return Verdict(.j10, .refuse(.providerAlreadyLinked))
+            return Verdict(.resolveSecondSubject, .refuse(.providerAlreadyLinked))
         }
         var change = AccountChange.linking(credential, to: target, claim: claim, policy: policy)
         change.unlinkedProviders = [provider]
         return Verdict(.subjectReplacedAfterProof, .resolve(target.id, change))
     }
-    return Verdict(.j12, .resolve(target.id, .linking(credential, to: target, claim: claim, policy: policy)))
+    return Verdict(
+        .credentialLinkedAfterProof,
+        .resolve(target.id, .linking(credential, to: target, claim: claim, policy: policy))
+    )
 }
 
 /// The one who turns a conflict down.
@@ -158,7 +167,7 @@ package func decideDeclineConflict(
         return Verdict(refusal.rule, refusal.decision)
     }
     return switch decliner {
-    case .holder: Verdict(.j13, nil)
+    case .holder: Verdict(.conflictDeclined, nil)
     case .administrator: Verdict(.declinedByOperator, nil)
     }
 }

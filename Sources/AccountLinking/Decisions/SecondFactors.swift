@@ -45,23 +45,27 @@ package func decideEnrollSecondFactor(
 ) -> Verdict<UpdateDecision> {
     guard policy.enrollableSecondFactors.contains(new.kind) else {
         switch new.kind {
-        case .phone: return Verdict(.g1, .refuse(.messageFactorsDisabled))
-        case .totp: return Verdict(.g1, .refuse(.totpFactorsDisabled))
+        case .phone: return Verdict(.enrollFactorNotEnabled, .refuse(.messageFactorsDisabled))
+        case .totp: return Verdict(.enrollFactorNotEnabled, .refuse(.totpFactorsDisabled))
         }
     }
-    if account.isDisabled { return Verdict(.g2, .refuse(.userDisabled)) }
-    guard session.allowsSecondFactor else { return Verdict(.g3, .refuse(.firstFactorNotEligible)) }
+    if account.isDisabled { return Verdict(.enrollAccountDisabled, .refuse(.userDisabled)) }
+    guard session.allowsSecondFactor else {
+        return Verdict(.enrollUnsupportedFirstFactor, .refuse(.firstFactorNotEligible))
+    }
     // A former holder of the address, whom a word for new addresses let in, must not keep it from the present one for good.
-    guard policy.isProven(account) else { return Verdict(.g4, .refuse(.unverifiedEmail)) }
+    guard policy.isProven(account) else { return Verdict(.enrollNeedsProvenEmail, .refuse(.unverifiedEmail)) }
     if let refusal = refusal(of: session, policy: policy, account: account) { return refusal }
     if let number = new.number, enrolled.contains(where: { $0.number == number }) {
-        return Verdict(.g7, .refuse(.secondFactorExists))
+        return Verdict(.factorAlreadyEnrolled, .refuse(.secondFactorExists))
     }
-    guard enrolled.count < SecondFactor.countMax else { return Verdict(.g8, .refuse(.secondFactorLimitExceeded)) }
+    guard enrolled.count < SecondFactor.countMax else {
+        return Verdict(.tooManyFactors, .refuse(.secondFactorLimitExceeded))
+    }
     var change = AccountChange()
     change.secondFactors = enrolled + [new]
     change.endsSessions = true
-    return Verdict(.g9, .apply(account.id, change, issuesTokens: true))
+    return Verdict(.factorEnrolled, .apply(account.id, change, issuesTokens: true))
 }
 
 /// Decides whether a session withdraws a second factor: rows G. Every other session ends, as after every change of what
@@ -75,23 +79,23 @@ package func decideWithdrawSecondFactor(
     withdrawn: SecondFactorID,
     session: FactorSession
 ) -> Verdict<UpdateDecision> {
-    if account.isDisabled { return Verdict(.g2, .refuse(.userDisabled)) }
+    if account.isDisabled { return Verdict(.enrollAccountDisabled, .refuse(.userDisabled)) }
     guard enrolled.contains(where: { $0.id == withdrawn }) else {
-        return Verdict(.g10, .refuse(.secondFactorNotFound))
+        return Verdict(.withdrawUnknownFactor, .refuse(.secondFactorNotFound))
     }
     if let refusal = refusal(of: session, policy: policy, account: account) { return refusal }
     var change = AccountChange()
     change.secondFactors = enrolled.filter { $0.id != withdrawn }
     change.endsSessions = true
-    return Verdict(.g11, .apply(account.id, change, issuesTokens: true))
+    return Verdict(.factorWithdrawn, .apply(account.id, change, issuesTokens: true))
 }
 
 /// A session that has not shown the second factor, or signed in long ago, changes none: a stolen one must not.
 private func refusal(of session: FactorSession, policy: LinkPolicy, account: Account) -> Verdict<UpdateDecision>? {
     if policy.needsSecondFactor(account, provenBy: session.hasProvenSecondFactor ? account.id : nil) {
-        return Verdict(.g5, .refuse(.credentialTooOld))
+        return Verdict(.enrollNeedsSecondFactor, .refuse(.credentialTooOld))
     }
-    return session.isRecent ? nil : Verdict(.g6, .refuse(.credentialTooOld))
+    return session.isRecent ? nil : Verdict(.enrollNeedsRecentSignIn, .refuse(.credentialTooOld))
 }
 
 /// Decides whether an administrator replaces the second factors of an account: rows G. What clients may enrol does not
@@ -106,14 +110,18 @@ package func decideReplaceSecondFactors(
     enrolled: [SecondFactor],
     wanted: [SecondFactor]
 ) -> Verdict<UpdateDecision> {
-    if wanted == enrolled { return Verdict(.g14, .unchanged(account.id)) }
-    guard wanted.isEmpty || account.isEmailVerified else { return Verdict(.g12, .refuse(.unverifiedEmail)) }
-    guard wanted.count <= SecondFactor.countMax else { return Verdict(.g13, .refuse(.secondFactorLimitExceeded)) }
+    if wanted == enrolled { return Verdict(.factorsReplaced, .unchanged(account.id)) }
+    guard wanted.isEmpty || account.isEmailVerified else {
+        return Verdict(.replaceFactorsNeedsProvenEmail, .refuse(.unverifiedEmail))
+    }
+    guard wanted.count <= SecondFactor.countMax else {
+        return Verdict(.replaceTooManyFactors, .refuse(.secondFactorLimitExceeded))
+    }
     var change = AccountChange()
     change.secondFactors = wanted
     // Another name for a factor is no reason to sign anybody out.
     change.endsSessions = wanted.map(\.identifyingPart) != enrolled.map(\.identifyingPart)
-    return Verdict(.g14, .apply(account.id, change, issuesTokens: false))
+    return Verdict(.factorsReplaced, .apply(account.id, change, issuesTokens: false))
 }
 
 extension SecondFactor {
@@ -139,13 +147,13 @@ package func decideRevertSecondFactor(
     address: EmailAddress
 ) -> Verdict<UpdateDecision> {
     guard let account, account.email?.address == address, enrolled.contains(where: { $0.id == added }) else {
-        return Verdict(.g15, .refuse(.invalidEmailCode))
+        return Verdict(.revertFactorCodeStale, .refuse(.invalidEmailCode))
     }
-    if account.isDisabled { return Verdict(.g16, .refuse(.userDisabled)) }
+    if account.isDisabled { return Verdict(.revertFactorAccountDisabled, .refuse(.userDisabled)) }
     var change = AccountChange()
     change.secondFactors = enrolled.filter { $0.id != added }
     change.endsSessions = true
-    return Verdict(.g17, .apply(account.id, change, issuesTokens: false))
+    return Verdict(.factorReverted, .apply(account.id, change, issuesTokens: false))
 }
 
 /// Decides whether a code is sent to a number that is, or is to become, a second factor: rows G.
@@ -153,7 +161,7 @@ package func decideRevertSecondFactor(
 /// - `isRegionAllowed`: whether the project sends messages to where the number is; true for a fictional one.
 /// - Returns: why not; `nil` when it is.
 package func decideSendFactorCode(isRegionAllowed: Bool) -> Verdict<Refusal?> {
-    isRegionAllowed ? Verdict(.g19, nil) : Verdict(.g18, .messageRegionNotAllowed)
+    isRegionAllowed ? Verdict(.factorCodeSent, nil) : Verdict(.factorRegionNotAllowed, .messageRegionNotAllowed)
 }
 
 /// Decides whether a sign-in that waits for a second factor goes on: rows G. What the first factor amounts to is asked
@@ -164,8 +172,10 @@ package func decideSendFactorCode(isRegionAllowed: Bool) -> Verdict<Refusal?> {
 /// - `isOriginGone`: the first factor was to be attached to the account of a session, and that session has ended.
 /// - Returns: why not; `nil` when it does.
 package func decideContinueSignIn(account: Account?, sessionEpoch: Int64, isOriginGone: Bool) -> Verdict<Refusal?> {
-    guard let account else { return Verdict(.g20, .invalidPendingSignIn) }
-    if account.isDisabled { return Verdict(.g21, .userDisabled) }
-    guard account.sessionEpoch == sessionEpoch, !isOriginGone else { return Verdict(.g20, .invalidPendingSignIn) }
-    return Verdict(.g22, nil)
+    guard let account else { return Verdict(.pendingSignInStale, .invalidPendingSignIn) }
+    if account.isDisabled { return Verdict(.pendingSignInAccountDisabled, .userDisabled) }
+    guard account.sessionEpoch == sessionEpoch, !isOriginGone else {
+        return Verdict(.pendingSignInStale, .invalidPendingSignIn)
+    }
+    return Verdict(.pendingSignInContinued, nil)
 }

@@ -8,11 +8,11 @@
 package func decideSignInWithCustomToken(existing: Account?, isMergedAway: Bool) -> Verdict<SignInDecision> {
     var change = AccountChange()
     guard let existing else {
-        if isMergedAway { return Verdict(.c4, .refuse(.accountMerged)) }
+        if isMergedAway { return Verdict(.customTokenAccountMerged, .refuse(.accountMerged)) }
         change.usesCustomTokens = true
-        return Verdict(.c1, .createUser(change))
+        return Verdict(.signUpByCustomToken, .createUser(change))
     }
-    if existing.isDisabled { return Verdict(.c2, .refuse(.userDisabled)) }
+    if existing.isDisabled { return Verdict(.customTokenAccountDisabled, .refuse(.userDisabled)) }
     if !existing.usesCustomTokens { change.usesCustomTokens = true }
-    return Verdict(.c3, .signIn(existing.id, change, emailWasRecycled: false))
+    return Verdict(.signInByCustomToken, .signIn(existing.id, change, emailWasRecycled: false))
 }

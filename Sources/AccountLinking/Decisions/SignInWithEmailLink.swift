@@ -16,15 +16,17 @@ package func decideSignInWithEmailLink(
     isSessionRecent: Bool,
     secondFactorProvenBy: UserID?
 ) -> Verdict<SignInDecision> {
-    guard policy.allowsEmailLinkSignIn else { return Verdict(.m0, .refuse(.operationNotAllowed)) }
-    if owner?.isDisabled ?? false || target?.isDisabled ?? false { return Verdict(.m4, .refuse(.userDisabled)) }
+    guard policy.allowsEmailLinkSignIn else { return Verdict(.emailLinkNotEnabled, .refuse(.operationNotAllowed)) }
+    if owner?.isDisabled ?? false || target?.isDisabled ?? false {
+        return Verdict(.emailLinkAccountDisabled, .refuse(.userDisabled))
+    }
     // Before the owner is looked at: a stolen old session must not find out who has the address.
     if policy.linkingNeedsRecentSignIn, let target, !target.isAnonymous, owner?.id != target.id, !isSessionRecent {
         return Verdict(.mailedLinkNeedsRecentSignIn, .refuse(.credentialTooOld))
     }
-    if let owner, let target, owner.id != target.id { return Verdict(.m7, .refuse(.emailExists)) }
+    if let owner, let target, owner.id != target.id { return Verdict(.emailLinkAddressInUse, .refuse(.emailExists)) }
     if let account = target ?? owner, policy.needsSecondFactor(account, provenBy: secondFactorProvenBy) {
-        return Verdict(.m5, .secondFactorRequired(account.id))
+        return Verdict(.emailLinkNeedsSecondFactor, .secondFactorRequired(account.id))
     }
 
     var change = AccountChange()
@@ -32,31 +34,39 @@ package func decideSignInWithEmailLink(
     switch (target, owner) {
     case (.some(let target), .some):
         if !policy.isProven(target) { change.email = .prove(.emailLink) }
-        return Verdict(.m6, .signIn(target.id, change.unlessVain(for: target), emailWasRecycled: false))
+        return Verdict(
+            .emailSetByEmailLink,
+            .signIn(target.id, change.unlessVain(for: target), emailWasRecycled: false)
+        )
     case (.some(let target), .none):
         change.email = .set(email, proof: .emailLink)
         if target.isAnonymous {
-            return Verdict(.m8, .signIn(target.id, change, emailWasRecycled: false))
+            return Verdict(.anonymousUpgradedByEmailLink, .signIn(target.id, change, emailWasRecycled: false))
         }
         if target.hasHadEmail {
             // This is a change of address by another road, so it asks for and ends what such a change does.
-            guard isSessionRecent else { return Verdict(.m10, .refuse(.credentialTooOld)) }
+            guard isSessionRecent else {
+                return Verdict(.emailLinkReplacementNeedsRecentSignIn, .refuse(.credentialTooOld))
+            }
             if !target.hasInitialEmail { change.rememberedInitialEmail = target.email?.address }
             change.endsSessions = true
         }
-        return Verdict(.m6, .signIn(target.id, change, emailWasRecycled: false))
+        return Verdict(.emailSetByEmailLink, .signIn(target.id, change, emailWasRecycled: false))
     case (.none, .some(let owner)):
         if policy.isProven(owner) {
-            return Verdict(.m2, .signIn(owner.id, change.unlessVain(for: owner), emailWasRecycled: false))
+            return Verdict(
+                .signInByEmailLink,
+                .signIn(owner.id, change.unlessVain(for: owner), emailWasRecycled: false)
+            )
         }
         change = .takeover(of: owner, proof: .emailLink)
         change.emailLink = true
-        let rule: Rule = owner.isEmailVerified ? .mailedLinkFromFormerHolder : .m3
+        let rule: Rule = owner.isEmailVerified ? .mailedLinkFromFormerHolder : .takeoverByEmailLink
         return Verdict(rule, .signIn(owner.id, change, emailWasRecycled: false))
     case (.none, .none):
-        guard policy.allowsClientSignUp else { return Verdict(.m9, .refuse(.signUpDisabled)) }
+        guard policy.allowsClientSignUp else { return Verdict(.emailLinkSignUpNotAllowed, .refuse(.signUpDisabled)) }
         change.email = .set(email, proof: .emailLink)
-        return Verdict(.m1, .createUser(change))
+        return Verdict(.signUpByEmailLink, .createUser(change))
     }
 }
 

@@ -13,20 +13,20 @@ package func decideSignInWithIdp(
     createsUsers: Bool,
     secondFactorProvenBy: UserID?
 ) -> Verdict<SignInDecision> {
-    guard isProviderEnabled else { return Verdict(.i0, .refuse(.operationNotAllowed)) }
+    guard isProviderEnabled else { return Verdict(.signInProviderNotEnabled, .refuse(.operationNotAllowed)) }
     let identity = credential.identity
     let proof = EmailProof.provider(identity.provider)
     let claim = policy.emailClaim(of: credential, isAddressTaken: accounts.emailOwner != nil)
 
     // A linked identity always wins: the provider vouches for the subject, whatever address it names today.
     if let owner = accounts.identityOwner {
-        if owner.isDisabled { return Verdict(.i1, .refuse(.userDisabled)) }
+        if owner.isDisabled { return Verdict(.identityOwnerDisabled, .refuse(.userDisabled)) }
         if policy.needsSecondFactor(owner, provenBy: secondFactorProvenBy) {
-            return Verdict(.i3, .secondFactorRequired(owner.id))
+            return Verdict(.identityOwnerNeedsSecondFactor, .secondFactorRequired(owner.id))
         }
         var change = AccountChange()
         if policy.needsProof(owner, of: claim, by: proof) { change.email = .prove(proof) }
-        return Verdict(.i2, .signIn(owner.id, change, emailWasRecycled: false))
+        return Verdict(.signInByIdentity, .signIn(owner.id, change, emailWasRecycled: false))
     }
 
     // With duplicates allowed an address inside a provider's row identifies nobody.
@@ -34,27 +34,27 @@ package func decideSignInWithIdp(
     switch (claim, emailOwner) {
     case (.unverified, .some) where !createsUsers:
         // Never a request for confirmation: a reauthentication must not learn whose address it is.
-        return Verdict(.i12, .refuse(.userNotFound))
+        return Verdict(.reauthenticationByUntrustedEmail, .refuse(.userNotFound))
     case _ where !createsUsers:
-        return Verdict(.i6, .refuse(.userNotFound))
+        return Verdict(.reauthenticationOfUnknownIdentity, .refuse(.userNotFound))
 
     case (.unverified, .some(let account)):
         let providers = account.linkedProviders.keys
         return Verdict(
-            .i11,
+            .untrustedEmailConflict,
             .conflict(.accountExistsWithDifferentCredential(account: account.id, verifiedProviders: providers))
         )
     case (.verified, .some(let account)):
-        if account.isDisabled { return Verdict(.i10, .refuse(.userDisabled)) }
+        if account.isDisabled { return Verdict(.emailOwnerDisabled, .refuse(.userDisabled)) }
         if policy.needsSecondFactor(account, provenBy: secondFactorProvenBy) {
-            return Verdict(.i13, .secondFactorRequired(account.id))
+            return Verdict(.emailOwnerNeedsSecondFactor, .secondFactorRequired(account.id))
         }
         // Before other subjects are looked at: until the address is proven, every method may be an intruder's or a former holder's.
         guard policy.isProven(account) else {
             var change = AccountChange.takeover(of: account, proof: proof)
             change.linkedIdentity = identity
             change.profile = .replace(credential.profile)
-            let rule: Rule = account.isEmailVerified ? .takeoverFromFormerHolder : .i9
+            let rule: Rule = account.isEmailVerified ? .takeoverFromFormerHolder : .takeoverByProvider
             return Verdict(rule, .signIn(account.id, change, emailWasRecycled: false))
         }
         if !policy.providersOfAnotherSubject(of: account, than: credential).isEmpty {
@@ -63,17 +63,17 @@ package func decideSignInWithIdp(
         var change = AccountChange()
         change.linkedIdentity = identity
         change.profile = .fillBlanks(credential.profile)
-        return Verdict(.i7, .signIn(account.id, change, emailWasRecycled: false))
+        return Verdict(.linkByProvenEmail, .signIn(account.id, change, emailWasRecycled: false))
 
     case _ where !policy.allowsClientSignUp:
-        return Verdict(.i14, .refuse(.signUpDisabled))
+        return Verdict(.providerSignUpNotAllowed, .refuse(.signUpDisabled))
     case (.absent, _):
-        return Verdict(.i4, .createUser(.newAccount(for: credential)))
+        return Verdict(.signUpWithoutEmail, .createUser(.newAccount(for: credential)))
     case (.unverified(let address), .none), (.verified(let address), .none):
         var change = AccountChange.newAccount(for: credential)
-        guard policy.isOneAccountPerEmail else { return Verdict(.i15, .createUser(change)) }
+        guard policy.isOneAccountPerEmail else { return Verdict(.signUpWithDuplicateEmail, .createUser(change)) }
         change.email = .set(address, proof: claim.isVerified ? proof : nil)
-        return Verdict(.i5, .createUser(change))
+        return Verdict(.signUpWithEmail, .createUser(change))
     }
 }
 
@@ -101,7 +101,7 @@ private func signInOfAnotherSubject(
     case .replace, .move:
         change.linkedIdentity = identity
         change.unlinkedProviders = [identity.provider]
-        let rule: Rule = policy.subjectChange == .move ? .subjectMoved : .i8
+        let rule: Rule = policy.subjectChange == .move ? .subjectMoved : .subjectReplaced
         return Verdict(rule, .signIn(account.id, change, emailWasRecycled: true))
     }
 }

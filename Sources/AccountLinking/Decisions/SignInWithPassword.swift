@@ -14,21 +14,29 @@ package func decideSignInWithPassword(
     passwordMatches: Bool,
     secondFactorProvenBy: UserID?
 ) -> Verdict<SignInDecision> {
-    guard policy.allowsPasswordSignIn else { return Verdict(.s1, .refuse(.operationNotAllowed)) }
+    guard policy.allowsPasswordSignIn else { return Verdict(.passwordSignInNotEnabled, .refuse(.operationNotAllowed)) }
     guard let owner else {
         // An address that nobody has is locked like any other; only where it may be told, it is told.
-        if isLocked, policy.protectsEmailEnumeration { return Verdict(.s7, .refuse(.tooManyAttempts)) }
-        return Verdict(.s2, .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .emailNotFound))
+        if isLocked, policy.protectsEmailEnumeration {
+            return Verdict(.tooManyWrongPasswords, .refuse(.tooManyAttempts))
+        }
+        return Verdict(
+            .passwordSignInUnknownEmail,
+            .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .emailNotFound)
+        )
     }
-    if owner.isDisabled { return Verdict(.s3, .refuse(.userDisabled)) }
-    if isLocked { return Verdict(.s7, .refuse(.tooManyAttempts)) }
+    if owner.isDisabled { return Verdict(.passwordSignInAccountDisabled, .refuse(.userDisabled)) }
+    if isLocked { return Verdict(.tooManyWrongPasswords, .refuse(.tooManyAttempts)) }
     guard owner.hasPassword, passwordMatches else {
-        return Verdict(.s4, .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .invalidPassword))
+        return Verdict(
+            .wrongPassword,
+            .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .invalidPassword)
+        )
     }
     if policy.needsSecondFactor(owner, provenBy: secondFactorProvenBy) {
-        return Verdict(.s5, .secondFactorRequired(owner.id))
+        return Verdict(.passwordSignInNeedsSecondFactor, .secondFactorRequired(owner.id))
     }
-    return Verdict(.s6, .signIn(owner.id, AccountChange(), emailWasRecycled: false))
+    return Verdict(.signInByPassword, .signIn(owner.id, AccountChange(), emailWasRecycled: false))
 }
 
 extension Refusal {

@@ -33,10 +33,10 @@ package func decideSignInWithPhone(
     shownBy proof: PhoneProof,
     isSessionRecent: Bool
 ) -> Verdict<SignInDecision> {
-    guard policy.allowsPhoneSignIn else { return Verdict(.n0, .refuse(.operationNotAllowed)) }
-    if (target ?? owner)?.isDisabled ?? false { return Verdict(.n4, .refuse(.userDisabled)) }
+    guard policy.allowsPhoneSignIn else { return Verdict(.phoneNotEnabled, .refuse(.operationNotAllowed)) }
+    if (target ?? owner)?.isDisabled ?? false { return Verdict(.phoneAccountDisabled, .refuse(.userDisabled)) }
     if operation == .reauthenticate, owner == nil || target.map({ $0.id != owner?.id }) ?? false {
-        return Verdict(.n2, .refuse(.userNotFound))
+        return Verdict(.reauthenticationOfUnknownNumber, .refuse(.userNotFound))
     }
     // Before the owner is looked at: a stolen old session must not find out who has the number.
     if policy.linkingNeedsRecentSignIn, let target, owner?.id != target.id, !isSessionRecent {
@@ -44,30 +44,35 @@ package func decideSignInWithPhone(
     }
     if let owner, let target, owner.id != target.id {
         switch proof {
-        case .code: return Verdict(.n8, .refuse(.phoneNumberExists))
-        case .temporaryProof: return Verdict(.n9, .refuse(.phoneNumberExists))
+        case .code: return Verdict(.phoneInUse, .refuse(.phoneNumberExists))
+        case .temporaryProof: return Verdict(.phoneInUseTemporaryProof, .refuse(.phoneNumberExists))
         }
     }
-    if (target ?? owner)?.hasSecondFactor ?? false { return Verdict(.n5, .refuse(.unsupportedFirstFactor)) }
+    if (target ?? owner)?.hasSecondFactor ?? false {
+        return Verdict(.phoneRefusedWithSecondFactor, .refuse(.unsupportedFirstFactor))
+    }
 
     var change = AccountChange()
     switch (target, owner) {
     case (.some(let target), .some):
-        return Verdict(.n7, .signIn(target.id, change, emailWasRecycled: false))
+        return Verdict(.phoneAlreadyLinked, .signIn(target.id, change, emailWasRecycled: false))
     case (.some(let target), .none):
         change.phone = .set(number)
-        return Verdict(target.isAnonymous ? .n13 : .n6, .signIn(target.id, change, emailWasRecycled: false))
+        return Verdict(
+            target.isAnonymous ? .anonymousUpgradedByPhone : .phoneLinked,
+            .signIn(target.id, change, emailWasRecycled: false)
+        )
     case (.none, .some(let owner)):
         let rule: Rule =
             switch proof {
-            case .code: .n3
-            case .temporaryProof: .n10
+            case .code: .signInByPhoneCode
+            case .temporaryProof: .signInByTemporaryProof
             }
         return Verdict(rule, .signIn(owner.id, change, emailWasRecycled: false))
     case (.none, .none):
-        guard policy.allowsClientSignUp else { return Verdict(.n12, .refuse(.signUpDisabled)) }
+        guard policy.allowsClientSignUp else { return Verdict(.phoneSignUpNotAllowed, .refuse(.signUpDisabled)) }
         change.phone = .set(number)
-        return Verdict(.n1, .createUser(change))
+        return Verdict(.signUpByPhone, .createUser(change))
     }
 }
 
@@ -79,8 +84,8 @@ package func decideSignInWithPhone(
 /// - `isRegionAllowed`: whether the project sends messages to where the number is; true for a fictional one.
 /// - Returns: why not; `nil` when it is.
 package func decideSendPhoneCode(policy: LinkPolicy, owner: Account?, isRegionAllowed: Bool) -> Verdict<Refusal?> {
-    guard policy.allowsPhoneSignIn else { return Verdict(.n0, .operationNotAllowed) }
-    guard isRegionAllowed else { return Verdict(.n14, .messageRegionNotAllowed) }
-    if owner?.hasSecondFactor ?? false { return Verdict(.n5, .unsupportedFirstFactor) }
-    return Verdict(.n15, nil)
+    guard policy.allowsPhoneSignIn else { return Verdict(.phoneNotEnabled, .operationNotAllowed) }
+    guard isRegionAllowed else { return Verdict(.phoneRegionNotAllowed, .messageRegionNotAllowed) }
+    if owner?.hasSecondFactor ?? false { return Verdict(.phoneRefusedWithSecondFactor, .unsupportedFirstFactor) }
+    return Verdict(.phoneCodeSent, nil)
 }

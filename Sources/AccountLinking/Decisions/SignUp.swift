@@ -25,27 +25,39 @@ package func decideSignUp(
     if let displayName { change.profile = .rename(displayName) }
     switch request {
     case .anonymous:
-        guard policy.allowsAnonymousSignUp else { return Verdict(.p14, .refuse(.anonymousSignUpDisabled)) }
-        guard policy.allowsClientSignUp else { return Verdict(.p10, .refuse(.signUpDisabled)) }
-        return Verdict(.p13, .createUser(change))
+        guard policy.allowsAnonymousSignUp else {
+            return Verdict(.anonymousSignUpNotEnabled, .refuse(.anonymousSignUpDisabled))
+        }
+        guard policy.allowsClientSignUp else { return Verdict(.signUpNotAllowed, .refuse(.signUpDisabled)) }
+        return Verdict(.anonymousSignUp, .createUser(change))
 
     case .password(let email):
-        guard policy.allowsPasswordSignIn else { return Verdict(.p9, .refuse(.operationNotAllowed)) }
-        guard policy.allowsClientSignUp else { return Verdict(.p10, .refuse(.signUpDisabled)) }
+        guard policy.allowsPasswordSignIn else {
+            return Verdict(.signUpPasswordNotEnabled, .refuse(.operationNotAllowed))
+        }
+        guard policy.allowsClientSignUp else { return Verdict(.signUpNotAllowed, .refuse(.signUpDisabled)) }
         if let emailOwner {
             // One answer, three reasons; support wants to know which.
             let isWithoutPassword = !emailOwner.hasPassword && !emailOwner.hasEmailLink
-            let rule: Rule = isWithoutPassword ? (emailOwner.linkedProviders.isEmpty ? .p7 : .p6) : .p1
+            let rule: Rule =
+                isWithoutPassword
+                ? (emailOwner.linkedProviders.isEmpty ? .signUpEmailOfBareAccount : .signUpEmailOfProviderAccount)
+                : .signUpEmailExists
             return Verdict(rule, .refuse(.emailExists))
         }
         change.email = .set(email, proof: nil)
         change.password = .set
-        return Verdict(policy.isOneAccountPerEmail ? .p11 : .p5, .createUser(change))
+        return Verdict(
+            policy.isOneAccountPerEmail ? .signUpByPassword : .signUpDuplicateEmailsAllowed,
+            .createUser(change)
+        )
 
     case .linkPassword(let email, let target, let isSessionRecent):
-        guard policy.allowsPasswordSignIn else { return Verdict(.p9, .refuse(.operationNotAllowed)) }
-        if target.isDisabled { return Verdict(.p15, .refuse(.userDisabled)) }
-        guard isSessionRecent else { return Verdict(.p16, .refuse(.credentialTooOld)) }
+        guard policy.allowsPasswordSignIn else {
+            return Verdict(.signUpPasswordNotEnabled, .refuse(.operationNotAllowed))
+        }
+        if target.isDisabled { return Verdict(.passwordLinkAccountDisabled, .refuse(.userDisabled)) }
+        guard isSessionRecent else { return Verdict(.passwordLinkNeedsRecentSignIn, .refuse(.credentialTooOld)) }
         change.password = .set
         change.endsSessions = true
         guard let emailOwner else {
@@ -53,15 +65,15 @@ package func decideSignUp(
             // This is a change of address by another road, so it is refused where U1 refuses one; also where the address was
             // taken off first.
             if target.hasHadEmail, policy.protectsEmailEnumeration {
-                return Verdict(.p17, .refuse(.emailChangeNeedsVerification))
+                return Verdict(.passwordLinkNeedsVerifiedEmail, .refuse(.emailChangeNeedsVerification))
             }
             if policy.secondFactorsNeedProvenAddress, target.hasSecondFactor {
                 return Verdict(.passwordNeedsProvenAddress, .refuse(.unverifiedEmail))
             }
             if !target.hasInitialEmail { change.rememberedInitialEmail = target.email?.address }
-            return Verdict(.p4, .signIn(target.id, change, emailWasRecycled: false))
+            return Verdict(.emailAndPasswordLinked, .signIn(target.id, change, emailWasRecycled: false))
         }
-        if emailOwner.id != target.id { return Verdict(.p3, .refuse(.emailExists)) }
-        return Verdict(.p2, .signIn(target.id, change, emailWasRecycled: false))
+        if emailOwner.id != target.id { return Verdict(.passwordLinkEmailInUse, .refuse(.emailExists)) }
+        return Verdict(.passwordAddedToOwnEmail, .signIn(target.id, change, emailWasRecycled: false))
     }
 }

@@ -53,7 +53,7 @@ package func decideUnlink(
         isSessionRecent = true
         keepsLastMethod = false
     case .client(let isRecent):
-        if account.isDisabled { return Verdict(.k4, .refuse(.userDisabled)) }
+        if account.isDisabled { return Verdict(.unlinkAccountDisabled, .refuse(.userDisabled)) }
         isSessionRecent = isRecent
         keepsLastMethod = policy.keepsLastSignInMethod
     }
@@ -65,8 +65,10 @@ package func decideUnlink(
     if account.phoneNumber != nil, removal.providers.contains(.phone) { change.phone = .remove }
     change.unlinkedProviders = removal.providers.intersection(account.linkedProviders.keys)
 
-    if change.isEmpty { return Verdict(.k1, .unchanged(account.id)) }
-    if change.email == .remove, !isSessionRecent { return Verdict(.k5, .refuse(.credentialTooOld)) }
+    if change.isEmpty { return Verdict(.nothingToUnlink, .unchanged(account.id)) }
+    if change.email == .remove, !isSessionRecent {
+        return Verdict(.emailRemovalNeedsRecentSignIn, .refuse(.credentialTooOld))
+    }
     // Whoever loses an address has to hear of it, and can take it back: the session may be stolen.
     if case .client = request, change.email == .remove, !account.hasInitialEmail {
         change.rememberedInitialEmail = account.email?.address
@@ -75,7 +77,7 @@ package func decideUnlink(
     if keepsLastMethod {
         let losesMethod = left.signInMethods != account.signInMethods
         if losesMethod, workingMethods(of: left, policy: policy, enabledProviders: enabledProviders).isEmpty {
-            return Verdict(.k2, .refuse(.lastSignInMethod))
+            return Verdict(.lastMethodKept, .refuse(.lastSignInMethod))
         }
     }
     if policy.linkingNeedsRecentSignIn, !isSessionRecent {
@@ -83,7 +85,7 @@ package func decideUnlink(
             .filter { !left.signInMethods.contains($0) }
         guard lost.isEmpty else { return Verdict(.unlinkNeedsRecentSignIn, .refuse(.credentialTooOld)) }
     }
-    return Verdict(.k3, .apply(account.id, change, issuesTokens: false))
+    return Verdict(.methodUnlinked, .apply(account.id, change, issuesTokens: false))
 }
 
 /// Decides whether the user's own session takes a sign-in method off the account, on Concord's own routes: as
@@ -111,6 +113,8 @@ package func decideRemoveMethod(
         removal: Removal(method),
         request: .client(isSessionRecent: isSessionRecent)
     )
-    if case .apply = verdict.decision, !isSessionRecent { return Verdict(.k6, .refuse(.credentialTooOld)) }
+    if case .apply = verdict.decision, !isSessionRecent {
+        return Verdict(.removalNeedsRecentSignIn, .refuse(.credentialTooOld))
+    }
     return verdict
 }

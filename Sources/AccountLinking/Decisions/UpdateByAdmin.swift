@@ -46,11 +46,13 @@ package func decideUpdateByAdmin(
     phoneOwner: Account?,
     identityOwner: Account?
 ) -> Verdict<UpdateDecision> {
-    guard let account else { return Verdict(.x1, .refuse(.userNotFound)) }
-    if let emailOwner, emailOwner.id != account.id { return Verdict(.x2, .refuse(.emailExists)) }
-    if let phoneOwner, phoneOwner.id != account.id { return Verdict(.x3, .refuse(.phoneNumberExists)) }
+    guard let account else { return Verdict(.adminUpdateUnknownAccount, .refuse(.userNotFound)) }
+    if let emailOwner, emailOwner.id != account.id { return Verdict(.adminUpdateEmailExists, .refuse(.emailExists)) }
+    if let phoneOwner, phoneOwner.id != account.id {
+        return Verdict(.adminUpdatePhoneExists, .refuse(.phoneNumberExists))
+    }
     if let identityOwner, identityOwner.id != account.id {
-        return Verdict(.x4, .refuse(.federatedIdentityAlreadyLinked))
+        return Verdict(.adminUpdateIdentityInUse, .refuse(.federatedIdentityAlreadyLinked))
     }
 
     var change = AccountChange()
@@ -77,6 +79,6 @@ package func decideUpdateByAdmin(
     }
     if update.revokesSessions { change.endsSessions = true }
 
-    if change.isEmpty { return Verdict(.x6, .unchanged(account.id)) }
-    return Verdict(.x5, .apply(account.id, change, issuesTokens: false))
+    if change.isEmpty { return Verdict(.adminUpdateUnchanged, .unchanged(account.id)) }
+    return Verdict(.accountUpdatedByAdmin, .apply(account.id, change, issuesTokens: false))
 }

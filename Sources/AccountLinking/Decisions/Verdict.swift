@@ -1,4 +1,4 @@
-/// A decision together with the row of the decision tables that made it (docs/decisions.md).
+/// A decision together with the row of the decision tables that made it (docs/reference/decisions.md).
 ///
 /// The rule is recorded with every applied decision, so that an operator can be told why.
 package struct Verdict<Decision: Sendable & Hashable>: Sendable, Hashable {

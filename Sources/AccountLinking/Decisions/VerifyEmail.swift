@@ -33,19 +33,19 @@ package func decideVerifyEmail(
     answer: VerifyEmailAnswer
 ) -> Verdict<UpdateDecision> {
     guard let account, let email = account.email, email.address == address else {
-        return Verdict(.v1, .refuse(.invalidEmailCode))
+        return Verdict(.verifyCodeStale, .refuse(.invalidEmailCode))
     }
-    if account.isDisabled { return Verdict(.v2, .refuse(.userDisabled)) }
+    if account.isDisabled { return Verdict(.verifyAccountDisabled, .refuse(.userDisabled)) }
     switch answer {
     case .confirm(let session):
         // A word for new addresses gives way to a mailed code, but not by the click of the present holder in a former one's account.
         if policy.isProven(account) || email.isVerified && session != .asking {
-            return Verdict(.v3, .unchanged(account.id))
+            return Verdict(.emailAlreadyVerified, .unchanged(account.id))
         }
         var change = AccountChange()
         change.email = .prove(.emailCode)
         guard policy.firstProofEndsSessions else {
-            return Verdict(.v4, .apply(account.id, change, issuesTokens: false))
+            return Verdict(.emailVerified, .apply(account.id, change, issuesTokens: false))
         }
         if session == .asking { return Verdict(.firstProofBySession, .apply(account.id, change, issuesTokens: false)) }
         change.endsSessions = true

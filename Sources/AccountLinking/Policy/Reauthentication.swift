@@ -1,4 +1,4 @@
-/// The operations that need a recent sign-in (docs/decisions.md, "Recent sign-in").
+/// The operations that need a recent sign-in (docs/reference/decisions.md, "Recent sign-in").
 ///
 /// Profile edits, lookups, refreshes and session cookies are not sensitive. Linking a provider, attaching a number and
 /// unlinking a working method are, unless `LinkPolicy.linkingNeedsRecentSignIn` is off.

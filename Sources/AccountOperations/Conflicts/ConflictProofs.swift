@@ -110,7 +110,7 @@ extension AccountOperations {
             case .refuse(let refusal): return refused(.conflict(refusal), by: verdict.rule)
             case .mail(let free): place = free
             }
-            guard let user = loaded.user else { return refused(.conflict(.unknown), by: .q1) }
+            guard let user = loaded.user else { return refused(.conflict(.unknown), by: .conflictUnknown) }
             let credential = try open(loaded.conflict)
             var conflict = loaded.conflict
             conflict.state = .open

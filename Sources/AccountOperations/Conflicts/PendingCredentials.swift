@@ -25,7 +25,7 @@ extension AccountOperations {
         tenant: TenantID,
         now: Timestamp
     ) async throws -> (credential: PendingCredential?, rule: Rule) {
-        guard let handle = ConflictHandle(handle, sealer: sealer) else { return (nil, .y1) }
+        guard let handle = ConflictHandle(handle, sealer: sealer) else { return (nil, .pendingUnknown) }
         let conflict = try await store.conflict(handle.conflict, of: handle.user, tenant: handle.tenant)
         return try usableCredential(of: conflict, target: target, tenant: tenant, now: now)
     }

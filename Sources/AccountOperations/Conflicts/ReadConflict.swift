@@ -127,7 +127,7 @@ extension AccountOperations {
     ) async throws -> Outcome<Value> {
         try await decideAndApply {
             guard let loaded = try await load(handle, tenant: tenant, answerTo: once) else {
-                return refused(.conflict(.unknown), by: .q1)
+                return refused(.conflict(.unknown), by: .conflictUnknown)
             }
             let user = loaded.conflict.user
             if let denial = try denial(of: once, answered: loaded.answer, of: user, tenant: tenant) {

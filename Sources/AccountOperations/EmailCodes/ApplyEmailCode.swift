@@ -205,7 +205,7 @@ extension AccountOperations {
         // Judged by `judgeRevert`.
         case .emailSignIn, .revertSignInMethodChange: break
         }
-        return JudgedEmailCode(user: user, verdict: Verdict(.u12, .refuse(.invalidEmailCode)))
+        return JudgedEmailCode(user: user, verdict: Verdict(.emailCodeStale, .refuse(.invalidEmailCode)))
     }
     /// The session that a code came with, as it stands to the account and to the request for the code.
     private func provingSession(

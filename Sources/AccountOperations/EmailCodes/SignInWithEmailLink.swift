@@ -42,7 +42,9 @@ extension AccountOperations {
         locale: String? = nil
     ) async throws -> Outcome<SignInEnding> {
         let policy = policy
-        guard policy.allowsEmailLinkSignIn else { return refused(.refusal(.operationNotAllowed), by: .m0) }
+        guard policy.allowsEmailLinkSignIn else {
+            return refused(.refusal(.operationNotAllowed), by: .emailLinkNotEnabled)
+        }
         var caller: AuthenticatedSession?
         if let idToken = request.idToken {
             switch try await authenticate(idToken: idToken, tenant: tenant) {

@@ -118,7 +118,7 @@ extension AccountOperations {
             // A session that is too old is told how to become recent, like everywhere.
             for session in sessions {
                 guard let challenge = challenge(session, for: .mergeAccounts, now: now) else { continue }
-                return refused(.reauthenticationRequired(challenge), by: .e4)
+                return refused(.reauthenticationRequired(challenge), by: .mergeNeedsRecentSignIn)
             }
             func shown(_ session: AuthenticatedSession) -> MergeAsker.OwnerSession {
                 MergeAsker.OwnerSession(

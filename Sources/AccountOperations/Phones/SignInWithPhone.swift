@@ -51,7 +51,7 @@ extension AccountOperations {
     /// callers at once exactly one is answered by the rules.
     package func signInWithPhone(_ request: PhoneSignIn, tenant: TenantID) async throws -> Outcome<PhoneSignIn.Result> {
         let policy = policy
-        guard policy.allowsPhoneSignIn else { return refused(.refusal(.operationNotAllowed), by: .n0) }
+        guard policy.allowsPhoneSignIn else { return refused(.refusal(.operationNotAllowed), by: .phoneNotEnabled) }
         var caller: AuthenticatedSession?
         if let idToken = request.idToken {
             switch try await authenticate(idToken: idToken, tenant: tenant) {

@@ -79,7 +79,7 @@ extension AccountOperations {
         let totp = TOTP(secret: effects.randomBytes(TOTP.secretBytes))
         let challenge = try newChallenge(.enrollment, of: caller.user, content: totp.secret, at: effects.now())
         guard try await store.begin(challenge) == .applied else {
-            return refused(.refusal(.userNotFound), by: .a1)
+            return refused(.refusal(.userNotFound), by: .tokenAccountGone)
         }
         return .success(
             TOTPEnrollment(
@@ -119,7 +119,7 @@ extension AccountOperations {
             guard let presented = PhoneSession(sessionInfo) else { return .denied(.phone(.invalidSession)) }
             session = presented
         }
-        guard let id = SecondFactorID(effects.newLocalID()) else { throw UnexpectedDecision(.g9) }
+        guard let id = SecondFactorID(effects.newLocalID()) else { throw UnexpectedDecision(.factorEnrolled) }
         let use = effects.newEventID()
         let revert = EmailRecovery(effects: effects, locale: locale)
         let firstRevert = EmailRecovery(effects: effects, locale: locale)
@@ -198,7 +198,9 @@ extension AccountOperations {
         case .denied(let denial): return .denied(denial)
         case .success(let session): caller = session
         }
-        guard let factor = SecondFactorID(factor) else { return refused(.refusal(.secondFactorNotFound), by: .g10) }
+        guard let factor = SecondFactorID(factor) else {
+            return refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
+        }
         let attempt = UpdateAttempt(
             effects: effects,
             methodProof: .session,
@@ -252,8 +254,8 @@ extension AccountOperations {
     private func refusal<Value>(ofKind kind: SecondFactorKind) -> Outcome<Value>? {
         guard !policy.enrollableSecondFactors.contains(kind) else { return nil }
         switch kind {
-        case .phone: return refused(.refusal(.messageFactorsDisabled), by: .g1)
-        case .totp: return refused(.refusal(.totpFactorsDisabled), by: .g1)
+        case .phone: return refused(.refusal(.messageFactorsDisabled), by: .enrollFactorNotEnabled)
+        case .totp: return refused(.refusal(.totpFactorsDisabled), by: .enrollFactorNotEnabled)
         }
     }
 
@@ -263,7 +265,7 @@ extension AccountOperations {
         _ caller: AuthenticatedSession
     ) throws -> Outcome<Value>? {
         let now = effects.now()
-        guard let id = SecondFactorID("new") else { throw UnexpectedDecision(.g9) }
+        guard let id = SecondFactorID("new") else { throw UnexpectedDecision(.factorEnrolled) }
         let policy = policy
         let verdict = decideEnrollSecondFactor(
             policy: policy,

@@ -57,7 +57,7 @@ extension AccountOperations {
         case .success(let found): waiting = found
         }
         guard let factor = waiting.user.secondFactors.first(where: { $0.id == SecondFactorID(factor) }) else {
-            return refused(.refusal(.secondFactorNotFound), by: .g10)
+            return refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
         }
         guard let number = factor.number else { return .denied(.secondFactor(.unsupportedKind)) }
         var request = request
@@ -188,7 +188,7 @@ extension AccountOperations {
         }
         guard let factor = user.secondFactors.first(where: { $0.number == verification.number }) else {
             guard try await store.useUp(verification, by: use.id, at: use.now) == .applied else { return nil }
-            return refused(.refusal(.secondFactorNotFound), by: .g10)
+            return refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
         }
         return .success(
             ShownFactor(
@@ -238,7 +238,7 @@ extension AccountOperations {
     ) async throws -> Outcome<ShownFactor>? {
         let user = waiting.user
         guard let factor = user.secondFactors.first(where: { $0.id == SecondFactorID(factor) }) else {
-            return refused(.refusal(.secondFactorNotFound), by: .g10)
+            return refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
         }
         guard factor.kind == .totp else { return .denied(.secondFactor(.unsupportedKind)) }
         let facts = try await store.totpFacts(of: factor.id, of: user.id, tenant: user.tenant, at: now)
@@ -370,7 +370,7 @@ extension AccountOperations {
         case .signIn(let id, _, emailWasRecycled: _) where id == user.id: break
         // The address or the identity is somebody else's by now: what was shown was shown for this account.
         case .signIn, .createUser, .conflict, .secondFactorRequired:
-            return refused(.refusal(.invalidPendingSignIn), by: .g20)
+            return refused(.refusal(.invalidPendingSignIn), by: .pendingSignInStale)
         }
         // One reading of the account: what is written is compared with what was read first.
         let readAgain = loaded.dropFirst().lazy.compactMap(\.self).first { $0.id == user.id }

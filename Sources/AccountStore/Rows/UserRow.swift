@@ -518,7 +518,7 @@ extension UserRow {
         WITH deleted AS (DELETE FROM users WHERE tenant_id = \(tenant.rawValue) RETURNING tenant_id, user_id)
         INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule)
         SELECT tenant_id, user_id, gen_random_uuid(), \(now.stored), \(AccountEvent.Kind.userDeleted.rawValue),
-            \(Rule.d5.rawValue)
+            \(Rule.accountDeleted.rawValue)
         FROM deleted
         """
     }

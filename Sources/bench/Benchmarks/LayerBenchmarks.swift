@@ -77,7 +77,7 @@ extension Benchmark {
                 id: PostgresUUID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)),
                 occurredAt: now,
                 kind: .userCreated,
-                rule: .p11
+                rule: .signUpByPassword
             )
         )
     }

@@ -195,7 +195,7 @@ enum AccountText {
         lines += listed(
             "History",
             report.history.map { entry in
-                "\(RFC3339.text(entry.occurredAt))  \(entry.kind), rule \(entry.rule): \(entry.sentence ?? "unknown")"
+                "\(RFC3339.text(entry.occurredAt))  \(entry.kind), \(Rule(rawValue: entry.rule)?.title ?? entry.rule): \(entry.sentence ?? "unknown")"
             },
             none: "nothing is kept"
         )

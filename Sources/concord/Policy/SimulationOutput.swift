@@ -166,8 +166,8 @@ final class SimulationOutput: Sendable {
             + changes.map { change, count in
                 [
                     grouped(count.questions), Self.accounts(count), change.provider?.rawValue ?? "-",
-                    "\(change.ruleBefore.rawValue) \(change.before.text)",
-                    "\(change.ruleAfter.rawValue) \(change.after.text)",
+                    "\(change.ruleBefore.title) \(change.before.text)",
+                    "\(change.ruleAfter.title) \(change.after.text)",
                     count.examples.prefix(1).map { "\($0.user.rawValue), \($0.decision.text)" }.joined(),
                 ]
             }

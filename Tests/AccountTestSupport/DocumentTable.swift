@@ -1,20 +1,18 @@
 import FoundationEssentials
-import Testing
+package import Testing
 
 /// A table that stands in a document between two comments, and that the program knows better.
-enum DocumentTable {
+package enum DocumentTable {
     /// Compares `table` with what stands under `name`, or writes it there when `UPDATE_GOLDEN=1`.
     ///
     /// `path`: from the top of the repository.
-    static func expect(
+    package static func expect(
         _ table: String,
         as name: String,
         in path: String,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
-        let document = URL(filePath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: path)
+        let document = URL(filePath: Repository.root).appending(path: path)
         var text = String(decoding: try Data(contentsOf: document), as: UTF8.self)
         let (begin, end) = ("<!-- begin: \(name) -->\n", "\n<!-- end: \(name) -->")
         let start = try #require(text.firstRange(of: begin)?.upperBound, sourceLocation: sourceLocation)
