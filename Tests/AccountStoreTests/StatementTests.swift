@@ -420,6 +420,7 @@ private let statementsOfDecisions: [Statement] = {
             sql: IdentifierRow.deleteReserved(before: origin, rowsMax: 10),
             isHot: false
         ),
+        Statement(name: "AddresseeRow.of", sql: AddresseeRow.of(mailbox, tenant: tenant).sql),
         Statement(name: "IdentifierRow.owner", sql: IdentifierRow.owner(of: email, tenant: tenant).sql),
         Statement(
             name: "IdentifierRow.reserve",

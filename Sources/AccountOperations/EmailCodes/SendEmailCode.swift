@@ -99,25 +99,25 @@ extension AccountOperations {
         switch request.action {
         case .emailSignIn(let email):
             guard policy.allowsEmailLinkSignIn else { return .denied(.refusal(.operationNotAllowed)) }
-            let owner = try await store.addressee(of: email, tenant: tenant, at: effects.now()).owner
+            let addressee = try await store.addressee(of: email, tenant: tenant, at: effects.now())
             return .success(
                 Plan(
                     kind: .emailSignIn,
                     answered: email,
-                    email: owner?.email?.address ?? email,
-                    user: owner?.id
+                    email: addressee.spelling ?? email,
+                    user: addressee.owner
                 )
             )
         case .passwordReset(let email):
-            let owner = try await store.addressee(of: email, tenant: tenant, at: effects.now()).owner
-            if owner == nil, !policy.protectsEmailEnumeration { return .denied(.refusal(.emailNotFound)) }
+            let addressee = try await store.addressee(of: email, tenant: tenant, at: effects.now())
+            if addressee.owner == nil, !policy.protectsEmailEnumeration { return .denied(.refusal(.emailNotFound)) }
             return .success(
                 Plan(
                     kind: .passwordReset,
                     answered: email,
-                    email: owner?.email?.address ?? email,
-                    user: owner?.id,
-                    isWithheld: owner == nil
+                    email: addressee.spelling ?? email,
+                    user: addressee.owner,
+                    isWithheld: addressee.owner == nil
                 )
             )
         case .verifyEmail(let subject):
@@ -138,18 +138,18 @@ extension AccountOperations {
                 guard session?.isRecent(for: .requestEmailChange, policy: policy, now: effects.now()) ?? true else {
                     return .denied(.refusal(.credentialTooOld))
                 }
-                let claim = try await store.addressee(of: newAddress, tenant: tenant, at: effects.now())
-                let isOwned = claim.owner.map { $0.id != user.id } ?? false
+                let addressee = try await store.addressee(of: newAddress, tenant: tenant, at: effects.now())
+                let isOwned = addressee.owner.map { $0 != user.id } ?? false
                 var change = AccountChange()
                 change.email = .set(newAddress, proof: .emailCode)
-                let isReserved = decideTakeAddress(change, by: user.id, reservation: claim.reservation) != nil
+                let isReserved = decideTakeAddress(change, by: user.id, reservation: addressee.reservation) != nil
                 if isOwned || isReserved, !isProtected { return .denied(.refusal(.emailExists)) }
                 return .success(
                     Plan(
                         kind: .verifyAndChangeEmail,
                         answered: email,
                         email: email,
-                        newEmail: claim.owner?.email?.address ?? newAddress,
+                        newEmail: addressee.spelling ?? newAddress,
                         displayName: user.profile.displayName,
                         user: user.id,
                         sessionEpoch: user.sessionEpoch,

@@ -21,6 +21,15 @@ package enum AddressClaim: Sendable {
     }
 }
 
+/// What a mail to an address needs to know of the account that has the address.
+package struct Addressee: Sendable {
+    /// The account that has the address.
+    package var owner: UserID?
+    /// The address as the account has it: mail goes there, and not to the spelling of whoever asks.
+    package var spelling: EmailAddress?
+    package var reservation: AddressReservation?
+}
+
 /// A claim that keeps an address for an account which has another one now.
 ///
 /// It is what a live code makes of it: whatever uses, voids or deletes the code ends the reservation, and need not know of it.

@@ -104,25 +104,19 @@ extension AccountStore {
         return reserved
     }
 
-    /// As `claim`, for a mail to the address. Two round trips also where it is free, so that the time does not show whether there
-    /// is an account.
+    /// The account that a mail to `address` is about, and for whom the address is reserved. One round trip, two for a reserved
+    /// address; the time does not show whether there is an account.
     package func addressee(
         of address: EmailAddress,
         tenant: TenantID,
         at now: Timestamp
-    ) async throws(PostgresError) -> AddressClaim {
-        let identifier = Identifier.email(address)
-        for _ in 1...Self.readsMax {
-            let claim = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first
-            if let claim, let until = claim.reservedUntil {
-                return .reserved(try await reserved(address, for: claim.holder, until: until, tenant: tenant, at: now))
-            }
-            guard let id = claim?.holder ?? UserID("-") else { return .free }
-            let user = try await client.read(UserRow.withID(id, tenant: tenant)).records.first
-            guard claim != nil, let user else { return .free }
-            if user.holds(identifier) { return .owned(activity.overlay(user)) }
-        }
-        return .free
+    ) async throws(PostgresError) -> Addressee {
+        guard let found = try await client.read(AddresseeRow.of(address, tenant: tenant)).first,
+            let holder = found.holder
+        else { return Addressee() }
+        guard let until = found.reservedUntil else { return Addressee(owner: holder, spelling: found.email) }
+        let reserved = try await reserved(address, for: holder, until: until, tenant: tenant, at: now)
+        return Addressee(reservation: reserved.reservation)
     }
 
     /// What judging a password for `address` needs: the account that owns it with the hash of its password, and the

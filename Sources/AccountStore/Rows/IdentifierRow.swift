@@ -201,3 +201,32 @@ extension AccountStore {
         return (try await users(claims.map(\.holder), tenant: tenant), next)
     }
 }
+
+/// The account that a mail to an address is about.
+struct AddresseeRow: RowDecodable {
+    /// The account that has the address, or that it is reserved for; `nil` if there is none.
+    let holder: UserID?
+    let reservedUntil: Timestamp?
+    /// The address of the account, as it is spelled there.
+    let email: EmailAddress?
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        holder = try row.optionallyParsed("identifiers.user_id", UserID.init)
+        reservedUntil = try row.optionalTimestamp()
+        email = try row.optionallyParsed("users.email", EmailAddress.init)
+    }
+
+    /// One row, and the same work whether there is an account or not: the time of the answer must not tell.
+    static func of(_ address: EmailAddress, tenant: TenantID) -> Query<AddresseeRow> {
+        Query(
+            """
+            SELECT identifiers.user_id, identifiers.reserved_until, users.email
+            FROM identifiers RIGHT JOIN (SELECT) AS one
+                ON identifiers.tenant_id = \(tenant.rawValue) AND identifiers.kind = 'email'
+                AND identifiers.value = \(address.canonical)
+            LEFT JOIN users ON users.tenant_id = \(tenant.rawValue)
+                AND users.user_id = coalesce(identifiers.user_id, '-')
+            """
+        )
+    }
+}
