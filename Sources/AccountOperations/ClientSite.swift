@@ -4,7 +4,7 @@ struct ClientSite: Sendable, Hashable {
     /// 12 hexadecimal digits.
     let name: String
 
-    /// How much more a site is allowed than one of its networks.
+    /// Limit of a site, as a multiple of the limit of one network.
     static let limitFactor: Int64 = 10
 
     /// - `network`: as limits count: an IPv4 address, or the 16 hexadecimal digits of the /64 of an IPv6 address; `nil` for an

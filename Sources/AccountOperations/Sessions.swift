@@ -137,7 +137,7 @@ package struct AuthenticatedSession: Sendable {
     /// The session's, where it was read.
     var times: SessionTimes?
 
-    /// What a session that goes on from this one inherits.
+    /// The sign-in that a continued session inherits.
     var origin: SessionOrigin {
         SessionOrigin(id: token.session, authTime: token.authTime, lifetimeStart: times?.startedAt ?? token.authTime)
     }

@@ -36,19 +36,18 @@ extension AccountChange {
 /// Which of the outstanding codes of an account become void.
 package enum VoidedCodes: Sendable, Hashable, CaseIterable {
     case all
-    /// Those stay that take back what an intruder did: that bring back an address, or take a second factor
-    /// off.
+    /// All codes but those that undo an intruder's change: codes that recover an address or remove a second factor.
     case allButRecovery
-    /// Those of them stay whose address had been proven by the time they went there.
+    /// All codes but recovery codes that went to an address that was proven at the time.
     case allButProvenRecovery
-    /// Those alone that change the address.
+    /// Only codes that change the address.
     case addressChanges
 }
 
 extension LinkPolicy {
     /// What becomes of the codes of `account` where somebody shows for the first time that its address is theirs.
     ///
-    /// As a rule they are all void. One that goes to an address which somebody had proven is no sign of who is
+    /// All of them are void as a rule. One that goes to an address which somebody had proven is no sign of who is
     /// right: an owner, whose stolen session moved the account to an address of the thief's, and a thief, who moved an account
     /// of their own to the owner's address and waits, look the same. But where the account asks for a second factor, nobody is
     /// in it who has not shown that. Then there is nothing that an owner would lose by the code, and a way back for one whom

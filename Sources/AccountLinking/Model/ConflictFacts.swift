@@ -1,4 +1,4 @@
-/// What a conflict is about (docs/reference/decisions.md).
+/// The subject of a conflict (docs/reference/decisions.md).
 package enum ConflictKind: String, Sendable, Hashable, CaseIterable {
     /// I11: the address a provider names belongs to an account that nothing ties to the provider's user.
     case accountExistsWithDifferentCredential = "account-exists-with-different-credential"

@@ -259,7 +259,7 @@ extension AccountOperations {
             if let caller = plan.caller {
                 switch try await account(of: caller, asItIs: store.user(caller.user.id, tenant: request.tenant)) {
                 case .denied(let denial): return .denied(denial)
-                // Whoever ends the session meanwhile voids the code as well.
+                // If the session ends meanwhile, its end voids the code as well.
                 case .success(let user): companions = [.requireUnchanged(user)]
                 }
             }

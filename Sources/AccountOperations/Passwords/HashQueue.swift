@@ -108,7 +108,7 @@ package struct HashQueue: Sendable {
     private let placesMax: Int
     /// Places that strangers do not get.
     package let reservedPlaces: Int
-    /// Those of them that only administrators get: anybody can be known, to an account of their own.
+    /// Reserved places for administrators only: any caller can be known to an account of their own.
     package let administratorPlaces: Int
     private var known = Lane()
     private var strangers = Lane()

@@ -40,7 +40,7 @@ package struct RequestedAppPush: Sendable, Hashable {
 }
 
 extension AccountOperations {
-    /// Pushes a receipt and its secret to an app: whoever presents both later got the push.
+    /// Pushes a receipt and its secret to an app. Presenting both later proves that the app got the push.
     ///
     /// Every refusal has the code after which an SDK continues with a challenge. After any other code the SDK gives up.
     /// - Throws: what the database could not do, or `Contention`.

@@ -59,7 +59,7 @@ struct FirstFactor: Sendable {
     /// The language for the mail to a replaced address, as sent.
     var locale: String?
 
-    /// Whether it was to be attached to the account of a session.
+    /// True if the factor was to be attached to the account of a session.
     var links: Bool { origin != nil }
 
     init(_ kind: Kind) {
