@@ -5,7 +5,7 @@ import Synchronization
 /// and users that it need not read again while the database says that they are the same.
 ///
 /// Loading goes in two steps, claims by their keys and then users by their ids, every statement with its shard key;
-/// applying is one pipelined transaction guarded by primary keys and versions (docs/adr/0003).
+/// applying is one pipelined transaction guarded by primary keys and versions (docs/internals/adr/0003-version-guards.md).
 package struct AccountStore: Sendable {
     let client: PostgresClient
     /// Sign-in and refresh times on their way to the database.
