@@ -59,8 +59,8 @@ package enum SchemaReadiness: Sendable, Hashable {
     case ahead(version: Int, required: Int)
     case interrupted(String)
 
-    /// Whether a server may work on it. A newer schema still does what this one needs (docs/operations.md, *Migrations*): while a
-    /// new version is rolled out, and while it is taken back, old servers run beside it (ADR 0075).
+    /// Returns true if a server may work on it. A newer schema still does what this one needs: old servers run beside new
+    /// ones during an upgrade and a rollback (docs/guides/operations.md, *Migrations*; ADR 0075).
     package var canBeServed: Bool {
         switch self {
         case .ready, .ahead: true

@@ -6,7 +6,7 @@ import Migrations
 import Postgres
 import PostgresCluster
 
-/// What a command's end means to a script; the table stands in `docs/operations.md`. 0 is "yes", 64 (`validationFailure`)
+/// What a command's end means to a script; the table stands in `docs/reference/configuration.md`. 0 is "yes", 64 (`validationFailure`)
 /// a wrong command line. The numbers from 64 on are those of sysexits(3).
 extension ExitCode {
     /// The command did its work, and the answer is "no": pending, changed, refused.

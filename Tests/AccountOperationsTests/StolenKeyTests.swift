@@ -4,10 +4,10 @@ import AccountTestSupport
 import Foundation
 import Testing
 
-/// What docs/operations.md tells an operator to do whose signing keys were stolen.
+/// What docs/guides/operations.md tells an operator to do whose signing keys were stolen.
 struct StolenKeyTests {
     @Test func `after the manual's statements nothing signed or given out before is worth anything`() async throws {
-        let manual = try String(contentsOfFile: Repository.root + "/docs/operations.md", encoding: .utf8)
+        let manual = try String(contentsOfFile: Repository.root + "/docs/guides/operations.md", encoding: .utf8)
         let advice = try #require(manual.components(separatedBy: "**A key was stolen.**").last)
         let fence = advice.components(separatedBy: "```sql\n")
         let statements = try #require(fence.dropFirst().first?.components(separatedBy: "```").first)

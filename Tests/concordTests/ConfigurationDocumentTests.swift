@@ -7,7 +7,11 @@ import Testing
 /// The tables of the operations manual that the program knows better. One after the other, as both may write the file.
 @Suite(.serialized) struct ConfigurationDocumentTests {
     @Test func `the table of settings in the operations manual is the one the program has`() throws {
-        try DocumentTable.expect(ConfigurationTable.markdown, as: "configuration", in: "docs/operations.md")
+        try DocumentTable.expect(
+            ConfigurationTable.markdown,
+            as: "configuration",
+            in: "docs/reference/configuration.md"
+        )
     }
 
     @Test func `the operations manual names every kind of row that is deleted by time`() throws {
@@ -15,7 +19,7 @@ import Testing
             AccountStore.Purgeable.allCases.map(\.row)
             + [("sessions", "once they were ended; `purge.keep` after `concord.sessions` ended them")]
         let table = ["| What | When |", "|---|---|"] + rows.map { "| \($0.what) | \($0.when) |" }
-        try DocumentTable.expect(table.joined(separator: "\n"), as: "deleted", in: "docs/operations.md")
+        try DocumentTable.expect(table.joined(separator: "\n"), as: "deleted", in: "docs/reference/configuration.md")
     }
 }
 

@@ -14,7 +14,7 @@ struct ServeCommand: AsyncParsableCommand {
         abstract: "Run the HTTP API until SIGTERM, then drain.",
         discussion: """
             Needs a migrated database (concord migrate up), a project in it (concord project init) and a key-encryption \
-            key. See docs/operations.md for every setting, or: concord config print.
+            key. See docs/reference/configuration.md for settings, or: concord config print.
             """
     )
 

@@ -1,4 +1,4 @@
-/// One setting of the process, as people see it: the row of it in `docs/operations.md`, in `config print` and in errors.
+/// One setting of the process, as people see it: the row of it in `docs/reference/configuration.md`, in `config print` and in errors.
 struct ConfigurationEntry: Sendable, Hashable {
     /// What may be shown of a value.
     enum Secrecy: Sendable, Hashable {

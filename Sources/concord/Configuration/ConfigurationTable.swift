@@ -1,4 +1,4 @@
-/// All settings there are; what parsing, `config print`, the errors and `docs/operations.md` are made of.
+/// All settings there are; what parsing, `config print`, the errors and `docs/reference/configuration.md` are made of.
 enum ConfigurationTable {
     /// In the order in which people read them.
     static let entries: [ConfigurationEntry] =
@@ -41,7 +41,7 @@ enum ConfigurationTable {
         }
     }
 
-    /// The table in `docs/operations.md`.
+    /// The table in `docs/reference/configuration.md`.
     static var markdown: String {
         let rows = entries.map { entry in
             let notes = entry.secrecy == .shown ? "" : " Secret."
