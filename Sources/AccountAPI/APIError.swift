@@ -1,7 +1,7 @@
 import HTTPTypes
 import JSON
 
-/// Every code of the compatible API; `docs/errors.md` explains each.
+/// Every code of the compatible API; `docs/reference/errors.md` explains each.
 enum ErrorCode: String, CaseIterable, Sendable {
     case adminOnlyOperation = "ADMIN_ONLY_OPERATION"
     case appNotVerified = "APP_NOT_VERIFIED"

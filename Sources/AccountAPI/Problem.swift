@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 /// What can go wrong on Concord's own routes: the stable part of a problem's `type` (RFC 9457 §3.1.1).
-/// `docs/errors.md` explains each.
+/// `docs/reference/errors.md` explains each.
 enum ProblemType: String, CaseIterable, Sendable {
     case choicesNeeded = "choices-needed"
     case conflictClosed = "conflict-closed"

@@ -5,11 +5,11 @@ import Testing
 
 @testable import AccountAPI
 
-/// `docs/errors.md` names what the program answers with: nothing else, nothing less.
+/// `docs/reference/errors.md` names what the program answers with: nothing else, nothing less.
 @Suite struct ErrorsDocumentTests {
     /// The cells of the tables whose first column has this heading.
     private static func rows(below heading: String) throws -> [[String]] {
-        let path = AccountTestSupport.Repository.root + "/docs/errors.md"
+        let path = AccountTestSupport.Repository.root + "/docs/reference/errors.md"
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
         let start = try #require(lines.firstIndex { $0.hasPrefix("| \(heading) |") })
         return lines[(start + 2)...].prefix { $0.hasPrefix("|") }.map { line in

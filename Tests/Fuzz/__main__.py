@@ -1,7 +1,7 @@
 """Fuzzes the HTTP API of a real `concord dev` and a real `concord serve`, for so long or for so many requests.
 
-Checked after each answer: it comes, it is no 5xx but what docs/errors.md promises, its JSON parses, and a failure has a
-code that docs/errors.md explains. Checked at the end: both programs live, logged no error, and end in order.
+Checked after each answer: it comes, it is no 5xx except those of docs/reference/errors.md, its JSON parses, and a
+failure has a code of that page. Checked at the end: both programs live, logged no error, and end in order.
 """
 
 import argparse
@@ -64,7 +64,7 @@ class Worker:
         common = {name: 1 if route.access in ("page", "unimplemented") else 10 for name, route in self.routes.items()}
         common = {name: 0 if name in shapes.RARE else weight for name, weight in common.items()}
         self.names, self.weights = list(common), list(itertools.accumulate(common.values()))
-        self.oracle = oracle.Oracle((servers.REPOSITORY / "docs/errors.md").read_text())
+        self.oracle = oracle.Oracle((servers.REPOSITORY / "docs/reference/errors.md").read_text())
         self.worlds = {
             family: shapes.World(self.rng, servers.PROJECT, api_key, f"{family}{number}") for family in ["dev", "serve"]
         }

@@ -328,7 +328,7 @@ class Draft:
         elif data is not None or self.method not in ("GET", "HEAD", "DELETE", "OPTIONS"):
             lines.append(length(payload))
         head = b"\r\n".join(lines) + b"\r\n\r\n"
-        # Heads are bounded, and so is each line of them (docs/errors.md).
+        # Heads are bounded, and so is each line of them (docs/reference/errors.md).
         is_rude = is_rude or len(head) > 60_000 or max(map(len, lines)) > 32_000
         # A broken request ends the client's side of the connection, so the server does not wait for more.
         return wire.Request(route, self.method, head + payload, is_rude, is_rude, tuple(self.mutations))

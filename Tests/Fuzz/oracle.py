@@ -1,4 +1,4 @@
-"""What every answer has to be, whatever was sent. `docs/errors.md` says which failures there are."""
+"""What every answer has to be, whatever was sent. `docs/reference/errors.md` says which failures there are."""
 
 import re
 
@@ -23,7 +23,7 @@ class Oracle:
                 table.setdefault(cells[0].strip("`"), set()).add(int(cells[1]))
         self.codes, self.statuses, self.problems = rows.values()
         if not (len(self.codes) > 50 and len(self.statuses) > 5 and len(self.problems) > 20):
-            raise SystemExit("fuzz: the tables of docs/errors.md are not where they were")
+            raise SystemExit("fuzz: the tables of docs/reference/errors.md are not where they were")
 
     def judge(self, request, answer):
         """Raises `Wrong`; otherwise `answer.json` is what the body holds, if it holds any."""
@@ -73,7 +73,7 @@ class Oracle:
         is_known = answer.status in self.codes.get(code, ())
         is_known = is_known or answer.status in self.statuses.get(error.get("status"), ())
         if not is_known:
-            raise Wrong(f"{answer.status} {code[:60]} is not in docs/errors.md")
+            raise Wrong(f"{answer.status} {code[:60]} is not in docs/reference/errors.md")
         self._server_error(answer, error.get("status") in ("UNIMPLEMENTED", "UNAVAILABLE"))
 
     def _problem(self, answer):
@@ -82,7 +82,7 @@ class Oracle:
             raise Wrong("a problem whose status is another")
         name = re.fullmatch(r"urn:concord:problem:([a-z-]+)", str(document.get("type")))
         if not name or answer.status not in self.problems.get(name[1], ()):
-            raise Wrong(f"{answer.status} {document.get('type')} is not in docs/errors.md")
+            raise Wrong(f"{answer.status} {document.get('type')} is not in docs/reference/errors.md")
         self._server_error(answer, name[1] == "unavailable")
 
     @staticmethod
