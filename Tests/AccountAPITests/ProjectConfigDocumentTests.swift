@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ProjectConfigDocumentTests {
     @Test func `the table of fields in the manual is the one the program has`() throws {
-        let document = URL(filePath: Repository.root + "/docs/project-configuration.md")
+        let document = URL(filePath: Repository.root + "/docs/reference/project-configuration.md")
         let (begin, end) = ("<!-- begin: project configuration -->\n", "<!-- end: project configuration -->")
         var text = String(decoding: try Data(contentsOf: document), as: UTF8.self)
         let start = try #require(text.firstRange(of: begin)?.upperBound)

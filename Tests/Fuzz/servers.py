@@ -134,7 +134,7 @@ class Servers:
 
     @staticmethod
     def _is_known(group, name):
-        document = (REPOSITORY / "docs/project-configuration.md").read_text()
+        document = (REPOSITORY / "docs/reference/project-configuration.md").read_text()
         return f"`concord.{group}.{name}`" in document
 
     def ended(self):

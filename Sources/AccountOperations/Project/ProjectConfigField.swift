@@ -48,7 +48,7 @@ package struct ProjectConfigField: Sendable, Hashable {
     /// The value of the field where `settings` are stored; `nil` where absence is shown as absence.
     package func value(in settings: JSONValue) -> JSONValue? { settings[path] ?? byDefault(in: settings) }
 
-    /// Every field that can be written. Parsing, masks, defaults and `docs/project-configuration.md` come from here.
+    /// Every field that can be written. Parsing, masks, defaults and `docs/reference/project-configuration.md` come from here.
     package static let all: [ProjectConfigField] =
         signIn + client + mail + secondFactors + passwordPolicy + regions + recaptcha + other + linkPolicy + concord
 
@@ -60,74 +60,74 @@ package struct ProjectConfigField: Sendable, Hashable {
             LinkPolicyPreset.path.joined(separator: "."),
             presets,
             .string(LinkPolicyPreset.strict.rawValue),
-            "`strict` is safe; `firebase` does what production does. Gives the value of each rule that is not set itself."
+            "Default of each rule that is not set: `strict` is safe, `firebase` does what Firebase does."
         ),
         .init(
             "linkPolicy.emailTrust",
             presets,
             .string(LinkPolicyPreset.strict.rawValue),
             firebase: .string(LinkPolicyPreset.firebase.rawValue),
-            "Table of providers whose word about an address is proof, where `concord.emailTrust` has no rule."
+            "Built-in table of providers that prove e-mail addresses. Rules of `concord.emailTrust` come first."
         ),
         .init(
             "linkPolicy.subjectChange",
             .choice(SubjectChange.allCases.map(\.rawValue)),
             .string(SubjectChange.conflict.rawValue),
             firebase: .string(SubjectChange.replace.rawValue),
-            "Answer to a provider that names another subject for the address of a linked account."
+            "Answer if a provider brings a new subject with the address of a linked account."
         ),
         .init(
             "linkPolicy.linkingNeedsRecentSignIn",
             .bool,
             .bool(true),
             firebase: .bool(false),
-            "Linking a provider, attaching a number or a mailbox and unlinking a working method need a recent sign-in."
+            "Requires a recent sign-in to link a provider, add a number or mailbox, or unlink a working method."
         ),
         .init(
             "linkPolicy.secondFactorsNeedProvenAddress",
             .bool,
             .bool(true),
             firebase: .bool(false),
-            "An account with second factors takes proven addresses only."
+            "An account with second factors accepts only proven addresses."
         ),
         .init(
             "linkPolicy.firstProofEndsSessions",
             .bool,
             .bool(true),
             firebase: .bool(false),
-            "The first proof of an address by a mailed code ends sessions, unless it comes from the session that asked."
+            "The first proof of an address by a mailed code ends all sessions, unless the session that requested the code proves it."
         ),
         .init(
             "linkPolicy.countsProviderAuthTime",
             .bool,
             .bool(true),
             firebase: .bool(false),
-            "A sign-in with a provider is as old as the provider's own; an ID token reauthenticates once."
+            "Age of a provider sign-in counts from the sign-in at the provider. An ID token reauthenticates once."
         ),
         .init(
             "linkPolicy.httpContinueURLs",
             .bool,
             .bool(false),
             firebase: .bool(true),
-            "Codes and sessions may go to an authorized domain by `http` and at any port."
+            "Allows `http` and every port for authorized domains."
         ),
         .init(
             "linkPolicy.authorizesSubdomains",
             .bool,
             .bool(false),
             firebase: .bool(true),
-            "The pages for sign-in by a provider take hosts below an authorized domain for authorized."
+            "Pages for provider sign-in also accept hosts below an authorized domain."
         ),
     ]
 
     private static let signIn: [ProjectConfigField] = [
         .init("signIn.email.enabled", .bool, .bool(false), "Sign-in with e-mail and password, or with a link."),
-        .init("signIn.email.passwordRequired", .bool, .bool(true), "`false` allows e-mail links as well."),
+        .init("signIn.email.passwordRequired", .bool, .bool(true), "`false` also allows e-mail links."),
         .init("signIn.phoneNumber.enabled", .bool, .bool(false), "Sign-in with a code sent to a phone."),
         .init(
             "signIn.phoneNumber.testPhoneNumbers",
             .testPhoneNumbers,
-            "Fictional numbers with fixed codes. A number that an account owns is refused."
+            "Fictional numbers with fixed codes. Numbers of accounts are refused."
         ),
         .init("signIn.anonymous.enabled", .bool, .bool(false), "Accounts without any credential."),
         .init("signIn.allowDuplicateEmails", .bool, .bool(false), "Several accounts may have one address."),
@@ -138,7 +138,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             "authorizedDomains",
             .list(.authorizedDomain, countMax: 1000),
             .array([]),
-            "Hosts of the project's web apps. Sign-in codes and sessions go to pages there and nowhere else."
+            "Hosts of the project's web apps. Concord sends sign-in codes and sessions only to these."
         ),
         .init("client.permissions.disabledUserSignup", .bool, .bool(false), "Only administrators create accounts."),
         .init("client.permissions.disabledUserDeletion", .bool, .bool(false), "Only administrators delete accounts."),
@@ -146,7 +146,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             "emailPrivacyConfig.enableImprovedEmailPrivacy",
             .bool,
             .bool(true),
-            "Strangers do not learn which addresses have accounts."
+            "Hides from clients which addresses have accounts."
         ),
     ]
 
@@ -164,52 +164,52 @@ package struct ProjectConfigField: Sendable, Hashable {
             "notification.sendEmail.method",
             .choice(["METHOD_UNSPECIFIED", "DEFAULT", "CUSTOM_SMTP"], unavailable: ["CUSTOM_SMTP"]),
             .string("DEFAULT"),
-            "How mails leave. No effect: by the relay of the server's configuration, `mail.host`."
+            "No effect: mails go to the relay in `mail.host`."
         ),
         .init(
             "notification.sendEmail.resetPasswordTemplate",
             template,
-            "The mail with a code to reset a password. No effect: templates are the server's (docs/mail.md)."
+            "No effect: templates belong to the server ([mail.md](../guides/mail.md#templates))."
         ),
         .init(
             "notification.sendEmail.verifyEmailTemplate",
             template,
-            "The mail with a code to verify an address. No effect, as above."
+            "No effect, as above."
         ),
         .init(
             "notification.sendEmail.changeEmailTemplate",
             template,
-            "The mail that tells of a changed address. No effect, as above."
+            "No effect, as above."
         ),
-        .init("notification.sendEmail.legacyResetPasswordTemplate", template, "Kept for old consoles."),
+        .init("notification.sendEmail.legacyResetPasswordTemplate", template, "No effect."),
         .init(
             "notification.sendEmail.revertSecondFactorAdditionTemplate",
             template,
-            "The mail that tells of a new second factor. No effect, as above."
+            "No effect, as above."
         ),
         .init(
             "notification.sendEmail.callbackUri",
             .text(bytesMax: 2048),
-            "The page that action links lead to. No effect: it is `/__/auth/action` at `listen.public_url`."
+            "No effect: action links lead to `/__/auth/action` at `listen.public_url`."
         ),
-        .init("notification.sendEmail.dnsInfo.useCustomDomain", .bool, .bool(false), "Kept for consoles."),
+        .init("notification.sendEmail.dnsInfo.useCustomDomain", .bool, .bool(false), "No effect."),
         .init("notification.sendEmail.smtp", .unavailable, "The relay belongs to the server's configuration."),
         .init(
             "notification.sendSms.useDeviceLocale",
             .bool,
             .bool(false),
-            "Kept for consoles: messages are in the language that the client asks for, with or without it."
+            "No effect: texts are always in the language that the client requests."
         ),
         .init(
             "notification.sendSms.smsTemplate",
             .message([.init("content", .text(bytesMax: 1024))]),
-            "What messages say in every language, with `%LOGIN_CODE%` and `%APP_NAME%`; without the first it has no effect."
+            "Text in every language, with `%LOGIN_CODE%` and `%APP_NAME%`. Ignored without `%LOGIN_CODE%`."
         ),
         .init(
             "notification.defaultLocale",
             .text(bytesMax: 35),
             .string("en"),
-            "The language of mails, and of the links in them, by default."
+            "Default language of mails and their links."
         ),
     ]
 
@@ -220,12 +220,12 @@ package struct ProjectConfigField: Sendable, Hashable {
             "mfa.state",
             factorState,
             .string("DISABLED"),
-            "Whether second factors can be enrolled, and those that are enrolled are asked for. `MANDATORY` is as `ENABLED`."
+            "Turns second factors on. `MANDATORY` means the same as `ENABLED`."
         ),
         .init(
             "mfa.enabledProviders",
             .list(.choice(["PROVIDER_UNSPECIFIED", "PHONE_SMS"]), countMax: 2),
-            "`PHONE_SMS`: numbers can be enrolled."
+            "`PHONE_SMS` allows users to enrol numbers."
         ),
         .init(
             "mfa.providerConfigs",
@@ -236,7 +236,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 ]),
                 countMax: 4
             ),
-            "One that has `totpProviderConfig`, and `state` `ENABLED`: apps can be enrolled. Codes of `adjacentIntervals` steps before and after the current one count, 1 unless given."
+            "An entry with `totpProviderConfig` and `state` `ENABLED` allows authenticator apps. `adjacentIntervals` is the number of steps accepted before and after the current one, default 1."
         ),
     ]
 
@@ -245,13 +245,13 @@ package struct ProjectConfigField: Sendable, Hashable {
             "passwordPolicyConfig.passwordPolicyEnforcementState",
             .choice(["PASSWORD_POLICY_ENFORCEMENT_STATE_UNSPECIFIED", "OFF", "ENFORCE"]),
             .string("OFF"),
-            "Whether new passwords have to meet the policy."
+            "Whether new passwords must meet the policy."
         ),
         .init(
             "passwordPolicyConfig.forceUpgradeOnSignin",
             .bool,
             .bool(false),
-            "Whether a password that does not meet an enforced policy is refused at sign-in too."
+            "Also refuses sign-in with a password that violates an enforced policy."
         ),
         .init(
             "passwordPolicyConfig.passwordPolicyVersions",
@@ -272,7 +272,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 ]),
                 countMax: 1
             ),
-            "What a password needs."
+            "Requirements for passwords."
         ),
     ]
 
@@ -280,16 +280,16 @@ package struct ProjectConfigField: Sendable, Hashable {
         .init(
             "smsRegionConfig.allowByDefault.disallowedRegions",
             .list(.region, countMax: 300),
-            "Messages go everywhere but there. Excludes `smsRegionConfig.allowlistOnly`."
+            "Texts go everywhere except there. Excludes `smsRegionConfig.allowlistOnly`."
         ),
         .init(
             "smsRegionConfig.allowlistOnly.allowedRegions",
             .list(.region, countMax: 300),
-            "Messages go nowhere but there. Excludes `smsRegionConfig.allowByDefault`."
+            "Texts go only there. Excludes `smsRegionConfig.allowByDefault`."
         ),
     ]
 
-    /// Nothing here asks for a proof of being human, so that nothing may be told that it is enforced.
+    /// Concord enforces no reCAPTCHA here, so these states cannot be turned on.
     private static let recaptchaState = ProjectConfigType.choice(
         ["RECAPTCHA_PROVIDER_ENFORCEMENT_STATE_UNSPECIFIED", "OFF", "AUDIT", "ENFORCE"],
         unavailable: ["AUDIT", "ENFORCE"]
@@ -307,7 +307,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 ]),
                 countMax: 100
             ),
-            "Kept for consoles."
+            "No effect."
         ),
         .init(
             "recaptchaConfig.tollFraudManagedRules",
@@ -318,33 +318,33 @@ package struct ProjectConfigField: Sendable, Hashable {
                 ]),
                 countMax: 100
             ),
-            "Kept for consoles."
+            "No effect."
         ),
-        .init("recaptchaConfig.useAccountDefender", .bool, .bool(false), "Kept for consoles."),
-        .init("recaptchaConfig.useSmsBotScore", .bool, .bool(false), "Kept for consoles."),
-        .init("recaptchaConfig.useSmsTollFraudProtection", .bool, .bool(false), "Kept for consoles."),
+        .init("recaptchaConfig.useAccountDefender", .bool, .bool(false), "No effect."),
+        .init("recaptchaConfig.useSmsBotScore", .bool, .bool(false), "No effect."),
+        .init("recaptchaConfig.useSmsTollFraudProtection", .bool, .bool(false), "No effect."),
     ]
 
     private static let other: [ProjectConfigField] = [
-        .init("autodeleteAnonymousUsers", .bool, .bool(false), "Kept for consoles."),
-        .init("blockingFunctions.triggers", .unavailable, "Nothing would call them."),
+        .init("autodeleteAnonymousUsers", .bool, .bool(false), "No effect."),
+        .init("blockingFunctions.triggers", .unavailable, "Concord has no blocking functions."),
         .init(
             "blockingFunctions.forwardInboundCredentials",
             .message([.init("idToken", .bool), .init("accessToken", .bool), .init("refreshToken", .bool)]),
-            "Kept for consoles."
+            "No effect."
         ),
-        .init("monitoring.requestLogging.enabled", .bool, .bool(false), "Kept for consoles."),
-        .init("multiTenant.allowTenants", .bool, .bool(false), "Kept for consoles."),
-        .init("multiTenant.defaultTenantLocation", .text(bytesMax: 256), "Kept for consoles."),
+        .init("monitoring.requestLogging.enabled", .bool, .bool(false), "No effect."),
+        .init("multiTenant.allowTenants", .bool, .bool(false), "No effect."),
+        .init("multiTenant.defaultTenantLocation", .text(bytesMax: 256), "No effect."),
         .init(
             "mobileLinksConfig.domain",
             .choice(["DOMAIN_UNSPECIFIED", "FIREBASE_DYNAMIC_LINK_DOMAIN", "HOSTING_DOMAIN"]),
             .string("HOSTING_DOMAIN"),
-            "Which host links that open an app are on. No effect here: `concord.linkDomains` says it."
+            "No effect: `concord.linkDomains` lists the hosts."
         ),
-        .init("quota.signUpQuotaConfig.quota", .longInteger(0...1_000_000_000), "Kept for consoles."),
-        .init("quota.signUpQuotaConfig.startTime", .text(bytesMax: 64), "Kept for consoles."),
-        .init("quota.signUpQuotaConfig.quotaDuration", .text(bytesMax: 64), "Kept for consoles."),
+        .init("quota.signUpQuotaConfig.quota", .longInteger(0...1_000_000_000), "No effect."),
+        .init("quota.signUpQuotaConfig.startTime", .text(bytesMax: 64), "No effect."),
+        .init("quota.signUpQuotaConfig.quotaDuration", .text(bytesMax: 64), "No effect."),
     ]
 
     private static let concord: [ProjectConfigField] =
@@ -352,100 +352,100 @@ package struct ProjectConfigField: Sendable, Hashable {
             .init(
                 "concord.displayName",
                 .text(bytesMax: 64),
-                "What the app is called in messages. By default as `mail.from` is, else the project's id."
+                "Name of the app in messages. Default: the name in `mail.from`, else the project's id."
             ),
             .init(
                 "concord.recentSignInSeconds",
                 .integer(0...366 * 86_400),
                 .integer(300),
-                "The greatest age of a sign-in that a sensitive operation accepts; 0 asks every time."
+                "Maximum age of a sign-in for sensitive operations; 0 requires a new one each time."
             ),
             .init(
                 "concord.conflictLifetimeSeconds",
                 .integer(Lifetimes.conflictSecondsBounds),
                 .integer(Lifetimes.conflictSeconds),
-                "How long a conflict waits for its owner."
+                "Lifetime of a conflict."
             ),
             .init(
                 "concord.passwordReset.unlinksProviders",
                 .bool,
                 .bool(false),
                 firebase: .bool(true),
-                "A password reset unlinks every provider. Off: only where it is the first proof of the address."
+                "A password reset unlinks every provider. If off, only a reset that is the first proof of the address does."
             ),
             .init(
                 "concord.passwords.lengthMin",
                 .integer(6...30),
                 .integer(8),
                 firebase: .integer(6),
-                "Characters that a new password has at least; `minPasswordLength` of an enforced policy takes its place."
+                "Minimum length of a new password. `minPasswordLength` of an enforced policy replaces it."
             ),
             .init(
                 "concord.passwords.refusesCommon",
                 .bool,
                 .bool(true),
                 firebase: .bool(false),
-                "A new password is none of the 10,000 commonest, nor the account's address or the app's name."
+                "Refuses the 10,000 most common passwords, the account's address and the app's name."
             ),
             .init(
                 "concord.quarantineSeconds",
                 .integer(Lifetimes.quarantineSecondsBounds),
                 .integer(Lifetimes.quarantineSeconds),
-                "How long a method that a takeover or a reset took off can come back; 0: it is gone at once."
+                "How long a method suspended by a takeover or reset can be restored; 0 deletes it at once."
             ),
             .init(
                 "concord.revertSeconds",
                 .integer(Lifetimes.revertSecondsBounds),
                 .integer(Lifetimes.revertSeconds),
-                "How long the mail about a changed sign-in method can undo the change; 0: no mail and no undoing."
+                "How long the mail about a changed sign-in method can undo the change; 0 turns the mail off."
             ),
             .init(
                 "concord.merges.answerSeconds",
                 .integer(Lifetimes.mergeAnswerSecondsBounds),
                 .integer(Lifetimes.mergeAnswerSeconds),
-                "How long the receivers of webhooks have to agree to a merge of two accounts; who says nothing does not."
+                "How long webhook receivers have to approve a merge. No answer counts as a refusal."
             ),
             .init(
                 "concord.merges.undoSeconds",
                 .integer(Lifetimes.mergeUndoSecondsBounds),
                 .integer(Lifetimes.mergeUndoSeconds),
-                "How long a merge of two accounts can be undone; 0: not at all."
+                "How long a merge can be undone; 0: never."
             ),
             .init(
                 "concord.sessions.inactivitySeconds",
                 .limit(Lifetimes.inactivitySecondsBounds),
                 .integer(0),
-                "How long a session goes on without a refresh; 0: for good. SDKs refresh once an hour while an app is in use."
+                "Maximum time without a refresh before a session ends; 0: unlimited. SDKs refresh once an hour while an app is in use."
             ),
             .init(
                 "concord.sessions.absoluteSeconds",
                 .limit(Lifetimes.sessionSecondsBounds),
                 .integer(0),
-                "How long after the sign-in a session ends, however it is used; 0: not by its age."
+                "Maximum age of a session; 0: unlimited."
             ),
             .init(
                 "concord.keepsLastSignInMethod",
                 .bool,
                 .bool(false),
-                "The last way into an account that works now cannot be unlinked on the compatible routes."
+                "Compatible routes refuse to unlink the last working sign-in method."
             ),
             .init(
                 "concord.emailTrust",
                 .emailTrust,
                 .array([]),
-                "Whose word about an e-mail address is proof, beside what holds anyway."
+                "Additional rules for which providers prove an e-mail address."
             ),
             .init(
                 "concord.conflictProofs",
                 .conflictProofs,
                 .array([]),
-                "What conflicts may be settled by, pair by pair; every proof where no rule fits."
+                "Proofs that may settle a conflict, for each pair of methods. Default: every proof."
             ),
             .init(
                 "concord.decisionRetentionDays",
                 .integer(Lifetimes.decisionDaysBounds),
                 .integer(Lifetimes.decisionDays),
-                "For how many days the events of accounts are kept, and with them why it was decided so; 0 keeps them for good."
+                "Retention of account events and recorded decisions in days; 0: forever."
             ),
             .init(
                 "concord.apps",
@@ -460,20 +460,20 @@ package struct ProjectConfigField: Sendable, Hashable {
                     ]),
                     countMax: 100
                 ),
-                "Native apps that a sign-in on a provider's page may lead back to, and that links in mails may open."
+                "Native apps that provider sign-in may return to, and that links in mails may open."
             ),
             .init("concord.linkDomains", .list(.domain, countMax: 100), "Hosts whose links open the app."),
             .init(
                 "concord.sms.codeSeconds",
                 .integer(Lifetimes.phoneCodeSecondsBounds),
                 .integer(Lifetimes.phoneCodeSeconds),
-                "How long a code sent to a phone lives."
+                "Lifetime of a phone code."
             ),
             .init(
                 "concord.sms.windowSeconds",
                 .integer(Lifetimes.messageWindowSecondsBounds),
                 .integer(Lifetimes.messageWindowSeconds),
-                "For how long another request for a number is answered with the message that was sent."
+                "How long repeated requests for a number reuse the text that was sent."
             ),
         ] + messageLimits + [
             codeLifetime(.passwordReset),
@@ -485,17 +485,17 @@ package struct ProjectConfigField: Sendable, Hashable {
         ]
 
     private static let messageLimits =
-        limits(MessageLimits.all, "concord.sms", "Messages with codes", recipient: "number")
-        + limits(MessageLimits.ofMails, "concord.mail", "Mails that were asked for", recipient: "mailbox")
+        limits(MessageLimits.all, "concord.sms", "Texts with codes", recipient: "number")
+        + limits(MessageLimits.ofMails, "concord.mail", "Requested mails", recipient: "mailbox")
         + limits(
             MessageLimits.ofGuesses,
             "concord.shortCodes",
             "Wrong guesses at short codes",
             recipient: "mailbox and purpose"
         )
-        + limits(MessageLimits.ofSignUps, "concord.signUps", "New accounts that clients make")
-        + limits(MessageLimits.ofProviderFlows, "concord.providerFlows", "Sign-ins begun on providers' pages")
-        + limits(MessageLimits.ofConflicts, "concord.conflicts", "Conflicts opened or met again")
+        + limits(MessageLimits.ofSignUps, "concord.signUps", "New accounts from clients")
+        + limits(MessageLimits.ofProviderFlows, "concord.providerFlows", "Provider sign-ins begun")
+        + limits(MessageLimits.ofConflicts, "concord.conflicts", "Conflicts opened or joined again")
 
     private static func limits(
         _ all: [(name: String, limit: MessageLimit)],
@@ -514,7 +514,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "\(path).\(name)",
                 .integer(0...1_000_000_000),
                 .integer(limit.countMax),
-                "\(what) for \(whom) in \(limit.windowSeconds) seconds; 0: as many as are asked for."
+                "\(what) for \(whom) in \(limit.windowSeconds) s; 0: unlimited."
             )
         }
     }
@@ -524,7 +524,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             "concord.codeLifetimes.\(kind.rawValue)",
             .integer(Lifetimes.codeSecondsBounds),
             .integer(Lifetimes.codeSeconds(kind)),
-            "How long a code of this kind lives, in seconds."
+            "Lifetime of the code, in seconds."
         )
     }
 

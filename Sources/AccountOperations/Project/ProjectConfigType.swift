@@ -227,7 +227,7 @@ extension ProjectConfigType {
         case .message(let members):
             "{ " + members.map { "`\($0.name)`: \($0.type.summary)" }.joined(separator: "; ") + " }"
         case .testPhoneNumbers: "at most \(Self.testPhoneNumbersMax) numbers in E.164 form, each with six digits"
-        case .emailTrust, .conflictProofs: "at most \(PolicyRuleReader.rulesMax) rules (docs/policy.md)"
+        case .emailTrust, .conflictProofs: "at most \(PolicyRuleReader.rulesMax) rules (docs/guides/policy.md)"
         case .unavailable: "refused: not implemented"
         }
     }

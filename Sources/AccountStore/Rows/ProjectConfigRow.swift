@@ -7,7 +7,7 @@ package struct ProjectRecord: Sendable, Hashable {
     package var projectID: String
     /// Google's form of a project number; the audience of nothing, but clients read it as `projectId`.
     package var projectNumber: Int64
-    /// The stored settings, in the shape of the wire (docs/project-configuration.md). Absent members have their
+    /// The stored settings, in the shape of the wire (docs/reference/project-configuration.md). Absent members have their
     /// defaults.
     package var settings: JSONValue
     /// Raised by every change of the settings.
