@@ -5,7 +5,7 @@ import AccountStore
 import Postgres
 import PrometheusMetrics
 
-/// Everything that is measured; what the registry and `docs/metrics.md` are made of.
+/// Everything that is measured; what the registry and `docs/reference/metrics.md` are made of.
 enum MetricsTable {
     /// In the order in which they are shown.
     ///
@@ -66,7 +66,7 @@ enum MetricsTable {
                     MetricFamily.Label(
                         "rule",
                         Rule.allCases.map(\.rawValue),
-                        "a row of [decisions.md](reference/decisions.md)"
+                        "a row of [decisions.md](decisions.md)"
                     )
                 ],
                 "Decisions that took effect, and those that refused"
@@ -237,7 +237,7 @@ enum MetricsTable {
         MetricFamily(ProcessReadings.startTime, .gauge, "When the process started, in seconds since 1970"),
     ]
 
-    /// The table in `docs/metrics.md`.
+    /// The table in `docs/reference/metrics.md`.
     static var markdown: String {
         let rows = families(nil).map { family in
             let labels = family.labels.map { label in

@@ -18,7 +18,7 @@ import Testing
 /// What is measured, and that nobody who sends requests has a say in it.
 struct MetricsTests {
     @Test func `the table of metrics in the documents is the one the program has`() throws {
-        try DocumentTable.expect(MetricsTable.markdown, as: "metrics", in: "docs/metrics.md")
+        try DocumentTable.expect(MetricsTable.markdown, as: "metrics", in: "docs/reference/metrics.md")
     }
 
     @Test(arguments: [nil, DevelopmentRoutes()])
