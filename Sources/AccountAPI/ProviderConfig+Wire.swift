@@ -30,7 +30,7 @@ enum ProviderConfigCollection: String, Sendable, CaseIterable {
 }
 
 extension ProviderConfig {
-    /// Reads a registration whose fields are those of an item of the admin API (docs/providers.md). Fields that are left
+    /// Reads a registration whose fields are those of an item of the admin API (docs/guides/providers.md). Fields that are left
     /// out have their defaults.
     /// - Throws: `ProviderConfigMistake`, also about a field that does not exist or has no meaning for the provider: a
     /// person wrote it.
@@ -92,7 +92,7 @@ struct ProviderConfigField: Sendable {
         ProviderConfigField(name: "clientSecret") { body, config throws(APIError) in
             config.clientSecret = try body.nonEmptyString("clientSecret").map(ProviderSecret.text)
         },
-        // Concord's own (docs/providers.md): production has no other addresses than the providers'.
+        // Concord's own (docs/guides/providers.md): production has no other addresses than the providers'.
         ProviderConfigField(name: "addresses") { body, config throws(APIError) in
             config.addresses = try addresses(body.object("addresses"))
         },
@@ -117,7 +117,7 @@ struct ProviderConfigField: Sendable {
         ProviderConfigField(name: "issuer") { body, config throws(APIError) in
             config.issuer = try body.nonEmptyString("issuer")
         },
-        // Concord's own (docs/providers.md): production believes every issuer about every domain.
+        // Concord's own (docs/guides/providers.md): production believes every issuer about every domain.
         ProviderConfigField(name: "emailDomains") { body, config throws(APIError) in
             config.emailDomains = try emailDomains(body.strings("emailDomains"))
         },

@@ -5,11 +5,11 @@ import Foundation
 import JSON
 import Testing
 
-/// What `docs/webhooks.md` tells receivers to do.
+/// What `docs/guides/webhooks.md` tells receivers to do.
 struct WebhookDocumentTests {
     /// Runs the example of the document on a request, with Python.
     private func isVerified(_ fields: [String: String], _ body: String, secret: String, now: Int64) throws -> Bool {
-        let document = try String(contentsOfFile: Repository.root + "/docs/webhooks.md", encoding: .utf8)
+        let document = try String(contentsOfFile: Repository.root + "/docs/guides/webhooks.md", encoding: .utf8)
         let begin = try #require(document.firstRange(of: "```python\n")?.upperBound)
         let end = try #require(document[begin...].firstRange(of: "```")?.lowerBound)
         let input: JSONValue = .object([
@@ -57,7 +57,7 @@ struct WebhookDocumentTests {
     }
 
     @Test func `every type is explained`() throws {
-        let document = try String(contentsOfFile: Repository.root + "/docs/webhooks.md", encoding: .utf8)
+        let document = try String(contentsOfFile: Repository.root + "/docs/guides/webhooks.md", encoding: .utf8)
         for kind in Announcement.Kind.allCases { #expect(document.contains("`\(kind.rawValue)`"), "\(kind)") }
     }
 

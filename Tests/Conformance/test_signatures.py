@@ -51,7 +51,7 @@ def with_one_bit_flipped(token, part):
 
 
 def test_the_documented_lines_verify_an_id_token(server, id_token):
-    document = (REPOSITORY / "docs" / "verifying-tokens.md").read_text()
+    document = (REPOSITORY / "docs" / "guides" / "verifying-tokens.md").read_text()
     lines = document.split("```python\n")[1].split("```")[0]
     lines = lines.replace("https://HOST", server.base).replace("PROJECT-ID", PROJECT).replace("ES256", server.algorithm)
     names = {"token": id_token}

@@ -56,7 +56,7 @@ extension Route {
                     scopes: scopes(try body.nonEmptyString("oauthScope"), of: providerID),
                     customParameters: parameters,
                     loginHint: try body.nonEmptyString("identifier"),
-                    // Concord's own, sent by its page (docs/providers.md).
+                    // Concord's own, sent by its page (docs/guides/providers.md).
                     reauthenticates: try body.bool("reauthenticate") ?? false,
                     clientAddress: request.subscriber
                 ),

@@ -33,7 +33,7 @@ extension PhoneCodeRequest {
 }
 
 extension AppCredential {
-    /// The first of the forms that was sent (docs/phone.md, "Who may ask").
+    /// The first of the forms that was sent (docs/guides/phone.md, "Who may ask").
     init(reading body: RequestBody) throws(APIError) {
         let receipt = try body.nonEmptyString("iosReceipt")
         let secret = try body.nonEmptyString("iosSecret")

@@ -3,7 +3,7 @@ import AccountOperations
 import HTTPTypes
 import JSON
 
-// Where events are sent, for administrators. docs/webhooks.md tells receivers what comes there.
+// Where events are sent, for administrators. docs/guides/webhooks.md tells receivers what comes there.
 
 extension Route {
     static let webhooks: [Route] = [

@@ -2,7 +2,7 @@ import AccountLinking
 package import AccountStore
 import JSON
 
-/// The parameters of the hashes in an import, as an administrator names them (docs/import-export.md).
+/// The parameters of the hashes in an import, as an administrator names them (docs/guides/import-export.md).
 package struct HashParameters: Sendable {
     package struct Argon2: Sendable {
         package var variant: Argon2Hash.Variant

@@ -5,7 +5,7 @@ import JSON
 /// A stored hash of a password: the algorithm, its parameters, the salt and the hash, in one text that describes itself.
 ///
 /// The text is a PHC string or, for bcrypt, that of crypt(3); where neither has a name for an algorithm, Concord's own in
-/// the form of a PHC string (docs/import-export.md). A secret that many users share stands in none of them: `k` names it.
+/// the form of a PHC string (docs/guides/import-export.md). A secret that many users share stands in none of them: `k` names it.
 package enum PasswordHash: Sendable, Hashable {
     case argon2(Argon2Hash)
     case bcrypt(BcryptHash)

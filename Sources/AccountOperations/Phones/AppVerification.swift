@@ -1,6 +1,6 @@
 package import AccountLinking
 
-/// The proof that a request comes from an app of the project (docs/phone.md, "Who may ask").
+/// The proof that a request comes from an app of the project (docs/guides/phone.md, "Who may ask").
 package enum AppCredential: Sendable, Hashable {
     case none
     /// Of a challenge that a person has solved.

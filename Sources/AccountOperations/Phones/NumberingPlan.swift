@@ -19,7 +19,7 @@ package enum PhoneNumberDefect: Error, Sendable, Hashable, CaseIterable {
     case unassigned
 }
 
-/// The world's numbering plans, as libphonenumber has them (docs/phone.md says as of when).
+/// The world's numbering plans, as libphonenumber has them (docs/guides/phone.md says as of when).
 package enum NumberingPlan {
     /// The number that `text` is, in its canonical form: without visual separators and without a trunk prefix after the
     /// country code. Takes some ten microseconds; the first call of a process some milliseconds.

@@ -24,7 +24,7 @@ package indirect enum ProjectConfigType: Sendable, Hashable {
     case region
     case list(ProjectConfigType, countMax: Int)
     case message([Member])
-    /// Fictional numbers and their codes (docs/phone.md, "Fictional numbers").
+    /// Fictional numbers and their codes (docs/guides/phone.md, "Fictional numbers").
     case testPhoneNumbers
     /// Whose word about an address is proof (`PolicyRuleReader`).
     case emailTrust

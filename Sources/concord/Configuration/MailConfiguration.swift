@@ -91,7 +91,7 @@ extension MailConfiguration {
     private static let templatesKey = ConfigurationKey(
         optional: "mail.templates",
         .text("the path of a folder"),
-        "Templates in place of those in the program; docs/mail.md"
+        "Templates in place of those in the program; docs/guides/mail.md"
     )
 
     /// Reads the `mail` keys; `nil` where there is no relay, or something is wrong, which is left with the reader.

@@ -3,7 +3,7 @@ import AccountOperations
 import JSON
 import Yams
 
-/// The registrations of providers that an operator keeps in a file (docs/providers.md): below `providers`, each under its
+/// The registrations of providers that an operator keeps in a file (docs/guides/providers.md): below `providers`, each under its
 /// id, the fields of the admin API's items. A secret may stand in a file of its own, named by `clientSecretFile` or
 /// `privateKeyFile`.
 struct ProvidersFile {
