@@ -59,6 +59,9 @@ package struct ProviderCredential: Sendable, Hashable {
         self.providerError = providerError.nonEmpty
     }
 
+    /// The code to exchange for tokens, if there is one. An app that has an ID token already keeps its code.
+    var codeToExchange: String? { flow != nil || idToken == nil ? authorizationCode : nil }
+
     /// The same credential with the tokens that its code was exchanged for; the code is gone.
     func exchanged(for tokens: ProviderTokens) -> Self {
         var copy = self

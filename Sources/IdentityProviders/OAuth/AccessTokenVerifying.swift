@@ -6,9 +6,7 @@ protocol AccessTokenVerifying: Sendable {
     /// - Throws: `ProviderUnavailable` when the provider gives no usable answer.
     func verify(
         _ credential: ProviderCredential,
-        configuration: ProviderConfiguration,
-        by http: any HTTPFetching,
-        deadline: ContinuousClock.Instant
+        _ inquiry: ProviderInquiry
     ) async throws(ProviderUnavailable) -> CredentialVerification
 }
 

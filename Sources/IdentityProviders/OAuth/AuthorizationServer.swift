@@ -71,24 +71,18 @@ struct AuthorizationServer: Sendable {
         )
     }
 
-    /// What became of a code.
-    enum Exchange: Sendable {
-        case tokens(ProviderTokens)
-        case invalid(InvalidCredential)
-    }
-
-    /// Exchanges the code of `credential` for tokens (RFC 6749 §4.1.3). A code is good once, and so is this.
+    /// Replaces the code of `credential` with the tokens that the provider exchanges it for (RFC 6749 §4.1.3). A code is
+    /// good once, and so is this.
+    /// - Returns: the reason why the code is refused; `nil` if the credential has the tokens.
     /// - Throws: `ProviderUnavailable` when the provider gives no usable answer.
     func exchange(
         _ code: String,
-        of credential: ProviderCredential,
-        configuration: ProviderConfiguration,
-        by http: any HTTPFetching,
-        at now: Timestamp,
-        deadline: ContinuousClock.Instant
-    ) async throws(ProviderUnavailable) -> Exchange {
-        guard let clientID = configuration.clientIDs.first, let secret = clientSecret(configuration, now) else {
-            return .invalid(.incompleteConfiguration)
+        of credential: inout ProviderCredential,
+        _ inquiry: ProviderInquiry
+    ) async throws(ProviderUnavailable) -> InvalidCredential? {
+        let configuration = inquiry.configuration
+        guard let clientID = configuration.clientIDs.first, let secret = clientSecret(configuration, inquiry.now) else {
+            return .incompleteConfiguration
         }
         var form: [(name: String, value: String)] = [("grant_type", "authorization_code"), ("code", code)]
         // One that comes without its flow is exchanged without an address: an app's own SDK asked for it without one, and a
@@ -103,13 +97,21 @@ struct AuthorizationServer: Sendable {
         case .basic: fields.append(.basicAuthorization(clientID, secret))
         }
         let address = configuration.address(.token, usual: tokenURL)
-        let answer = try await http.answer(to: .form(form, to: address, fields: fields), deadline: deadline)
-        return try Self.read(answer)
+        switch try Self.read(await inquiry.answer(to: .form(form, to: address, fields: fields))) {
+        case .invalid(let reason): return reason
+        case .tokens(let tokens): credential = credential.exchanged(for: tokens)
+        }
+        return nil
+    }
+
+    private enum Exchange {
+        case tokens(ProviderTokens)
+        case invalid(InvalidCredential)
     }
 
     /// Reads the answer of a token endpoint (RFC 6749 §5). Some providers tell of errors with a success, some successes
     /// lack a token.
-    static func read(_ answer: ProviderAnswer) throws(ProviderUnavailable) -> Exchange {
+    private static func read(_ answer: ProviderAnswer) throws(ProviderUnavailable) -> Exchange {
         guard let json = answer.json else {
             throw answer.isSuccess ? .malformedAnswer : .unexpectedStatus
         }

@@ -1,4 +1,6 @@
-/// How providers are reached, and for how long anybody waits for one.
+import AccountLinking
+
+/// The way to providers, and the time that they have to answer.
 package struct ProviderNetwork: Sendable {
     let http: any HTTPFetching
     let timeout: Duration
@@ -11,6 +13,23 @@ package struct ProviderNetwork: Sendable {
         self.timeout = timeout
     }
 
-    /// When whoever begins now gives up.
-    var deadline: ContinuousClock.Instant { .now + timeout }
+    /// Begins the requests that judge one credential.
+    func inquiry(under configuration: ProviderConfiguration, at now: Timestamp) -> ProviderInquiry {
+        ProviderInquiry(configuration: configuration, now: now, http: http, deadline: .now + timeout)
+    }
+}
+
+/// The requests that judge one credential: under one registration, at one instant, with one deadline for all of them.
+struct ProviderInquiry: Sendable {
+    var configuration: ProviderConfiguration
+    /// The instant of the client's request.
+    let now: Timestamp
+    fileprivate let http: any HTTPFetching
+    fileprivate let deadline: ContinuousClock.Instant
+
+    /// The answer to `request`, of any status.
+    /// - Throws: `ProviderUnavailable` when there is none in time.
+    func answer(to request: ProviderRequest) async throws(ProviderUnavailable) -> ProviderAnswer {
+        try await http.answer(to: request, deadline: deadline)
+    }
 }

@@ -85,7 +85,7 @@ struct AppleRevocation: Sendable {
         configuration: ProviderConfiguration,
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> InvalidCredential? {
-        let deadline = network.deadline
+        var inquiry = network.inquiry(under: configuration, at: now)
         let clientID = bundleID.flatMap { configuration.appleBundleIDs.contains($0) ? $0 : nil }
         guard let clientID = clientID ?? configuration.clientIDs.first,
             let secret = configuration.appleKey?.clientSecret(of: clientID, at: now)
@@ -96,35 +96,25 @@ struct AppleRevocation: Sendable {
         case .access(let access): (hint, text) = ("access_token", access)
         case .refresh(let refresh): (hint, text) = ("refresh_token", refresh)
         case .code(let code, let redirectURI):
-            var client = configuration
-            client.clientIDs = [clientID]
+            inquiry.configuration.clientIDs = [clientID]
             var credential = ProviderCredential(provider: .apple, authorizationCode: code)
             credential.flow = redirectURI.map { AuthorizationFlow(redirectURI: $0) }
-            switch try await KnownIssuer.apple.server.exchange(
-                code,
-                of: credential,
-                configuration: client,
-                by: network.http,
-                at: now,
-                deadline: deadline
-            ) {
-            case .invalid(let reason): return reason
-            case .tokens(let tokens):
-                if let refresh = tokens.refreshToken {
-                    (hint, text) = ("refresh_token", refresh)
-                } else if let access = tokens.accessToken {
-                    (hint, text) = ("access_token", access)
-                } else {
-                    throw .malformedAnswer
-                }
+            if let reason = try await KnownIssuer.apple.server.exchange(code, of: &credential, inquiry) {
+                return reason
+            }
+            if let refresh = credential.refreshToken {
+                (hint, text) = ("refresh_token", refresh)
+            } else if let access = credential.accessToken {
+                (hint, text) = ("access_token", access)
+            } else {
+                throw .malformedAnswer
             }
         }
-        let answer = try await network.http.answer(
+        let answer = try await inquiry.answer(
             to: .form(
                 [("client_id", clientID), ("client_secret", secret), ("token", text), ("token_type_hint", hint)],
                 to: configuration.address(.revocation, usual: "https://appleid.apple.com/auth/revoke")
-            ),
-            deadline: deadline
+            )
         )
         if answer.isSuccess { return nil }
         switch answer.json?["error"]?.string {

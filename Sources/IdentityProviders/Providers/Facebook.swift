@@ -27,10 +27,9 @@ extension KnownIssuer {
 private struct FacebookAccessTokens: AccessTokenVerifying {
     func verify(
         _ credential: ProviderCredential,
-        configuration: ProviderConfiguration,
-        by http: any HTTPFetching,
-        deadline: ContinuousClock.Instant
+        _ inquiry: ProviderInquiry
     ) async throws(ProviderUnavailable) -> CredentialVerification {
+        let configuration = inquiry.configuration
         guard let token = credential.accessToken else { return .invalid(.missingCredential) }
         guard token.isAccessToken else { return .invalid(.malformed) }
         // It becomes part of an address.
@@ -39,11 +38,11 @@ private struct FacebookAccessTokens: AccessTokenVerifying {
             return .invalid(.incompleteConfiguration)
         }
         let owner: String
-        switch try await check(token, app: app, secret: secret, configuration, by: http, deadline: deadline) {
+        switch try await check(token, app: app, secret: secret, inquiry) {
         case .invalid(let reason): return .invalid(reason)
         case .issued(let user): owner = user
         }
-        let answer = try await http.answer(
+        let answer = try await inquiry.answer(
             to: ProviderRequest(
                 .get,
                 PercentEncoding.adding(
@@ -54,8 +53,7 @@ private struct FacebookAccessTokens: AccessTokenVerifying {
                     to: configuration.address(.profile, usual: "https://graph.facebook.com/me")
                 ),
                 fields: [.bearer(token)]
-            ),
-            deadline: deadline
+            )
         )
         guard answer.status != 400, answer.status != 401 else { return .invalid(.refusedByProvider) }
         guard answer.isSuccess else { throw .unexpectedStatus }
@@ -76,20 +74,17 @@ private struct FacebookAccessTokens: AccessTokenVerifying {
         _ token: String,
         app: String,
         secret: String,
-        _ configuration: ProviderConfiguration,
-        by http: any HTTPFetching,
-        deadline: ContinuousClock.Instant
+        _ inquiry: ProviderInquiry
     ) async throws(ProviderUnavailable) -> Check {
-        let answer = try await http.answer(
+        let answer = try await inquiry.answer(
             to: ProviderRequest(
                 .get,
                 PercentEncoding.adding(
                     [("input_token", token)],
-                    to: configuration.address(.tokenInfo, usual: "https://graph.facebook.com/debug_token")
+                    to: inquiry.configuration.address(.tokenInfo, usual: "https://graph.facebook.com/debug_token")
                 ),
                 fields: [.bearer(app + "|" + secret)]
-            ),
-            deadline: deadline
+            )
         )
         if answer.status == 400 || answer.status == 401 {
             // 100: "The App_id in the input_token did not match the Viewing App".

@@ -32,25 +32,15 @@ struct GitHub: IdentityProvider {
         configuration: ProviderConfiguration,
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> CredentialVerification {
-        let deadline = network.deadline
+        let inquiry = network.inquiry(under: configuration, at: now)
         var credential = credential
         // Whose the token is, where GitHub has told it already.
         var owner: JSONValue?
         if let code = credential.authorizationCode {
-            switch try await Self.server.exchange(
-                code,
-                of: credential,
-                configuration: configuration,
-                by: network.http,
-                at: now,
-                deadline: deadline
-            ) {
-            case .invalid(let reason): return .invalid(reason)
-            case .tokens(let tokens): credential = credential.exchanged(for: tokens)
-            }
+            if let reason = try await Self.server.exchange(code, of: &credential, inquiry) { return .invalid(reason) }
         } else if let token = credential.accessToken, credential.flow == nil {
             guard token.isAccessToken else { return .invalid(.malformed) }
-            switch try await check(token, configuration, deadline: deadline) {
+            switch try await check(token, inquiry) {
             case .invalid(let reason): return .invalid(reason)
             case .issued(let id): owner = id
             }
@@ -58,7 +48,7 @@ struct GitHub: IdentityProvider {
             return .invalid(.missingCredential)
         }
         guard let token = credential.accessToken, token.isAccessToken else { throw .malformedAnswer }
-        return try await verification(of: credential, token: token, owner: owner, configuration, deadline: deadline)
+        return try await verification(of: credential, token: token, owner: owner, inquiry)
     }
 
     private enum Check {
@@ -70,12 +60,12 @@ struct GitHub: IdentityProvider {
     /// Whether `token` was issued to this project's app (docs.github.com, "Check a token").
     private func check(
         _ token: String,
-        _ configuration: ProviderConfiguration,
-        deadline: ContinuousClock.Instant
+        _ inquiry: ProviderInquiry
     ) async throws(ProviderUnavailable) -> Check {
+        let configuration = inquiry.configuration
         guard let client = configuration.clientIDs.first.nonEmpty, let secret = configuration.clientSecret.nonEmpty
         else { return .invalid(.incompleteConfiguration) }
-        let answer = try await network.http.answer(
+        let answer = try await inquiry.answer(
             to: ProviderRequest(
                 .post,
                 configuration.address(
@@ -84,8 +74,7 @@ struct GitHub: IdentityProvider {
                 ),
                 fields: [.basicAuthorization(client, secret), .init(name: "content-type", value: "application/json")],
                 body: JSONWriter.object { $0.field("access_token", token) }
-            ),
-            deadline: deadline
+            )
         )
         switch answer.status {
         case 401: return .invalid(.clientRefused)
@@ -103,11 +92,10 @@ struct GitHub: IdentityProvider {
         of credential: ProviderCredential,
         token: String,
         owner: JSONValue?,
-        _ configuration: ProviderConfiguration,
-        deadline: ContinuousClock.Instant
+        _ inquiry: ProviderInquiry
     ) async throws(ProviderUnavailable) -> CredentialVerification {
-        let profileAddress = configuration.address(.profile, usual: "https://api.github.com/user")
-        let answer = try await ask(profileAddress, token, deadline: deadline)
+        let profileAddress = inquiry.configuration.address(.profile, usual: "https://api.github.com/user")
+        let answer = try await ask(profileAddress, token, inquiry)
         guard answer.status != 401 else { return .invalid(.refusedByProvider) }
         guard answer.isSuccess else { throw .unexpectedStatus }
         guard let profile = answer.json, let id = profile["id"]?.integer, owner ?? .integer(id) == .integer(id) else {
@@ -119,8 +107,8 @@ struct GitHub: IdentityProvider {
         ] {
             claims[claim] = profile[name]
         }
-        let emailsAddress = configuration.address(.emails, usual: "https://api.github.com/user/emails")
-        if let primary = try await primaryEmail(at: emailsAddress, token, deadline: deadline) {
+        let emailsAddress = inquiry.configuration.address(.emails, usual: "https://api.github.com/user/emails")
+        if let primary = try await primaryEmail(at: emailsAddress, token, inquiry) {
             claims["email"] = primary["email"]
             claims["email_verified"] = primary["verified"]
         }
@@ -134,9 +122,9 @@ struct GitHub: IdentityProvider {
     private func primaryEmail(
         at address: String,
         _ token: String,
-        deadline: ContinuousClock.Instant
+        _ inquiry: ProviderInquiry
     ) async throws(ProviderUnavailable) -> JSONValue? {
-        let answer = try await ask(address, token, deadline: deadline)
+        let answer = try await ask(address, token, inquiry)
         guard answer.status != 403, answer.status != 404 else { return nil }
         guard answer.isSuccess else { throw .unexpectedStatus }
         guard let emails = answer.jsonArray else { throw .malformedAnswer }
@@ -146,15 +134,14 @@ struct GitHub: IdentityProvider {
     private func ask(
         _ address: String,
         _ token: String,
-        deadline: ContinuousClock.Instant
+        _ inquiry: ProviderInquiry
     ) async throws(ProviderUnavailable) -> ProviderAnswer {
-        try await network.http.answer(
+        try await inquiry.answer(
             to: ProviderRequest(
                 .get,
                 address,
                 fields: [.bearer(token), .init(name: "accept", value: "application/vnd.github+json")]
-            ),
-            deadline: deadline
+            )
         )
     }
 }

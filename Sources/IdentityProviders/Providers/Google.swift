@@ -64,19 +64,17 @@ extension KnownIssuer {
 private struct GoogleAccessTokens: AccessTokenVerifying {
     func verify(
         _ credential: ProviderCredential,
-        configuration: ProviderConfiguration,
-        by http: any HTTPFetching,
-        deadline: ContinuousClock.Instant
+        _ inquiry: ProviderInquiry
     ) async throws(ProviderUnavailable) -> CredentialVerification {
+        let configuration = inquiry.configuration
         guard let token = credential.accessToken else { return .invalid(.missingCredential) }
         // developers.google.com/identity/protocols/oauth2, "tokeninfo": `aud` is whom the token was issued to. In a form,
         // because addresses are logged on the way.
-        let info = try await http.answer(
+        let info = try await inquiry.answer(
             to: .form(
                 [("access_token", token)],
                 to: configuration.address(.tokenInfo, usual: "https://oauth2.googleapis.com/tokeninfo")
-            ),
-            deadline: deadline
+            )
         )
         guard info.status != 400, info.status != 401 else { return .invalid(.refusedByProvider) }
         guard info.isSuccess else { throw .unexpectedStatus }
@@ -84,13 +82,12 @@ private struct GoogleAccessTokens: AccessTokenVerifying {
         guard let audience = tokenInfo["aud"]?.string, configuration.audiences.contains(audience) else {
             return .invalid(.wrongAudience)
         }
-        let profile = try await http.answer(
+        let profile = try await inquiry.answer(
             to: ProviderRequest(
                 .get,
                 configuration.address(.profile, usual: "https://openidconnect.googleapis.com/v1/userinfo"),
                 fields: [.bearer(token)]
-            ),
-            deadline: deadline
+            )
         )
         guard profile.status != 401 else { return .invalid(.refusedByProvider) }
         guard profile.isSuccess else { throw .unexpectedStatus }

@@ -62,7 +62,7 @@ struct KnownIssuerProvider: IdentityProvider {
         configuration: ProviderConfiguration,
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> CredentialVerification {
-        let deadline = network.deadline
+        let inquiry = network.inquiry(under: configuration, at: now)
         var known = known
         if let tenant = credential.flow?.tenant {
             guard let chosen = known.ofTenant?(tenant) else { return .invalid(.unknownTenant) }
@@ -70,30 +70,14 @@ struct KnownIssuerProvider: IdentityProvider {
         }
         if let name = credential.answeringIssuer, !known.isNamed(name) { return .invalid(.wrongIssuer) }
         var credential = credential
-        // An app that has an ID token already keeps its code.
-        if let code = credential.authorizationCode, credential.flow != nil || credential.idToken == nil {
-            switch try await known.server.exchange(
-                code,
-                of: credential,
-                configuration: configuration,
-                by: network.http,
-                at: now,
-                deadline: deadline
-            ) {
-            case .invalid(let reason): return .invalid(reason)
-            case .tokens(let tokens): credential = credential.exchanged(for: tokens)
-            }
+        if let code = credential.codeToExchange {
+            if let reason = try await known.server.exchange(code, of: &credential, inquiry) { return .invalid(reason) }
         }
         // An access token cannot show that it was given out in a flow; an ID token with its nonce can.
         if credential.idToken == nil, credential.accessToken != nil, credential.flow?.nonce == nil,
             let accessTokens = known.accessTokens
         {
-            return try await accessTokens.verify(
-                credential,
-                configuration: configuration,
-                by: network.http,
-                deadline: deadline
-            )
+            return try await accessTokens.verify(credential, inquiry)
         }
         let outcome = try await verifier.verify(
             credential,

@@ -14,7 +14,7 @@ struct OpenIDConnect: IdentityProvider {
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> CredentialVerification {
         guard let issuer = configuration.issuer.nonEmpty else { return .invalid(.providerNotConfigured) }
-        let deadline = network.deadline
+        let inquiry = network.inquiry(under: configuration, at: now)
         let source = Self.source(of: issuer, configuration)
         if let answering = credential.answeringIssuer, answering != issuer { return .invalid(.wrongIssuer) }
         var metadata: IssuerMetadata?
@@ -24,22 +24,12 @@ struct OpenIDConnect: IdentityProvider {
         }
         var credential = credential
         var profileURL: String?
-        // An app that has an ID token already keeps its code.
-        if let code = credential.authorizationCode, credential.flow != nil || credential.idToken == nil {
+        if let code = credential.codeToExchange {
             guard configuration.acceptsAuthorizationCodes else { return .invalid(.unsupportedKind) }
             let said: IssuerMetadata
             if let metadata { said = metadata } else { said = try await statement(from: source, at: now) }
-            switch try await Self.server(said, configuration).exchange(
-                code,
-                of: credential,
-                configuration: configuration,
-                by: network.http,
-                at: now,
-                deadline: deadline
-            ) {
-            case .invalid(let reason): return .invalid(reason)
-            case .tokens(let tokens): credential = credential.exchanged(for: tokens)
-            }
+            let server = Self.server(said, configuration)
+            if let reason = try await server.exchange(code, of: &credential, inquiry) { return .invalid(reason) }
             profileURL = configuration.addresses[.profile] ?? said.profileURL
         } else if !configuration.acceptsIDTokens {
             return .invalid(.unsupportedKind)
@@ -60,7 +50,7 @@ struct OpenIDConnect: IdentityProvider {
         case .claims(var claims):
             // Many issuers put nothing about the user into the ID tokens that codes are exchanged for.
             if claims["email"] == nil, let profileURL, let token = credential.accessToken {
-                guard let completed = try await complete(claims, with: token, at: profileURL, deadline: deadline) else {
+                guard let completed = try await complete(claims, with: token, at: profileURL, inquiry) else {
                     return .invalid(.refusedByProvider)
                 }
                 claims = completed
@@ -123,12 +113,9 @@ struct OpenIDConnect: IdentityProvider {
         _ claims: JSONValue,
         with token: String,
         at address: String,
-        deadline: ContinuousClock.Instant
+        _ inquiry: ProviderInquiry
     ) async throws(ProviderUnavailable) -> JSONValue? {
-        let answer = try await network.http.answer(
-            to: ProviderRequest(.get, address, fields: [.bearer(token)]),
-            deadline: deadline
-        )
+        let answer = try await inquiry.answer(to: ProviderRequest(.get, address, fields: [.bearer(token)]))
         guard answer.status != 401, answer.status != 403 else { return nil }
         guard answer.isSuccess else { throw .unexpectedStatus }
         guard let profile = answer.json?.object else { throw .malformedAnswer }

@@ -20,15 +20,15 @@ struct Twitter: IdentityProvider {
         guard let client = Self.client(of: configuration) else { return .invalid(.incompleteConfiguration) }
         // The answer comes back without anything of the flow but what this address carries.
         let callback = PercentEncoding.adding([("state", request.state)], to: request.redirectURI)
-        let answer = try await network.http.answer(
+        let inquiry = network.inquiry(under: configuration, at: now)
+        let answer = try await inquiry.answer(
             to: signing(client, token: nil, at: now).authorizing(
                 ProviderRequest(
                     .post,
                     configuration.address(.requestToken, usual: "https://api.twitter.com/oauth/request_token")
                 ),
                 with: [("oauth_callback", callback)]
-            ),
-            deadline: network.deadline
+            )
         )
         switch answer.status {
         case 400, 401: return .invalid(.clientRefused)
@@ -68,13 +68,13 @@ struct Twitter: IdentityProvider {
         configuration: ProviderConfiguration,
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> CredentialVerification {
-        let deadline = network.deadline
+        let inquiry = network.inquiry(under: configuration, at: now)
         guard let client = Self.client(of: configuration) else { return .invalid(.incompleteConfiguration) }
         let token: OAuth1.Credentials
         var subject: String?
         if let flow = credential.flow {
             guard credential.deniedToken == nil else { return .invalid(.cancelledByUser) }
-            switch try await exchange(credential, of: flow, client, configuration, at: now, deadline: deadline) {
+            switch try await exchange(credential, of: flow, client, inquiry) {
             case .invalid(let reason): return .invalid(reason)
             case .token(let exchanged, let owner): (token, subject) = (exchanged, owner)
             }
@@ -90,11 +90,10 @@ struct Twitter: IdentityProvider {
             usual: "https://api.twitter.com/1.1/account/verify_credentials.json"
         )
         let options = [("include_email", "true"), ("include_entities", "false"), ("skip_status", "true")]
-        let answer = try await network.http.answer(
+        let answer = try await inquiry.answer(
             to: signing(client, token: token, at: now).authorizing(
                 ProviderRequest(.get, PercentEncoding.adding(options, to: profile))
-            ),
-            deadline: deadline
+            )
         )
         guard ![400, 401, 403].contains(answer.status) else { return .invalid(.refusedByProvider) }
         guard answer.isSuccess else { throw .unexpectedStatus }
@@ -117,9 +116,7 @@ struct Twitter: IdentityProvider {
         _ credential: ProviderCredential,
         of flow: AuthorizationFlow,
         _ client: OAuth1.Credentials,
-        _ configuration: ProviderConfiguration,
-        at now: Timestamp,
-        deadline: ContinuousClock.Instant
+        _ inquiry: ProviderInquiry
     ) async throws(ProviderUnavailable) -> Exchange {
         guard let identifier = flow.requestToken, let secret = flow.requestTokenSecret,
             credential.requestToken == identifier
@@ -127,15 +124,14 @@ struct Twitter: IdentityProvider {
         guard let verifier = credential.verifier else { return .invalid(.missingCredential) }
         guard verifier.isAccessToken else { return .invalid(.malformed) }
         let temporary = OAuth1.Credentials(identifier: identifier, secret: secret)
-        let answer = try await network.http.answer(
-            to: signing(client, token: temporary, at: now).authorizing(
+        let answer = try await inquiry.answer(
+            to: signing(client, token: temporary, at: inquiry.now).authorizing(
                 ProviderRequest(
                     .post,
-                    configuration.address(.token, usual: "https://api.twitter.com/oauth/access_token")
+                    inquiry.configuration.address(.token, usual: "https://api.twitter.com/oauth/access_token")
                 ),
                 with: [("oauth_verifier", verifier)]
-            ),
-            deadline: deadline
+            )
         )
         guard ![400, 401, 403].contains(answer.status) else { return .invalid(.refusedByProvider) }
         let form = try Self.form(answer)
