@@ -1,3 +1,4 @@
+import AccountLinking
 import AccountOperations
 import Crypto
 import HTTPServer
@@ -85,9 +86,17 @@ struct PageFile: Sendable {
         PageFile("/conflict/page.css", "text/css; charset=utf-8", PackageResources.page_css, .page),
         PageFile("/conflict/common.js", "text/javascript; charset=utf-8", PackageResources.common_js, .page),
         PageFile("/conflict/page.js", "text/javascript; charset=utf-8", PackageResources.page_js, .page),
-        PageFile("/conflict/strings.json", "application/json; charset=utf-8", PackageResources.strings_json, .page),
+        PageFile("/conflict/strings.json", "application/json; charset=utf-8", strings, .page),
         PageFile("/conflict/icon.svg", "image/svg+xml", PackageResources.icon_svg, .page),
     ]
+
+    /// The strings of the pages, with the names of the providers in their empty `names`.
+    private static let strings: [UInt8] = {
+        let names = JSONWriter.object { writer in
+            for known in KnownProvider.all { writer.field(known.id.rawValue, known.displayName) }
+        }
+        return PackageResources.strings_json.replacing(#""names": {}"#.utf8, with: Array(#""names": "#.utf8) + names)
+    }()
 
     /// The page that links in mails open. It stands in for an app that is not there to open them.
     private static let action = [

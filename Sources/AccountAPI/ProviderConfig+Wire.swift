@@ -16,15 +16,10 @@ enum ProviderConfigCollection: String, Sendable, CaseIterable {
         }
     }
 
-    /// The providers that have an API of their own; everything else is `oidc.*`.
-    static let supportedProviders: Set<ProviderID> = [
-        .google, .apple, .facebook, .twitter, .gitHub, .microsoft, .yahoo, .linkedIn, .playGames, .gameCenter,
-    ]
-
     func holds(_ provider: ProviderID) -> Bool {
         switch self {
         case .oauth: provider.isOpenIDConnect && provider.rawValue.utf8.count > "oidc.".utf8.count
-        case .defaultSupported: Self.supportedProviders.contains(provider)
+        case .defaultSupported: KnownProvider.byID[provider] != nil
         }
     }
 }

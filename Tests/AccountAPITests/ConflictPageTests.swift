@@ -101,6 +101,12 @@ import Testing
         }
     }
 
+    @Test func `every known provider has its name`() async throws {
+        let names = try await file("/conflict/strings.json").json["names"]?.object?.compactMapValues(\.string)
+        #expect(names?.count == KnownProvider.all.count)
+        for known in KnownProvider.all { #expect(names?[known.id.rawValue] == known.displayName) }
+    }
+
     @Test func `every problem, kind and state that the API knows has its sentence`() async throws {
         let english = try #require(try await strings()["en"])
         for problem in ProblemType.allCases { #expect(english["problem.\(problem.rawValue)"] != nil, "\(problem)") }

@@ -1,8 +1,9 @@
 import AccountLinking
 import AccountTestSupport
-import IdentityProviders
 import JSON
 import Testing
+
+@testable import IdentityProviders
 
 struct ProviderRegistryTests {
     @Test
@@ -28,6 +29,19 @@ struct ProviderRegistryTests {
         let provider = try #require(ProviderID(name))
         let scene = try Scene(provider)
         #expect(try await scene.verify(try scene.token()) == .invalid(.unsupportedProvider))
+    }
+
+    /// A row of `KnownProvider.all` without code would let the provider be registered, and nobody sign in.
+    @Test
+    func `every known provider that people sign in with has a verifier`() throws {
+        for known in KnownProvider.all {
+            let scene = try Scene(known.id)
+            #expect(
+                scene.registry.canSignIn(known.id, configuration: scene.configuration) == known.signsIn,
+                "\(known.id)"
+            )
+        }
+        for known in KnownIssuer.all { #expect(!known.issuers.isEmpty, "\(known.provider)") }
     }
 
     @Test

@@ -65,22 +65,13 @@ package struct ProviderID: Sendable, Hashable, Comparable {
         self.rawValue = isFolded ? rawValue : rawValue.lowercased()
     }
 
-    private init(wellKnown rawValue: String) {
+    /// For the constants only.
+    init(wellKnown rawValue: String) {
         self.rawValue = rawValue
     }
 
     package static let password = Self(wellKnown: "password")
     package static let phone = Self(wellKnown: "phone")
-    package static let google = Self(wellKnown: "google.com")
-    package static let apple = Self(wellKnown: "apple.com")
-    package static let facebook = Self(wellKnown: "facebook.com")
-    package static let twitter = Self(wellKnown: "twitter.com")
-    package static let gitHub = Self(wellKnown: "github.com")
-    package static let microsoft = Self(wellKnown: "microsoft.com")
-    package static let yahoo = Self(wellKnown: "yahoo.com")
-    package static let linkedIn = Self(wellKnown: "linkedin.com")
-    package static let playGames = Self(wellKnown: "playgames.google.com")
-    package static let gameCenter = Self(wellKnown: "gc.apple.com")
 
     package var isOpenIDConnect: Bool { rawValue.hasPrefix("oidc.") }
     package var isSAML: Bool { rawValue.hasPrefix("saml.") }

@@ -1,26 +1,36 @@
-/// A way in, without the names that operators give to providers: what can be counted by without end.
-package enum MethodClass: String, Sendable, Hashable, CaseIterable {
-    case google = "google.com"
-    case apple = "apple.com"
-    case facebook = "facebook.com"
-    case twitter = "twitter.com"
-    case gitHub = "github.com"
-    case microsoft = "microsoft.com"
-    case yahoo = "yahoo.com"
-    case linkedIn = "linkedin.com"
-    case playGames = "playgames.google.com"
-    case gameCenter = "gc.apple.com"
+/// A sign-in method without the names that operators give to providers, so that the values can label metrics.
+package struct MethodClass: Sendable, Hashable {
+    package let rawValue: String
+
     /// Any `oidc.*`.
-    case openIDConnect = "oidc"
+    package static let openIDConnect = Self("oidc")
     /// Any `saml.*`.
-    case saml
-    case password
-    case emailLink
-    case phone
+    package static let saml = Self("saml")
+    package static let password = Self("password")
+    package static let emailLink = Self("emailLink")
+    package static let phone = Self("phone")
     /// More than one.
-    case several
-    case none
-    case other
+    package static let several = Self("several")
+    package static let none = Self("none")
+    package static let other = Self("other")
+
+    package static let allCases =
+        KnownProvider.all.map { Self($0.id.rawValue) }
+        + [.openIDConnect, .saml, .password, .emailLink, .phone, .several, .none, .other]
+    /// Classes of providers.
+    package static let providers = allCases.filter {
+        ![.password, .emailLink, .phone, .several, .none].contains($0)
+    }
+
+    private init(_ rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// `nil` unless `rawValue` is that of one of `allCases`.
+    package init?(rawValue: String) {
+        guard let known = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+        self = known
+    }
 
     package init(_ provider: ProviderID) {
         self =
@@ -29,7 +39,7 @@ package enum MethodClass: String, Sendable, Hashable, CaseIterable {
             } else if provider.isSAML {
                 .saml
             } else {
-                Self.providers.first { $0.rawValue == provider.rawValue } ?? .other
+                KnownProvider.byID[provider].map { Self($0.id.rawValue) } ?? .other
             }
     }
 
@@ -47,10 +57,5 @@ package enum MethodClass: String, Sendable, Hashable, CaseIterable {
         case .phone: self = .phone
         case .provider(let provider): self = MethodClass(provider)
         }
-    }
-
-    /// What a provider can be.
-    package static let providers = allCases.filter {
-        ![.password, .emailLink, .phone, .several, .none].contains($0)
     }
 }

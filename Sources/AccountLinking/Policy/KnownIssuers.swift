@@ -4,14 +4,7 @@ extension ProviderID {
     /// Issuers are compared character by character (OpenID Connect Discovery 1.0, section 4.3). Microsoft has one for each
     /// directory, whose path names the directory and nothing else.
     package static func known(forIssuer issuer: String) -> ProviderID? {
-        switch issuer {
-        case "https://accounts.google.com", "accounts.google.com": .google
-        case "https://appleid.apple.com": .apple
-        case "https://www.facebook.com", "https://limited.facebook.com": .facebook
-        case "https://www.linkedin.com", "https://www.linkedin.com/oauth": .linkedIn
-        case "https://api.login.yahoo.com": .yahoo
-        default: MicrosoftDirectory(issuer: issuer) == nil ? nil : .microsoft
-        }
+        byIssuer[issuer] ?? (MicrosoftDirectory(issuer: issuer) == nil ? nil : .microsoft)
     }
 
     /// Returns true if `issuer` is a known one at which anyone can have an account, with whatever address: no domain is

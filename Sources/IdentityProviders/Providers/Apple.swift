@@ -7,7 +7,6 @@ extension KnownIssuer {
     /// id). The name travels beside the token.
     static let apple = KnownIssuer(
         provider: .apple,
-        issuer: "https://appleid.apple.com",
         keySetURL: "https://appleid.apple.com/auth/keys",
         nonceRule: .hashed,
         server: AuthorizationServer(

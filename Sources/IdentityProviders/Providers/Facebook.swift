@@ -7,8 +7,6 @@ extension KnownIssuer {
     /// ID tokens its iOS SDK receives instead. Both name the user alike.
     static let facebook = KnownIssuer(
         provider: .facebook,
-        issuer: "https://www.facebook.com",
-        aliases: ["https://limited.facebook.com"],
         keySetURL: "https://limited.facebook.com/.well-known/oauth/openid/jwks/",
         nonceRule: .hashed,
         server: AuthorizationServer(

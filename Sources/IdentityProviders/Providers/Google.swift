@@ -2,12 +2,9 @@ import AccountLinking
 import JSON
 
 extension KnownIssuer {
-    /// `google.com`: ID tokens of Google Sign-In (developers.google.com/identity, "Validating an ID token"). Older tokens
-    /// name the issuer without the scheme.
+    /// `google.com`: ID tokens of Google Sign-In (developers.google.com/identity, "Validating an ID token").
     static let google = KnownIssuer(
         provider: .google,
-        issuer: "https://accounts.google.com",
-        aliases: ["accounts.google.com"],
         keySetURL: "https://www.googleapis.com/oauth2/v3/certs",
         checksEveryAuthorizedParty: false,
         nonceRule: .optional,

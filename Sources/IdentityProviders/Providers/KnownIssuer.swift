@@ -3,11 +3,8 @@ import JSON
 
 /// A provider that everybody knows: the values in which its ID tokens differ from those of its like.
 struct KnownIssuer: Sendable {
+    /// Names its issuers in `KnownProvider`.
     let provider: ProviderID
-    /// The issuer as Concord records it.
-    let issuer: String
-    /// Other names that tokens give the issuer.
-    var aliases: Set<String> = []
     let keySetURL: String
     /// How it signs.
     var algorithms: Set<SignatureAlgorithm> = [.rs256]
@@ -33,7 +30,10 @@ struct KnownIssuer: Sendable {
     ]
 
     /// Every name that its tokens give it.
-    var issuers: Set<String> { aliases.union([issuer]) }
+    var issuers: [String] { KnownProvider.byID[provider]?.issuers ?? [] }
+
+    /// The issuer as Concord records it.
+    var issuer: String { issuers.first ?? "" }
 
     /// Whether it is the one that calls itself `name` in an answer.
     func isNamed(_ name: String) -> Bool { tenants?.contains(name) ?? issuers.contains(name) }
@@ -87,7 +87,7 @@ struct KnownIssuerProvider: IdentityProvider {
                 algorithms: known.algorithms
             ),
             requirements: IDTokenRequirements(
-                issuers: known.issuers,
+                issuers: Set(known.issuers),
                 tenants: known.tenants,
                 audiences: configuration.audiences,
                 checksEveryAuthorizedParty: known.checksEveryAuthorizedParty,

@@ -8,8 +8,6 @@ extension KnownIssuer {
     /// is bound to its flow by `state` and the session alone.
     static let linkedIn = KnownIssuer(
         provider: .linkedIn,
-        issuer: "https://www.linkedin.com/oauth",
-        aliases: ["https://www.linkedin.com"],
         keySetURL: "https://www.linkedin.com/oauth/openid/jwks",
         nonceRule: .hashedOrPlain,
         server: AuthorizationServer(

@@ -13,7 +13,6 @@ extension KnownIssuer {
         let base = "https://login.microsoftonline.com/"
         return KnownIssuer(
             provider: .microsoft,
-            issuer: base + "common/v2.0",
             keySetURL: base + "common/discovery/v2.0/keys",
             tenants: TenantIssuers(prefix: base, suffix: "/v2.0", accepts: accepts),
             nonceRule: .hashedOrPlain,

@@ -6,7 +6,6 @@ extension KnownIssuer {
     /// Its discovery document names no code challenges, and clients with a secret that send one are turned away.
     static let yahoo = KnownIssuer(
         provider: .yahoo,
-        issuer: "https://api.login.yahoo.com",
         keySetURL: "https://api.login.yahoo.com/openid/v1/certs",
         algorithms: [.es256, .rs256],
         nonceRule: .hashedOrPlain,

@@ -11,12 +11,10 @@ enum FirebaseCSV {
         23: "createdAt", 24: "lastLoginAt", 25: "phoneNumber", 26: "disabled", 27: "customAttributes",
     ]
 
-    /// By the first of its columns: the subject, the address, the name, the picture.
-    private static let providers: [(column: Int, id: String)] = [
-        (7, "google.com"), (11, "facebook.com"), (15, "twitter.com"), (19, "github.com"), (28, "apple.com"),
-        (32, "microsoft.com"), (36, "gc.apple.com"), (40, "playgames.google.com"), (44, "linkedin.com"),
-        (48, "yahoo.com"),
-    ]
+    /// Providers in the order of their columns. Each has 4: the subject, the address, the name, the picture.
+    private static let providers = KnownProvider.all
+        .compactMap { known in known.firebaseColumn.map { (column: $0, id: known.id.rawValue) } }
+        .sorted { $0.column < $1.column }
 
     private static let columnCount = 52
 

@@ -88,10 +88,11 @@ final class SupabaseReader {
         return account
     }
 
-    private static let providers = [
-        "google": "google.com", "apple": "apple.com", "facebook": "facebook.com", "github": "github.com",
-        "twitter": "twitter.com", "linkedin": "linkedin.com",
-    ]
+    private static let providers = Dictionary(
+        uniqueKeysWithValues: KnownProvider.all.compactMap { known in
+            known.supabaseName.map { ($0, known.id.rawValue) }
+        }
+    )
 
     /// `nil` for what stands for the address or the number itself.
     private func identity(_ row: [String: JSONValue]) throws(RowDefect) -> ImportedAccount.Identity? {
