@@ -11,32 +11,168 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// Packages of others, each at one version, with the products that targets use.
+let packages: [(url: String, version: Version, products: [String])] = [
+    ("https://github.com/apple/swift-nio", "2.101.2", ["NIOCore", "NIOEmbedded", "NIOHTTP1", "NIOPosix"]),
+    ("https://github.com/apple/swift-nio-extras", "1.35.2", ["NIOExtras"]),
+    ("https://github.com/apple/swift-nio-http2", "1.46.0", ["NIOHTTP2"]),
+    ("https://github.com/apple/swift-nio-ssl", "2.37.6", ["NIOSSL"]),
+    ("https://github.com/apple/swift-crypto", "4.5.2", ["Crypto", "CryptoExtras"]),
+    ("https://github.com/apple/swift-certificates", "1.21.1", ["X509"]),
+    ("https://github.com/apple/swift-asn1", "1.7.4", ["SwiftASN1"]),
+    ("https://github.com/vapor/jwt-kit", "5.7.1", ["JWTKit"]),
+    ("https://github.com/swift-server/async-http-client", "1.37.0", ["AsyncHTTPClient"]),
+    ("https://github.com/swift-server/swift-service-lifecycle", "2.13.0", ["ServiceLifecycle", "UnixSignals"]),
+    ("https://github.com/apple/swift-argument-parser", "1.8.2", ["ArgumentParser"]),
+    ("https://github.com/apple/swift-http-types", "1.8.0", ["HTTPTypes"]),
+    ("https://github.com/apple/swift-log", "1.16.2", ["Logging"]),
+    ("https://github.com/apple/swift-metrics", "2.13.0", ["CoreMetrics", "Metrics", "MetricsTestKit"]),
+    ("https://github.com/apple/swift-collections", "1.6.0", ["DequeModule"]),
+    ("https://github.com/swiftlang/swift-subprocess", "1.0.2", ["Subprocess"]),
+    ("https://github.com/apple/swift-system", "1.8.1", ["SystemPackage"]),
+    ("https://github.com/jpsim/Yams", "6.2.2", ["Yams"]),
+    ("https://github.com/hummingbird-project/swift-mustache", "2.1.1", ["Mustache"]),
+]
+
+/// Every Swift target, with the modules that it may import (`RepositoryTests` compares).
+let imports = [
+    // The rules. Pure; depends on nothing of ours.
+    "AccountLinking": ["CIDN2", "CUnicodeSecurity"],
+
+    // Infrastructure that knows no accounts.
+    "JSON": [],
+    "Postgres": ["CLibpq", "DequeModule", "Metrics"],
+    "PrometheusMetrics": ["CoreMetrics"],
+    "PostgresCluster": ["Subprocess", "SystemPackage"],
+    "Migrations": ["Crypto", "Postgres"],
+    "HTTPServer": ["HTTPTypes", "NIOCore", "NIOExtras", "NIOHTTP1", "NIOPosix", "NIOSSL", "ServiceLifecycle"],
+
+    // The service, from the database up.
+    "AccountStore": ["AccountLinking", "JSON", "Postgres"],
+    "IdentityProviders": [
+        "AccountLinking", "AsyncHTTPClient", "Crypto", "CryptoExtras", "JSON", "Logging", "NIOCore", "NIOHTTP1",
+        "NIOPosix", "NIOSSL",
+    ],
+    "Delivery": [
+        "AccountLinking", "AsyncHTTPClient", "CCurl", "Crypto", "IdentityProviders", "JSON", "Mustache", "NIOCore",
+        "NIOHTTP1", "NIOPosix", "NIOSSL",
+    ],
+    "AccountOperations": [
+        "AccountLinking", "AccountStore", "CArgon2", "CCrypt", "CPhoneNumber", "Crypto", "CryptoExtras", "Delivery",
+        "IdentityProviders", "JSON", "Metrics", "NIOPosix", "Postgres", "ServiceLifecycle", "SwiftASN1", "X509",
+    ],
+    "AccountAPI": [
+        "AccountLinking", "AccountOperations", "Crypto", "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON",
+        "Logging", "Metrics", "NIOCore", "NIOHTTP1",
+    ],
+    "concord": [
+        "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "ArgumentParser", "Crypto", "Delivery",
+        "HTTPServer", "IdentityProviders", "JSON", "Logging", "Metrics", "Migrations", "NIOCore", "NIOPosix", "NIOSSL",
+        "Postgres", "PostgresCluster", "PrometheusMetrics", "ServiceLifecycle", "UnixSignals", "Yams",
+    ],
+
+    // The demonstration: an issuer and a client, over HTTP only. Knows nothing of the service but its URL.
+    "concord-demo": [
+        "ArgumentParser", "AsyncHTTPClient", "Crypto", "HTTPServer", "HTTPTypes", "JSON", "NIOCore", "NIOHTTP1",
+        "NIOPosix",
+    ],
+
+    // The benchmarks: a cluster with many accounts, a load generator, and `pgbench` to compare with.
+    "concord-bench": [
+        "AccountLinking", "AccountOperations", "AccountStore", "ArgumentParser", "Crypto", "JSON", "Postgres",
+        "PostgresCluster",
+    ],
+
+    // Tests. `AccountTestSupport` is what several of them share.
+    "AccountTestSupport": [
+        "AccountLinking", "AccountOperations", "AccountStore", "Crypto", "CryptoExtras", "Delivery",
+        "IdentityProviders", "JSON", "Logging", "Migrations", "NIOCore", "NIOHTTP1", "NIOHTTP2", "NIOPosix", "NIOSSL",
+        "Postgres", "PostgresCluster", "Subprocess", "SwiftASN1", "SystemPackage", "X509",
+    ],
+    "HTTPServerTests": ["HTTPServer", "HTTPTypes", "NIOCore", "NIOEmbedded", "NIOHTTP1"],
+    "JSONTests": ["JSON"],
+    "DeliveryTests": ["AccountLinking", "AccountTestSupport", "Crypto", "Delivery", "JSON", "NIOHTTP1"],
+    "AccountLinkingTests": ["AccountLinking", "AccountTestSupport"],
+    "AccountStoreTests": ["AccountLinking", "AccountStore", "AccountTestSupport", "JSON", "Postgres"],
+    "AccountOperationsTests": [
+        "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Crypto", "Delivery",
+        "IdentityProviders", "JSON", "JWTKit", "MetricsTestKit", "NIOHTTP1", "Postgres", "PostgresCluster",
+        "SwiftASN1", "X509",
+    ],
+    "AccountAPITests": [
+        "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Crypto",
+        "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON", "Logging", "NIOCore", "NIOHTTP1", "Postgres",
+    ],
+    "MigrationsTests": [
+        "AccountStore", "AccountTestSupport", "Migrations", "Postgres", "PostgresCluster", "Subprocess",
+        "SystemPackage",
+    ],
+    "concordTests": [
+        "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "ArgumentParser",
+        "Crypto", "Delivery", "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON", "Logging", "Migrations",
+        "NIOCore", "NIOHTTP1", "Postgres", "PostgresCluster", "PrometheusMetrics", "concord",
+    ],
+    "PostgresTests": ["AccountTestSupport", "Metrics", "MetricsTestKit", "Postgres"],
+    "PrometheusMetricsTests": ["AccountTestSupport", "Metrics", "PrometheusMetrics"],
+    "PostgresClusterTests": ["PostgresCluster"],
+    "RepositoryTests": [],
+    "IdentityProvidersTests": [
+        "AccountLinking", "AccountTestSupport", "Crypto", "CryptoExtras", "IdentityProviders", "JSON", "Logging",
+        "NIOCore", "NIOHTTP1",
+    ],
+    // These run the programs, so the programs are built before them.
+    "DemoTests": ["AccountTestSupport", "Subprocess", "SystemPackage", "concord", "concord-demo"],
+    "ServeTests": [
+        "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "AsyncHTTPClient",
+        "Crypto", "CryptoExtras", "HTTPTypes", "IdentityProviders", "JSON", "Migrations", "NIOCore", "NIOHTTP1",
+        "NIOPosix", "NIOSSL", "Postgres", "PostgresCluster", "Subprocess", "SystemPackage", "concord",
+    ],
+    "PageTests": [
+        "AccountTestSupport", "AsyncHTTPClient", "IdentityProviders", "JSON", "NIOCore", "NIOHTTP1", "NIOPosix",
+        "Subprocess", "SystemPackage", "concord",
+    ],
+    // The next target goes here.
+]
+
+/// Folders of targets that are not where SwiftPM looks for them.
+let paths = [
+    "concord-demo": "Sources/demo", "concord-bench": "Sources/bench", "AccountTestSupport": "Tests/AccountTestSupport",
+]
+
+/// Files that are put into the program, which is deployed alone: what mails say, and the page for people (ADR 0022).
+let embedded = ["AccountAPI": "Pages", "Delivery": "Templates"]
+
+/// Files that tests, or a program, read from the repository.
+let excluded = [
+    "AccountAPITests": ["Golden"], "AccountLinkingTests": ["Golden"], "AccountStoreTests": ["Golden"],
+    "DeliveryTests": ["Golden"], "MigrationsTests": ["Golden", "Rows"], "ServeTests": ["Golden"],
+    "concord-bench": ["SQL"], "concordTests": ["Golden"],
+]
+
+func target(_ name: String) -> Target {
+    let dependencies = (imports[name] ?? []).map { module -> Target.Dependency in
+        let package = packages.first { $0.products.contains(module) }?.url.split(separator: "/").last
+        return package.map { .product(name: module, package: String($0)) } ?? .byName(name: module)
+    }
+    let target: Target =
+        if name.hasSuffix("Tests") {
+            .testTarget(name: name, dependencies: dependencies)
+        } else if name.hasPrefix("concord") {
+            .executableTarget(name: name, dependencies: dependencies)
+        } else {
+            .target(name: name, dependencies: dependencies)
+        }
+    target.path = paths[name]
+    target.resources = embedded[name].map { [.embedInCode($0)] }
+    target.exclude = excluded[name] ?? []
+    target.swiftSettings = strict
+    return target
+}
+
 let package = Package(
     name: "concord",
-    products: [
-        .executable(name: "concord", targets: ["concord"])
-    ],
-    dependencies: [
-        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
-        .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
-        .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
-        .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
-        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
-        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
-        .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-        .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
-        .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
-        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
-        .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
-    ],
+    products: [.executable(name: "concord", targets: ["concord"])],
+    dependencies: packages.map { .package(url: $0.url, exact: $0.version) },
     targets: [
         // C libraries: a module map and a shim each, no logic.
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -53,350 +189,6 @@ let package = Package(
 
         // ICU renames its functions with each version: one function of C in front of it.
         .target(name: "CUnicodeSecurity", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
-
-        // The rules. Pure; depends on nothing of ours.
-        .target(name: "AccountLinking", dependencies: ["CIDN2", "CUnicodeSecurity"], swiftSettings: strict),
-
-        // Infrastructure that knows no accounts.
-        .target(name: "JSON", swiftSettings: strict),
-        .target(
-            name: "Postgres",
-            dependencies: [
-                "CLibpq",
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "DequeModule", package: "swift-collections"),
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "PrometheusMetrics",
-            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "PostgresCluster",
-            dependencies: [
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "Migrations",
-            dependencies: ["Postgres", .product(name: "Crypto", package: "swift-crypto")],
-            swiftSettings: strict
-        ),
-
-        .target(
-            name: "HTTPServer",
-            dependencies: [
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOExtras", package: "swift-nio-extras"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict
-        ),
-
-        // The service, from the database up.
-        .target(name: "AccountStore", dependencies: ["AccountLinking", "JSON", "Postgres"], swiftSettings: strict),
-        .target(
-            name: "IdentityProviders",
-            dependencies: [
-                "AccountLinking", "JSON",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "Delivery",
-            dependencies: [
-                "AccountLinking", "CCurl", "IdentityProviders", "JSON",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Mustache", package: "swift-mustache"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            // What mails say, inside the program as the pages are.
-            resources: [.embedInCode("Templates")],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "AccountOperations",
-            dependencies: [
-                "AccountLinking", "AccountStore", "CArgon2", "CCrypt", "CPhoneNumber", "Delivery", "IdentityProviders",
-                "JSON", "Postgres",
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "AccountAPI",
-            dependencies: [
-                "AccountLinking", "AccountOperations", "HTTPServer", "IdentityProviders", "JSON",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
-            // The page for people: the program is deployed alone, so its files are inside it (ADR 0022).
-            resources: [.embedInCode("Pages")],
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "concord",
-            dependencies: [
-                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "Delivery", "HTTPServer",
-                "IdentityProviders", "JSON", "Migrations", "Postgres", "PostgresCluster", "PrometheusMetrics",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "Yams", package: "Yams"),
-            ],
-            swiftSettings: strict
-        ),
-
-        // The demonstration: an issuer and a client, over HTTP only. Knows nothing of the service but its URL.
-        .executableTarget(
-            name: "concord-demo",
-            dependencies: [
-                "HTTPServer", "JSON",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            path: "Sources/demo",
-            swiftSettings: strict
-        ),
-
-        // The benchmarks: a cluster with many accounts, a load generator, and `pgbench` to compare with.
-        .executableTarget(
-            name: "concord-bench",
-            dependencies: [
-                "AccountLinking", "AccountOperations", "AccountStore", "JSON", "Postgres", "PostgresCluster",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            path: "Sources/bench",
-            exclude: ["SQL"],
-            swiftSettings: strict
-        ),
-
-        // Tests. `AccountTestSupport` is what several of them share.
-        .target(
-            name: "AccountTestSupport",
-            dependencies: [
-                "AccountLinking", "AccountOperations", "AccountStore", "Delivery", "IdentityProviders", "JSON",
-                "Migrations", "Postgres", "PostgresCluster",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "X509", package: "swift-certificates"),
-            ],
-            path: "Tests/AccountTestSupport",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "HTTPServerTests",
-            dependencies: [
-                "HTTPServer",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
-        .testTarget(
-            name: "DeliveryTests",
-            dependencies: [
-                "AccountLinking", "AccountTestSupport", "Delivery", "JSON",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
-            exclude: ["Golden"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "AccountLinkingTests",
-            dependencies: ["AccountLinking", "AccountTestSupport"],
-            exclude: ["Golden"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "AccountStoreTests",
-            dependencies: ["AccountLinking", "AccountStore", "AccountTestSupport", "JSON", "Postgres"],
-            exclude: ["Golden"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "AccountOperationsTests",
-            dependencies: [
-                "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Delivery",
-                "IdentityProviders", "JSON", "Postgres", "PostgresCluster",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "AccountAPITests",
-            dependencies: [
-                "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport",
-                "HTTPServer", "JSON", "Postgres",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
-            exclude: ["Golden"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "MigrationsTests",
-            dependencies: [
-                "AccountStore", "AccountTestSupport", "Migrations", "Postgres", "PostgresCluster",
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            exclude: ["Golden", "Rows"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "concordTests",
-            dependencies: [
-                "concord", "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport",
-                "Delivery", "HTTPServer", "IdentityProviders", "JSON", "Migrations", "Postgres", "PrometheusMetrics",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
-            exclude: ["Golden"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "PostgresTests",
-            dependencies: [
-                "AccountTestSupport", "Postgres", .product(name: "MetricsTestKit", package: "swift-metrics"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "PrometheusMetricsTests",
-            dependencies: [
-                "AccountTestSupport", "PrometheusMetrics",
-                .product(name: "Metrics", package: "swift-metrics"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(name: "PostgresClusterTests", dependencies: ["PostgresCluster"], swiftSettings: strict),
-        .testTarget(name: "RepositoryTests", swiftSettings: strict),
-        .testTarget(
-            name: "IdentityProvidersTests",
-            dependencies: [
-                "AccountLinking", "AccountTestSupport", "IdentityProviders", "JSON",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "DemoTests",
-            dependencies: [
-                "concord", "concord-demo", "AccountTestSupport",
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "ServeTests",
-            dependencies: [
-                "concord", "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport",
-                "IdentityProviders", "JSON", "Migrations", "Postgres", "PostgresCluster",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "X509", package: "swift-certificates"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "PageTests",
-            dependencies: [
-                "concord", "AccountTestSupport", "IdentityProviders", "JSON",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strict
-        ),
-        // The next test target goes here.
-    ],
+    ] + imports.keys.sorted().map(target),
     cxxLanguageStandard: .cxx17
 )

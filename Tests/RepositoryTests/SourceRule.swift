@@ -21,91 +21,62 @@ struct SourceRule: Sendable, CustomStringConvertible {
 extension SourceRule {
     /// Every rule. The next one goes here.
     static let all: [SourceRule] = [
-        .importsOfPureTargets, .importsWithOneHome, .pureRules, .pointers, .sql, .statusCodes, .environment,
+        .imports, .pureRules, .pointers, .sql, .statusCodes, .environment,
         .provedCredentials, .countedRefusals, .unsafeEscapes, .nothingPublic, .swiftTestingOnly, .testNames,
         .machinePaths, .registries, .standardOutput,
     ]
 
-    /// What a target may import at most. A target that is missing here is only bound by ``importsWithOneHome``.
-    static let importsAtMost: [String: Set<String>] = [
-        "AccountLinking": ["CIDN2", "CUnicodeSecurity", "FoundationEssentials"],
-        "JSON": ["FoundationEssentials"],
-        "Postgres": ["CLibpq", "DequeModule", "FoundationEssentials", "Glibc", "Metrics", "Synchronization"],
-        "PrometheusMetrics": ["CoreMetrics", "Synchronization"],
-        "PostgresCluster": ["Glibc", "Subprocess", "SystemPackage", "FoundationEssentials", "Synchronization"],
-    ]
+    /// The modules that each target may import, as the table `imports` of the manifest lists them.
+    static let declaredImports: [String: Set<String>] = {
+        let manifest = (try? Repository.file("Package.swift").text) ?? ""
+        let rows = manifest.matches(of: #/\n    "([\w-]+)": \[([^\]]*)\]/#).map { row in
+            let modules = row.2.matches(of: #/"([\w-]+)"/#).map { String($0.1).replacing("-", with: "_") }
+            return (String(row.1), Set(modules))
+        }
+        // The table stands above the others.
+        return Dictionary(rows) { first, _ in first }
+    }()
 
-    /// Modules that stay behind a wall, with the targets that may see them.
-    static let homesOfModules: [String: Set<String>] = [
-        "CLibpq": ["Postgres"],
-        "CIDN2": ["AccountLinking"],
-        "CUnicodeSecurity": ["AccountLinking"],
-        "CArgon2": ["AccountOperations"],
-        "CCrypt": ["AccountOperations"],
-        "CPhoneNumber": ["AccountOperations"],
-        "CCurl": ["Delivery"],
-        "Mustache": ["Delivery"],
-        "Subprocess": ["PostgresCluster"],
-        "HTTPServer": ["AccountAPI", "concord", "demo"],
-        "HTTPTypes": ["AccountAPI", "HTTPServer", "concord", "demo"],
-        "NIOHTTP1": ["AccountAPI", "Delivery", "HTTPServer", "IdentityProviders", "demo"],
-        "ArgumentParser": ["bench", "concord", "demo"],
-        "Yams": ["concord"],
-        "CoreMetrics": ["PrometheusMetrics"],
-        "Metrics": ["AccountAPI", "AccountOperations", "Postgres", "concord"],
-        "PrometheusMetrics": ["concord"],
-        "NIOSSL": ["Delivery", "HTTPServer", "IdentityProviders", "concord"],
-        "JWTKit": ["IdentityProviders"],
-        "AsyncHTTPClient": ["Delivery", "IdentityProviders", "demo"],
-        "AccountAPI": ["concord"],
-        "AccountOperations": ["AccountAPI", "bench", "concord"],
-        "AccountStore": ["AccountOperations", "bench", "concord"],
-        // The API reads requests into its credential types and writes verified ones into answers (ADR 0011).
-        "IdentityProviders": ["AccountAPI", "AccountOperations", "Delivery", "concord"],
-        "Delivery": ["AccountOperations", "concord"],
-        "Migrations": ["concord"],
-        "PostgresCluster": ["bench", "concord"],
-        "Postgres": ["AccountOperations", "AccountStore", "Migrations", "bench", "concord"],
-    ]
+    /// Modules of the toolchain.
+    private static func toolchainModules(for target: String, at path: String) -> Set<String> {
+        switch target {
+        case "AccountLinking", "JSON": ["FoundationEssentials"]
+        case "PrometheusMetrics": ["Synchronization"]
+        case _ where path.hasPrefix("Tests/"):
+            ["Foundation", "FoundationEssentials", "FoundationNetworking", "Glibc", "Synchronization", "Testing"]
+        default: ["FoundationEssentials", "Glibc", "Musl", "Synchronization"]
+        }
+    }
 
-    static let importsOfPureTargets = SourceRule(
-        name: "a target at the bottom imports only what its list allows",
-        appliesTo: { $0.path.hasSuffix(".swift") && $0.target.map { importsAtMost[$0] != nil } == true },
+    /// SwiftPM lets a target import what its dependencies depend on, and more if it was built before.
+    static let imports = SourceRule(
+        name: "a target imports only what the manifest lists for it",
+        appliesTo: { $0.path.hasSuffix(".swift") && ["Sources", "Tests"].contains($0.path.prefix { $0 != "/" }) },
         check: { file in
-            let allowed = file.target.flatMap { importsAtMost[$0] } ?? []
-            return imports(of: file).filter { !allowed.contains($0.module) }
-                .map { file.violation(at: $0.offset, "\(file.target ?? "") may not import \($0.module)") }
+            let folder = file.path.split(separator: "/").dropFirst().first.map(String.init) ?? ""
+            let target = ["demo", "bench"].contains(folder) ? "concord-" + folder : folder
+            let allowed = toolchainModules(for: target, at: file.path).union(declaredImports[target] ?? [])
+            return importedModules(of: file).filter { !allowed.contains($0.module) }
+                .map { file.violation(at: $0.offset, "\(target) may not import \($0.module)") }
         },
         planted: [
             SourceFile(path: "Sources/AccountLinking/A.swift", text: "import FoundationEssentials\nimport Logging\n"),
             SourceFile(path: "Sources/AccountLinking/A.swift", text: "package import Foundation\n"),
             SourceFile(path: "Sources/AccountLinking/A.swift", text: "@testable import struct JSON.JSONValue\n"),
             SourceFile(path: "Sources/Postgres/A.swift", text: "internal import AccountLinking\n"),
+            SourceFile(path: "Sources/AccountStore/A.swift", text: "import CLibpq\n"),
+            SourceFile(path: "Sources/AccountOperations/A.swift", text: "package import HTTPServer\n"),
+            SourceFile(path: "Sources/AccountAPI/A.swift", text: "import AccountStore\n"),
+            SourceFile(path: "Sources/demo/A.swift", text: "import AccountAPI\n"),
+            SourceFile(path: "Tests/JSONTests/A.swift", text: "@testable import AccountAPI\n"),
         ],
         allowed: [
             SourceFile(path: "Sources/AccountLinking/A.swift", text: "import CIDN2\n// import Logging\n"),
             SourceFile(path: "Sources/AccountLinking/A.swift", text: "let text = \"\"\"\nimport Logging\n\"\"\"\n"),
             SourceFile(path: "Sources/concord/A.swift", text: "import Logging\n"),
-        ]
-    )
-
-    static let importsWithOneHome = SourceRule(
-        name: "a module behind a wall is imported only by the targets on its list",
-        appliesTo: { $0.target != nil && $0.path.hasSuffix(".swift") },
-        check: { file in
-            imports(of: file).compactMap { found in
-                guard let homes = homesOfModules[found.module], !homes.contains(file.target ?? "") else { return nil }
-                return file.violation(at: found.offset, "\(file.target ?? "") may not import \(found.module)")
-            }
-        },
-        planted: [
-            SourceFile(path: "Sources/AccountStore/A.swift", text: "import CLibpq\n"),
-            SourceFile(path: "Sources/AccountOperations/A.swift", text: "package import HTTPServer\n"),
-            SourceFile(path: "Sources/AccountAPI/A.swift", text: "import AccountStore\n"),
-        ],
-        allowed: [
             SourceFile(path: "Sources/Postgres/A.swift", text: "import CLibpq\n"),
             SourceFile(path: "Sources/AccountAPI/A.swift", text: "import HTTPServer\n"),
+            SourceFile(path: "Tests/DemoTests/A.swift", text: "import Testing\n@testable import concord_demo\n"),
         ]
     )
 
@@ -336,7 +307,7 @@ extension SourceRule {
         name: "tests use Swift Testing, and none is switched off",
         appliesTo: { $0.path.hasPrefix("Tests/") && $0.path.hasSuffix(".swift") },
         check: { file in
-            let imported = imports(of: file).filter { $0.module == "XCTest" }
+            let imported = importedModules(of: file).filter { $0.module == "XCTest" }
                 .map { file.violation(at: $0.offset, "XCTest: use Swift Testing") }
             let conditional = testsUnderConditions(in: file).map {
                 file.violation(at: $0, "a test that may be switched off; conditions that may are listed here")
@@ -450,7 +421,7 @@ extension SourceRule {
 }
 
 /// The modules that a file imports, with the offsets of the import declarations.
-func imports(of file: SourceFile) -> [(offset: Int, module: String)] {
+private func importedModules(of file: SourceFile) -> [(offset: Int, module: String)] {
     let code = SwiftScanner(file.text).code
     return offsets(of: "import", in: code).compactMap { offset in
         let kinds: Set<String> = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias", "actor"]
