@@ -9,7 +9,8 @@ COPY Package.swift ./
 # Direct dependencies are pinned to a version in the manifest; what they bring along is resolved here.
 RUN swift package resolve
 COPY Sources Sources
-# Only for the manifest, which names the test targets' folders.
+# Only for the manifest, which names the folders of these targets too.
+COPY Benchmarks Benchmarks
 COPY Tests Tests
 RUN swift build --configuration release --static-swift-stdlib -Xlinker --rosegment --product concord \
     && install -D --strip "$(swift build --configuration release --show-bin-path)/concord" /out/bin/concord

@@ -25,10 +25,10 @@ fuzz: build ## Send broken requests to every route of real servers (ARGS='--seco
 	@CONCORD=.build/release/concord scripts/fuzz $(ARGS)
 
 format: ## Format the sources in place
-	swift format --in-place --recursive --parallel Sources Tests Package.swift
+	swift format --in-place --recursive --parallel Sources Tests Benchmarks Package.swift
 
 lint: ## Check formatting and architecture
-	swift format lint --strict --recursive --parallel Sources Tests Package.swift
+	swift format lint --strict --recursive --parallel Sources Tests Benchmarks Package.swift
 	swift test --disable-xctest --filter '^RepositoryTests\.'
 
 golden: ## Write the golden files anew, to be reviewed as a diff
@@ -38,7 +38,7 @@ demo: build ## Play a provider conflict from end to end over HTTP
 	swift build $(RELEASE) --product concord-demo
 	@scripts/demo
 
-bench: build ## Measure against pgbench and print a table (ARGS='--seconds 2 --rounds 1')
+bench: build ## Measure against pgbench and print a table (ARGS='--rounds 1 --check')
 	swift build $(RELEASE) --product concord-demo
 	swift build $(RELEASE) --product concord-bench
 	@scripts/bench $(ARGS)

@@ -7,9 +7,10 @@ struct SourceFile: Sendable {
     /// Its text.
     var text: String
 
-    /// The name of the target under `Sources` that it belongs to, or nil.
+    /// The folder under `Sources` of the target that it belongs to, `bench` for the benchmarks, or nil.
     var target: String? {
         let parts = path.split(separator: "/")
+        if parts.first == "Benchmarks" { return "bench" }
         return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
     }
 

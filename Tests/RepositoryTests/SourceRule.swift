@@ -51,9 +51,9 @@ extension SourceRule {
     /// SwiftPM lets a target import what its dependencies depend on, and more if it was built before.
     static let imports = SourceRule(
         name: "a target imports only what the manifest lists for it",
-        appliesTo: { $0.path.hasSuffix(".swift") && ["Sources", "Tests"].contains($0.path.prefix { $0 != "/" }) },
+        appliesTo: { $0.path.hasSuffix(".swift") && ($0.target != nil || $0.path.hasPrefix("Tests/")) },
         check: { file in
-            let folder = file.path.split(separator: "/").dropFirst().first.map(String.init) ?? ""
+            let folder = file.target ?? file.path.split(separator: "/").dropFirst().first.map(String.init) ?? ""
             let target = ["demo", "bench"].contains(folder) ? "concord-" + folder : folder
             let allowed = toolchainModules(for: target, at: file.path).union(declaredImports[target] ?? [])
             return importedModules(of: file).filter { !allowed.contains($0.module) }
@@ -68,6 +68,7 @@ extension SourceRule {
             SourceFile(path: "Sources/AccountOperations/A.swift", text: "package import HTTPServer\n"),
             SourceFile(path: "Sources/AccountAPI/A.swift", text: "import AccountStore\n"),
             SourceFile(path: "Sources/demo/A.swift", text: "import AccountAPI\n"),
+            SourceFile(path: "Benchmarks/A.swift", text: "import IdentityProviders\n"),
             SourceFile(path: "Tests/JSONTests/A.swift", text: "@testable import AccountAPI\n"),
         ],
         allowed: [

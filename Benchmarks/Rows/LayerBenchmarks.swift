@@ -10,8 +10,7 @@ extension Benchmark {
     static let pointLookup = Benchmark(
         "point-lookup",
         "Postgres layer, a row by its primary key",
-        against: "point-lookup",
-        aim: 2.5
+        against: "point-lookup"
     ) { lab in
         let client = try await lab.openClient()
         return Measurement { seconds in
@@ -25,8 +24,7 @@ extension Benchmark {
     static let signUpWrite = Benchmark(
         "sign-up-write",
         "Postgres layer, a sign-up as one pipelined transaction",
-        against: "sign-up",
-        aim: 2.0
+        against: "sign-up"
     ) { lab in
         let client = try await lab.openClient()
         let store = AccountStore(client: client)

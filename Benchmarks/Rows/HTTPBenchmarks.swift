@@ -13,8 +13,7 @@ extension Benchmark {
     static let httpFloor = Benchmark(
         "http-floor",
         "HTTP /healthz, two bytes without a database",
-        against: "point-lookup",
-        aim: nil
+        against: "point-lookup"
     ) { lab in
         let server = try await lab.serve()
         return Measurement { seconds in
@@ -28,7 +27,6 @@ extension Benchmark {
         "lookup-cold",
         "HTTP accounts:lookup, each ID token seen for the first time",
         against: "point-lookup",
-        aim: 0.45,
         parts: [.request, .verification, .row]
     ) { lab in
         let server = try await lab.serve()
@@ -46,7 +44,6 @@ extension Benchmark {
         "lookup-warm",
         "HTTP accounts:lookup, 10,000 ID tokens again and again",
         against: "point-lookup",
-        aim: 0.6,
         parts: [.request, .row]
     ) { lab in
         let server = try await lab.serve()
@@ -64,7 +61,6 @@ extension Benchmark {
         "lookup-issued",
         "HTTP accounts:lookup, each ID token just issued by the same server",
         against: "point-lookup",
-        aim: nil,
         parts: [.request, .row]
     ) { lab in
         let server = try await lab.serve()
@@ -82,7 +78,6 @@ extension Benchmark {
         "token-refresh",
         "HTTP token, an ID token for a refresh token",
         against: "point-lookup",
-        aim: 0.4,
         parts: [.request, .row, .row, .signature]
     ) { lab in
         let server = try await lab.serve()
@@ -98,7 +93,6 @@ extension Benchmark {
         "idp-sign-in",
         "HTTP signInWithIdp of a known identity, signature verified, session written",
         against: Script("idp-sign-in") { ["decisions": try $0.lastDecisions()] },
-        aim: 1.0,
         parts: [.request, .verification, .row, .row, .signature, .statements]
     ) { lab in
         let server = try await lab.developmentServer()

@@ -42,7 +42,13 @@ struct ConcordBench: AsyncParsableCommand {
     var binaries = ".build/release"
 
     @Option(help: ArgumentHelp("Where the scripts for psql and pgbench are.", valueName: "directory"))
-    var scripts = "Sources/bench/SQL"
+    var scripts = "Benchmarks/SQL"
+
+    @Option(help: ArgumentHelp("The file of the values that rows have to reach.", valueName: "path"))
+    var thresholds = "Benchmarks/thresholds.json"
+
+    @Flag(help: "End with an error if a row misses its threshold.")
+    var check = false
 
     @Option(help: ArgumentHelp("A directory for the cluster; its user has to be able to enter it.", valueName: "path"))
     var directory: String
@@ -66,14 +72,20 @@ struct ConcordBench: AsyncParsableCommand {
             clients: clients,
             expiredConflicts: expiredConflicts
         )
+        let thresholds = try Threshold.all(at: thresholds)
         let chosen = Benchmark.all.filter { only.isEmpty || only.contains($0.name) }
         let lab = try await Lab.open(plan, directory: directory, binaries: binaries, scripts: scripts)
         var outcomes: [Outcome] = []
         do {
             for benchmark in chosen {
-                let found = try await benchmark.measure(lab)
-                for outcome in found { lab.note(outcome.line) }
-                outcomes += found
+                for var outcome in try await benchmark.measure(lab) {
+                    guard let threshold = thresholds[outcome.name] else {
+                        throw BenchmarkFailure("\(self.thresholds) has no row \(outcome.name)")
+                    }
+                    outcome.threshold = threshold
+                    lab.note(outcome.line)
+                    outcomes.append(outcome)
+                }
             }
         } catch {
             await lab.close()
@@ -82,6 +94,7 @@ struct ConcordBench: AsyncParsableCommand {
         await lab.close()
         print(Outcome.table(outcomes))
         if let json { try write(Outcome.document(outcomes, plan).text + "\n", to: json) }
+        if check, !outcomes.allSatisfy(\.isMet) { throw ExitCode.failure }
     }
 }
 

@@ -80,7 +80,6 @@ extension Benchmark {
         _ name: String,
         _ summary: String,
         against script: Script,
-        aim: Double?,
         parts: [Part] = [],
         setUp: @escaping @Sendable (Lab) async throws -> Measurement
     ) {
@@ -116,9 +115,7 @@ extension Benchmark {
                 reference: "pgbench \(script.name)",
                 samples: samples,
                 referenceRates: references.map(\.rate),
-                value: ratios.median,
-                spread: (ratios.min() ?? 0)...(ratios.max() ?? 0),
-                aim: aim.map(Outcome.Aim.atLeast) ?? .none
+                values: ratios
             )
             if !parts.isEmpty {
                 let statements = references.map(\.postgresMicroseconds).median

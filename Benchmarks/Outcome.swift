@@ -2,45 +2,23 @@ import JSON
 
 /// One row of the table.
 struct Outcome: Sendable {
-    enum Aim: Sendable {
-        case atLeast(Double)
-        case atMost(Double)
-        /// Measured for what is compared with it.
-        case none
-
-        func isMet(by value: Double) -> Bool {
-            switch self {
-            case .atLeast(let bound): value >= bound
-            case .atMost(let bound): value <= bound
-            case .none: true
-            }
-        }
-
-        var text: String {
-            switch self {
-            case .atLeast(let bound): ">= \(bound.shown(2))"
-            case .atMost(let bound): "<= \(bound.shown(2))"
-            case .none: "none"
-            }
-        }
-    }
-
     let name: String
     let summary: String
     /// What it was compared with.
     let reference: String
     var samples: [Sample] = []
     var referenceRates: [Double] = []
-    /// What is held against the aim: a ratio, or MiB.
-    let value: Double
-    /// From the lowest to the highest value of a round.
-    let spread: ClosedRange<Double>
-    let aim: Aim
+    /// The value of each round, mostly a ratio or MiB.
+    let values: [Double]
+    /// Bound on `value`; `nil` for a row that others are compared with.
+    var threshold: Threshold?
     /// What the value would be if nothing were done but what cannot be left out (`Part`); `nil` where that is not
     /// measured.
     var limit: Double?
 
-    var isMet: Bool { aim.isMet(by: value) }
+    var value: Double { values.median }
+    var isMet: Bool { threshold?.isMet(by: value) ?? true }
+    private var thresholdText: String { threshold?.text ?? "none" }
 
     private func median(_ value: (Sample) -> Double) -> Double { samples.map(value).median }
 
@@ -57,14 +35,14 @@ struct Outcome: Sendable {
 
     /// What is said as soon as it is known.
     var line: String {
-        "  \(name): \(value.shown(2)), aim \(aim.text), \(isMet ? "met" : "MISSED")"
+        "  \(name): \(value.shown(2)), threshold \(thresholdText), \(isMet ? "met" : "MISSED")"
     }
 
     // MARK: The table
 
     private static let headings = [
         "benchmark", "rate/s", "reference/s", "p50 ms", "p99 ms", "CPU µs", "user", "system", "PostgreSQL", "load",
-        "MiB", "value", "range", "limit", "aim", "",
+        "MiB", "value", "range", "limit", "threshold", "",
     ]
 
     private var cells: [String] {
@@ -74,8 +52,8 @@ struct Outcome: Sendable {
             name, cell(rate, 0), referenceRates.isEmpty ? "" : referenceRate.shown(0), cell(p50, 2), cell(p99, 2),
             cell(userTime + systemTime, 1), cell(userTime, 1), cell(systemTime, 1), cell(postgresTime, 1),
             cell(loadTime, 1), cell(residentMiB, 1), value.shown(2),
-            "\(spread.lowerBound.shown(2))–\(spread.upperBound.shown(2))", limit?.shown(2) ?? "",
-            aim.text, isMet ? "met" : "MISSED",
+            "\((values.min() ?? 0).shown(2))–\((values.max() ?? 0).shown(2))", limit?.shown(2) ?? "",
+            thresholdText, isMet ? "met" : "MISSED",
         ]
     }
 
@@ -118,10 +96,10 @@ struct Outcome: Sendable {
             "loadMicroseconds": .double(loadTime),
             "residentMiB": .double(residentMiB),
             "value": .double(value),
-            "lowest": .double(spread.lowerBound),
-            "highest": .double(spread.upperBound),
+            "lowest": .double(values.min() ?? 0),
+            "highest": .double(values.max() ?? 0),
             "limit": limit.map(JSONValue.double) ?? .null,
-            "aim": .string(aim.text),
+            "threshold": .string(thresholdText),
             "isMet": .bool(isMet),
             "rates": .array(samples.map { .double($0.rate) }),
             "referenceRates": .array(referenceRates.map { .double($0) }),

@@ -67,9 +67,7 @@ extension Benchmark {
             reference: "COPY of the same tables",
             samples: times.map { Sample(count: lab.plan.users, seconds: $0.product) },
             referenceRates: times.map { Double(lab.plan.users) / $0.reference },
-            value: ratios.median,
-            spread: (ratios.min() ?? 0)...(ratios.max() ?? 0),
-            aim: .atLeast(0.5)
+            values: ratios
         )
     }
 }

@@ -4,6 +4,9 @@ import Glibc
 /// possible, because the load shares its processors with what it measures.
 ///
 /// It understands as much of HTTP/1.1 as the server's answers need: a status and a `Content-Length`.
+///
+/// `wrk` has no place for what the rows need: every request once and in order, arrivals at a fixed pace, the time of each
+/// request, clients at two addresses, and reading the answers.
 final class HTTPLoad {
     private struct Connection {
         let socket: Int32

@@ -38,9 +38,7 @@ extension Benchmark {
                 reference: "the same sign-ins alone",
                 samples: beside,
                 referenceRates: alone.map(\.rate),
-                value: ratios.median,
-                spread: (ratios.min() ?? 0)...(ratios.max() ?? 0),
-                aim: .atMost(1.2)
+                values: ratios
             )
         ]
     }

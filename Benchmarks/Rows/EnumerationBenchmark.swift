@@ -21,9 +21,7 @@ extension Benchmark {
                 reference: "the same for an address without an account",
                 samples: rounds.map(\.known),
                 referenceRates: rounds.map(\.unknown.rate),
-                value: odds.median,
-                spread: (odds.min() ?? 0)...(odds.max() ?? 0),
-                aim: .atMost(0.55)
+                values: odds
             )
         }
     }
