@@ -43,7 +43,7 @@ package struct MethodClass: Sendable, Hashable {
             }
     }
 
-    /// What an account can be signed in with.
+    /// The class of the only method of an account, `several`, or `none`.
     package init(of account: Account) {
         let methods = account.signInMethods
         guard methods.count < 2 else {
