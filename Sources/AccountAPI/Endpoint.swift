@@ -109,7 +109,7 @@ struct Endpoint: Sendable {
         return keys.compactMap { $0 }.first { !$0.isEmpty }
     }
 
-    /// One project per database, no tenants yet (docs/differences.md).
+    /// One project per database, no tenants yet (docs/reference/differences.md).
     private func checkProject(
         _ captures: [String: String],
         query: [String: String],

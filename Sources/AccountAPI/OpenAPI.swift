@@ -1312,7 +1312,7 @@ enum OpenAPI {
                   "version": {"type": "integer", "minimum": 1},
                   "linkPolicy": {
                     "type": "object",
-                    "description": "The preset and the value of each rule that it governs (docs/policy.md).",
+                    "description": "The preset and the value of each rule that it governs (docs/guides/policy.md).",
                     "required": ["preset"],
                     "properties": {
                       "preset": {"type": "string", "enum": ["strict", "firebase"]},

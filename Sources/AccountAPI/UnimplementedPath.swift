@@ -1,7 +1,7 @@
 import HTTPTypes
 
-/// A part of the original's API that Concord has not (docs/differences.md). It is answered 501 `UNIMPLEMENTED` whoever
-/// asks, so that nobody looks for a mistake in the path.
+/// A part of the original's API that Concord does not have (docs/reference/differences.md). Every caller gets 501
+/// `UNIMPLEMENTED`, so that nobody searches for a mistake in the path.
 struct UnimplementedPath: Sendable {
     let path: String
     /// What is missing, as the beginning of a sentence.

@@ -19,7 +19,7 @@ package enum ProviderConfigWarning: Sendable, Hashable {
             """
             No address of this provider is proof: a sign-in with an address that an account has becomes a conflict. Name the \
             domains whose mailboxes the provider gives out in emailDomains, or add a rule to concord.emailTrust \
-            (docs/policy.md).
+            (docs/guides/policy.md).
             """
         }
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccountAPI
 
-/// Promises of `docs/promises.md` that take more than one endpoint to keep, as a client sees them.
+/// Promises of `docs/reference/promises.md` that take more than one endpoint to keep, as a client sees them.
 struct SeedTests {
     /// Signs in by a provider's token that only development accepts.
     private func signIn(

@@ -242,7 +242,7 @@ struct AuditRuleTests {
     }
 
     @Test func `the document lists every rule as it is`() throws {
-        let document = try String(contentsOfFile: Repository.root + "/docs/audits.md", encoding: .utf8)
+        let document = try String(contentsOfFile: Repository.root + "/docs/guides/audits.md", encoding: .utf8)
         let rows = document.split(separator: "\n").filter { $0.hasPrefix("| `") && $0.split(separator: "|").count == 3 }
             .filter { $0.contains("| error |") || $0.contains("| warning |") || $0.contains("| note |") }
         #expect(

@@ -379,7 +379,7 @@ struct PolicyComparisonTests {
     }
 
     @Test func `the document lists every effect as it is`() throws {
-        let document = try String(contentsOfFile: Repository.root + "/docs/policy.md", encoding: .utf8)
+        let document = try String(contentsOfFile: Repository.root + "/docs/guides/policy.md", encoding: .utf8)
         let rows = document.split(separator: "\n").map(String.init)
         for effect in SimulatedEffect.allCases {
             #expect(rows.contains("| `\(effect.rawValue)` | \(effect.summary) |"))

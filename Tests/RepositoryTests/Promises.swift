@@ -1,4 +1,4 @@
-/// `docs/promises.md` as a checked document: every promise once and in order, and each claim
+/// `docs/reference/promises.md` as a checked document: every promise once and in order, and each claim
 /// names a test that exists and is switched on.
 struct Promises {
     /// One row of the table.

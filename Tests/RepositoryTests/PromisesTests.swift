@@ -2,7 +2,7 @@ import Testing
 
 struct PromisesTests {
     @Test func `all promises are listed and every claim names a test that runs`() throws {
-        let promises = Promises(try Repository.file("docs/promises.md").text)
+        let promises = Promises(try Repository.file("docs/reference/promises.md").text)
         #expect(promises.problems == [])
         #expect(promises.problemsWithClaims { try? Repository.file($0).text } == [])
     }

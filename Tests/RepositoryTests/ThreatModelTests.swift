@@ -1,9 +1,9 @@
 import Testing
 
-/// `docs/threat-model.md` says where each threat is answered and tried; what it names has to be there.
+/// `docs/concepts/threat-model.md` says where each threat is answered and tried; what it names has to be there.
 struct ThreatModelTests {
     @Test func `every file the threat model names exists`() throws {
-        let text = try Repository.file("docs/threat-model.md").text
+        let text = try Repository.file("docs/concepts/threat-model.md").text
         let paths = text.matches(of: #/`((?:Sources|Tests)\/[^`]+)`/#).map { String($0.output.1) }
         #expect(paths.count > 40)
         for path in Set(paths).sorted() {

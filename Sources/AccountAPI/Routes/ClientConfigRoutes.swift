@@ -114,7 +114,7 @@ extension RegisteredApp.Claim {
 }
 
 extension APIRequest {
-    /// No tenant exists (docs/differences.md).
+    /// No tenant exists (docs/reference/differences.md).
     fileprivate func refuseTenantInQuery(_ code: ErrorCode) throws(APIError) {
         if let tenant = query["tenantId"], !tenant.isEmpty { throw .code(code) }
     }

@@ -1,5 +1,5 @@
 /// One change that an audit proposes: the least that makes a finding go away. A closed set; how each is written in a plan is
-/// told by docs/audits.md.
+/// told by docs/guides/audits.md.
 package enum Repair: Sendable, Hashable {
     /// The account owns from now on what it shows and nobody owns.
     case claim(ClaimedIdentifier)

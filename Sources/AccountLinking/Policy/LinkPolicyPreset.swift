@@ -1,6 +1,6 @@
 /// Named set of values for the rules in which Concord is safer than production Firebase. Raw values are names on the wire.
 ///
-/// A project follows one preset and can override each value by itself (`linkPolicy` in docs/policy.md).
+/// A project follows one preset and can override each value by itself (`linkPolicy` in docs/guides/policy.md).
 package enum LinkPolicyPreset: String, Sendable, Hashable, CaseIterable {
     /// The safe behaviour. Default of a new project.
     case strict

@@ -184,7 +184,7 @@ package struct ProjectSettings: Sendable, Hashable {
     ])
 
     /// What `concord dev` starts with: every method on, addresses not protected, apps on this machine authorized
-    /// (docs/differences.md).
+    /// (docs/reference/differences.md).
     package static let developmentDefaults: JSONValue = .object([
         "linkPolicy": .object(["preset": .string(LinkPolicyPreset.strict.rawValue)]),
         "authorizedDomains": .array([.string("localhost"), .string("127.0.0.1")]),

@@ -7,8 +7,10 @@ import JSON
 /// Development only. `concord dev` constructs it and nothing else does: without one, such tokens reach the real
 /// verifiers, which refuse them. A signed token is not this type's business even in development.
 package struct FakeProvider: Sendable {
-    /// Providers that development enables without configuration (docs/differences.md, "Development mode only").
-    package static let providers = Set(KnownProvider.all.filter(\.signsIn).map(\.id))
+    /// Providers that development enables without configuration (docs/reference/differences.md).
+    package static let providers: Set<ProviderID> = [
+        .google, .apple, .facebook, .twitter, .gitHub, .microsoft, .yahoo, .linkedIn,
+    ]
 
     /// Where the consent page of every made-up provider stands, on the host that the browser is sent back to.
     package static let pagePath = "/emulator/auth/provider"

@@ -60,7 +60,7 @@ extension PolicyCommand {
         )
         var failOn = SimulatedEffect.lockedOut.rawValue
 
-        @Argument(help: ArgumentHelp("The proposed policy, in YAML (docs/policy.md).", valueName: "policy.yaml"))
+        @Argument(help: ArgumentHelp("The proposed policy, in YAML (docs/guides/policy.md).", valueName: "policy.yaml"))
         var file: String
 
         func validate() throws {
@@ -200,7 +200,7 @@ extension PolicyCommand {
         @Flag(help: "Do not ask.")
         var yes = false
 
-        @Argument(help: ArgumentHelp("The policy, in YAML (docs/policy.md).", valueName: "policy.yaml"))
+        @Argument(help: ArgumentHelp("The policy, in YAML (docs/guides/policy.md).", valueName: "policy.yaml"))
         var file: String
 
         func validate() throws {

@@ -4,8 +4,8 @@ import AccountStore
 import JSON
 import Yams
 
-/// A proposed policy (docs/policy.md): fields of the project's configuration, nested or dotted as `PATCH` takes them, and
-/// below `providers` which of those that are registered are enabled. What is not named stays as it is.
+/// A proposed policy (docs/guides/policy.md): fields of the project's configuration, nested or dotted as `PATCH` takes
+/// them, and below `providers` which registered ones are enabled. Fields that are not named stay as they are.
 struct PolicyFile {
     let proposal: PolicyProposal
     private let path: String
