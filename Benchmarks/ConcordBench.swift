@@ -11,7 +11,7 @@ struct ConcordBench: AsyncParsableCommand {
         abstract: "Measure Concord against pgbench on a private PostgreSQL.",
         discussion: """
             Run by scripts/bench. Every benchmark alternates with its reference, and medians are printed; \
-            docs/benchmarks.md says how to read them. The benchmarks:
+            docs/internals/benchmarks.md says how to read them. The benchmarks:
 
             \(Benchmark.all.map { "  \($0.name)".padded(to: 18) + $0.summary }.joined(separator: "\n"))
             """
