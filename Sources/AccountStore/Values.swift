@@ -2,10 +2,80 @@ import AccountLinking
 import JSON
 import Postgres
 
-// How the model's own types are stored: the one place where each meets its column type.
+/// A type of the model that a column can hold: the one place where it meets its column type.
+///
+/// Statements bind it, and rows read it, like a type of PostgreSQL's own:
+///
+///     let statement: SQL = "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = ANY(\(users))"
+protocol StoredValue: Sendable {
+    associatedtype Stored: PostgresValue & PostgresArrayElement
+    /// The value that the column holds.
+    var stored: Stored { get }
+    /// Returns `nil` for a value that this version does not write: somebody edited the database by hand.
+    static func reading(_ stored: Stored) -> Self?
+}
 
-extension Timestamp {
+extension StoredValue where Self: RawRepresentable, RawValue: PostgresValue & PostgresArrayElement {
+    var stored: RawValue { rawValue }
+    static func reading(_ stored: RawValue) -> Self? { Self(rawValue: stored) }
+}
+
+extension SQL.Interpolation {
+    mutating func appendInterpolation<Value: StoredValue>(_ value: Value) {
+        appendInterpolation(value.stored)
+    }
+
+    mutating func appendInterpolation<Value: StoredValue>(_ value: Value?) {
+        appendInterpolation(value?.stored)
+    }
+
+    mutating func appendInterpolation<Value: StoredValue>(_ values: [Value]) {
+        appendInterpolation(values.map(\.stored))
+    }
+
+    mutating func appendInterpolation<Value: StoredValue>(_ values: [Value?]) {
+        appendInterpolation(values.map { $0?.stored })
+    }
+
+    mutating func appendInterpolation<Value: StoredValue>(keys: [Value]) {
+        appendInterpolation(keys: keys.map(\.stored))
+    }
+}
+
+extension RowDecoder {
+    /// The next column, which must not be NULL.
+    ///
+    /// - `column`: the name that an error gives; by default the one in the result, without its table.
+    mutating func next<Value: StoredValue>(_ column: StaticString? = nil) throws(PostgresError) -> Value {
+        let stored: Value.Stored = try next()
+        guard let value = Value.reading(stored) else { throw unreadable(column) }
+        return value
+    }
+
+    /// The next column, `nil` for NULL.
+    mutating func next<Value: StoredValue>(_ column: StaticString? = nil) throws(PostgresError) -> Value? {
+        guard let stored = try next(Value.Stored?.self) else { return nil }
+        guard let value = Value.reading(stored) else { throw unreadable(column) }
+        return value
+    }
+
+    private func unreadable(_ column: StaticString?) -> PostgresError {
+        .unreadable(column.map { "\($0)" } ?? lastColumnName)
+    }
+}
+
+extension PostgresError {
+    static func unreadable(_ column: StaticString) -> PostgresError { .unreadable("\(column)" as String) }
+
+    fileprivate static func unreadable(_ column: String) -> PostgresError {
+        PostgresError(.decoding, "column \(column) holds a value this version cannot read", column: column)
+    }
+}
+
+extension Timestamp: StoredValue {
     var stored: PostgresTimestamp { PostgresTimestamp(microsecondsSinceEpoch: microsecondsSinceEpoch) }
+
+    static func reading(_ stored: PostgresTimestamp) -> Timestamp? { Timestamp(stored) }
 
     init(_ stored: PostgresTimestamp) {
         self.init(microsecondsSinceEpoch: stored.microsecondsSinceEpoch)
@@ -15,48 +85,79 @@ extension Timestamp {
     var wholeSecond: Timestamp { Timestamp(secondsSinceEpoch: secondsSinceEpoch) }
 }
 
-extension RowDecoder {
-    mutating func timestamp() throws(PostgresError) -> Timestamp {
-        let stored: PostgresTimestamp = try next()
-        return Timestamp(stored)
-    }
+extension JSONValue: StoredValue {
+    var stored: JSONText { JSONText(text) }
 
-    mutating func optionalTimestamp() throws(PostgresError) -> Timestamp? {
-        let stored: PostgresTimestamp? = try next()
-        return stored.map { Timestamp($0) }
-    }
-
-    /// A stored text that must parse as `Value`; anything else means that somebody edited the database by hand.
-    mutating func parsed<Value>(_ column: StaticString, _ parse: (String) -> Value?) throws(PostgresError) -> Value {
-        let text: String = try next()
-        guard let value = parse(text) else { throw .unreadable(column) }
-        return value
-    }
-
-    mutating func optionallyParsed<Value>(
-        _ column: StaticString,
-        _ parse: (String) -> Value?
-    ) throws(PostgresError) -> Value? {
-        let stored: String? = try next()
-        guard let text = stored else { return nil }
-        guard let value = parse(text) else { throw .unreadable(column) }
-        return value
-    }
+    static func reading(_ stored: JSONText) -> JSONValue? { try? JSONValue(parsing: Array(stored.text.utf8)) }
 }
 
-extension RowDecoder {
-    mutating func optionalJSON(_ column: StaticString) throws(PostgresError) -> JSONValue? {
-        guard let stored = try next(JSONText?.self) else { return nil }
-        do {
-            return try JSONValue(parsing: Array(stored.text.utf8))
-        } catch {
-            throw .unreadable(column)
-        }
-    }
+extension TenantID: StoredValue {
+    var stored: String { rawValue }
+    static func reading(_ stored: String) -> Self? { Self(stored) }
 }
 
-extension PostgresError {
-    static func unreadable(_ column: StaticString) -> PostgresError {
-        PostgresError(.decoding, "column \(column) holds a value this version cannot read", column: "\(column)")
-    }
+extension UserID: StoredValue {
+    var stored: String { rawValue }
+    static func reading(_ stored: String) -> Self? { Self(stored) }
 }
+
+extension ProviderID: StoredValue {
+    var stored: String { rawValue }
+    static func reading(_ stored: String) -> Self? { Self(stored) }
+}
+
+extension PhoneNumber: StoredValue {
+    var stored: String { rawValue }
+    static func reading(_ stored: String) -> Self? { Self(stored) }
+}
+
+extension SecondFactorID: StoredValue {
+    var stored: String { rawValue }
+    static func reading(_ stored: String) -> Self? { Self(stored) }
+}
+
+/// As its owner spelled it. Keys are bound as `canonical`.
+extension EmailAddress: StoredValue {
+    var stored: String { raw }
+    static func reading(_ stored: String) -> Self? { Self(stored) }
+}
+
+extension EmailProof: StoredValue {
+    var stored: String { name }
+    static func reading(_ stored: String) -> Self? { Self(name: stored) }
+}
+
+extension SignInMethod: StoredValue {
+    var stored: String { name }
+    static func reading(_ stored: String) -> Self? { Self(name: stored) }
+}
+
+extension MethodClass: StoredValue {
+    /// A class that only another version knows is `.other`.
+    static func reading(_ stored: String) -> MethodClass? { MethodClass(rawValue: stored) ?? .other }
+}
+
+extension HashKeyID: StoredValue {
+    var stored: String { rawValue }
+    static func reading(_ stored: String) -> Self? { Self(stored) }
+}
+
+extension Rule: StoredValue {}
+extension AccountEvent.Kind: StoredValue {}
+extension Announcement.Kind: StoredValue {}
+extension ConflictFacts.ShownState: StoredValue {}
+extension OutboxMessage.Kind: StoredValue {}
+extension OutboxMessage.State: StoredValue {}
+extension OutboxMessage.DiscardReason: StoredValue {}
+extension SigningKeyRecord.Purpose: StoredValue {}
+extension WebhookEndpointRecord.DisabledReason: StoredValue {}
+extension UserRecord.Proof: StoredValue {}
+extension ConflictFacts.State: StoredValue {}
+extension ConflictKind: StoredValue {}
+extension ConflictProofKind: StoredValue {}
+extension EmailCodeRecord.Kind: StoredValue {}
+extension PhoneVerificationRecord.Purpose: StoredValue {}
+extension FactorChallenge.Purpose: StoredValue {}
+extension MergeState: StoredValue {}
+extension MergeAskerKind: StoredValue {}
+extension MergeAbortReason: StoredValue {}

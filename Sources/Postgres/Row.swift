@@ -20,10 +20,13 @@ package struct RowDecoder: ~Copyable {
         self.row = row
     }
 
+    /// The name of the column that was read last.
+    package var lastColumnName: String { result.columnName(column - 1) }
+
     /// The next column, which must not be NULL.
     package mutating func next<Value: PostgresValue>(_ type: Value.Type = Value.self) throws(PostgresError) -> Value {
         guard let value = try next(Value?.self) else {
-            throw PostgresError(.decoding, "column \(column) (\(result.columnName(column - 1))) is NULL")
+            throw PostgresError(.decoding, "column \(column) (\(lastColumnName)) is NULL")
         }
         return value
     }

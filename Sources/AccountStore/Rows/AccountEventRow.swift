@@ -74,13 +74,13 @@ struct AccountEventRow: RowDecodable {
     let id: PostgresUUID
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        id = try row.next(PostgresUUID.self)
+        id = try row.next()
     }
 
     static func insert(_ event: AccountEvent, of user: UserID, tenant: TenantID) -> SQL {
         let values: SQL = """
-            (\(tenant.rawValue), \(user.rawValue), \(event.id), \(event.occurredAt.stored), \(event.kind.rawValue),
-            \(event.rule.rawValue), \(event.details.map { JSONText($0.text) }),
+            (\(tenant), \(user), \(event.id), \(event.occurredAt), \(event.kind),
+            \(event.rule), \(event.details),
             \(event.decisions.first?.policy.version), \(decisionsText(event)))
             """
         return """
@@ -94,9 +94,9 @@ struct AccountEventRow: RowDecodable {
     static func insertMany(_ events: [(AccountEvent, UserID)], tenant: TenantID) -> SQL {
         """
         INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule)
-        SELECT \(tenant.rawValue), new.*
-        FROM unnest(\(events.map(\.1.rawValue)), \(events.map(\.0.id)), \(events.map(\.0.occurredAt.stored)),
-            \(events.map(\.0.kind.rawValue)), \(events.map(\.0.rule.rawValue))) AS new
+        SELECT \(tenant), new.*
+        FROM unnest(\(events.map(\.1)), \(events.map(\.0.id)), \(events.map(\.0.occurredAt)),
+            \(events.map(\.0.kind)), \(events.map(\.0.rule))) AS new
         """
     }
 
@@ -108,19 +108,17 @@ struct AccountEventRow: RowDecodable {
     }
 
     static func withID(_ id: PostgresUUID, of user: UserID, tenant: TenantID) -> Query<AccountEventRow> {
-        Query(
-            """
-            SELECT event_id FROM account_events
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND event_id = \(id)
-            """
-        )
+        """
+        SELECT event_id FROM account_events
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND event_id = \(id)
+        """
     }
 
     static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM account_events WHERE (tenant_id, user_id, event_id) IN (
             SELECT tenant_id, user_id, event_id FROM account_events
-            WHERE event_id < \(AccountEvent.ID(firstAt: cutoff)) AND occurred_at <= \(cutoff.stored)
+            WHERE event_id < \(AccountEvent.ID(firstAt: cutoff)) AND occurred_at <= \(cutoff)
             ORDER BY event_id LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
@@ -160,13 +158,13 @@ struct StoredEventRow: RowDecodable {
     let event: StoredEvent
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        let tenant = TenantID(try row.next(String.self))
-        let user = try row.parsed("account_events.user_id", UserID.init)
+        let tenant: TenantID = try row.next()
+        let user: UserID = try row.next()
         let id = try row.next(PostgresUUID.self)
-        let occurredAt = try row.timestamp()
+        let occurredAt: Timestamp = try row.next()
         let kind = try row.next(String.self)
         let rule = try row.next(String.self)
-        let details = try row.optionalJSON("account_events.details")
+        let details: JSONValue? = try row.next()
         let policyVersion = try row.next(Int64?.self)
         event = StoredEvent(
             tenant: tenant,
@@ -177,7 +175,7 @@ struct StoredEventRow: RowDecodable {
             rule: rule,
             details: details,
             policyVersion: policyVersion,
-            decisions: try row.optionalJSON("account_events.decisions")?.array ?? []
+            decisions: (try row.next() as JSONValue?)?.array ?? []
         )
     }
 
@@ -186,11 +184,9 @@ struct StoredEventRow: RowDecodable {
         """
 
     static func withID(_ id: PostgresUUID) -> Query<StoredEventRow> {
-        Query(
-            """
-            \(select) WHERE event_id = \(id) LIMIT 1
-            """
-        )
+        """
+        \(select) WHERE event_id = \(id) LIMIT 1
+        """
     }
 
     /// Those of all accounts that keep a question, after one of them, in the order of their ids.
@@ -199,13 +195,11 @@ struct StoredEventRow: RowDecodable {
         tenant: String?,
         limit: Int64
     ) -> Query<StoredEventRow> {
-        Query(
-            """
-            \(select) WHERE event_id > \(id) AND decisions IS NOT NULL
-                AND (\(tenant == nil) OR tenant_id = \(tenant ?? ""))
-            ORDER BY event_id LIMIT \(limit)
-            """
-        )
+        """
+        \(select) WHERE event_id > \(id) AND decisions IS NOT NULL
+            AND (\(tenant == nil) OR tenant_id = \(tenant ?? ""))
+        ORDER BY event_id LIMIT \(limit)
+        """
     }
 
     /// The newest first; with `before`, those that are older than that one.
@@ -215,13 +209,11 @@ struct StoredEventRow: RowDecodable {
         before: PostgresUUID?,
         rowsMax: Int64
     ) -> Query<StoredEventRow> {
-        Query(
-            """
-            \(select) WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)
-                AND event_id < \(before ?? PostgresUUID(high: .max, low: .max))
-            ORDER BY event_id DESC LIMIT \(rowsMax)
-            """
-        )
+        """
+        \(select) WHERE tenant_id = \(tenant) AND user_id = \(user)
+            AND event_id < \(before ?? PostgresUUID(high: .max, low: .max))
+        ORDER BY event_id DESC LIMIT \(rowsMax)
+        """
     }
 }
 

@@ -99,13 +99,13 @@ package struct RestoredOwner: Sendable, Hashable {
 
 extension RestoredOwner: RowDecodable {
     package init(row: inout RowDecoder) throws(PostgresError) {
-        user = try row.parsed("account_journal.row_key", UserID.init)
-        version = try row.next(Int64?.self)
-        let address = try row.optionallyParsed("users.email", EmailAddress.init)
-        let proof = try row.optionallyParsed("users.email_proof", EmailProof.init(name:))
+        user = try row.next()
+        version = try row.next()
+        let address: EmailAddress? = try row.next()
+        let proof: EmailProof? = try row.next()
         email = address.map { AccountEmail(address: $0, proof: proof) }
-        displayName = try row.next(String?.self)
-        language = try row.next(String?.self)
+        displayName = try row.next()
+        language = try row.next()
     }
 }
 
@@ -277,8 +277,8 @@ struct AccountJournalRow: RowDecodable {
     static func insertBefore(_ entry: JournalEntry) -> SQL {
         """
         INSERT INTO account_journal (tenant_id, change_id, step, table_name, row_key, before, kept_until)
-        SELECT \(entry.step.tenant.rawValue), \(entry.step.change), \(entry.step.number), i.table_name, i.row_key, i.image,
-            \(entry.keptUntil.stored)
+        SELECT \(entry.step.tenant), \(entry.step.change), \(entry.step.number), i.table_name, i.row_key, i.image,
+            \(entry.keptUntil)
         FROM (\(images(entry))) AS i
         """
     }
@@ -286,8 +286,8 @@ struct AccountJournalRow: RowDecodable {
     static func insertAfter(_ entry: JournalEntry) -> SQL {
         """
         INSERT INTO account_journal (tenant_id, change_id, step, table_name, row_key, after, kept_until)
-        SELECT \(entry.step.tenant.rawValue), \(entry.step.change), \(entry.step.number), i.table_name, i.row_key, i.image,
-            \(entry.keptUntil.stored)
+        SELECT \(entry.step.tenant), \(entry.step.change), \(entry.step.number), i.table_name, i.row_key, i.image,
+            \(entry.keptUntil)
         FROM (\(images(entry))) AS i
         ON CONFLICT (tenant_id, change_id, step, table_name, row_key) DO UPDATE SET after = excluded.after
         """
@@ -309,7 +309,7 @@ struct AccountJournalRow: RowDecodable {
         """
         DELETE FROM account_journal WHERE (tenant_id, change_id, step, table_name, row_key) IN (
             SELECT tenant_id, change_id, step, table_name, row_key FROM account_journal
-            WHERE kept_until <= \(cutoff.stored)
+            WHERE kept_until <= \(cutoff)
             ORDER BY kept_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
@@ -318,7 +318,7 @@ struct AccountJournalRow: RowDecodable {
     // MARK: Reading
 
     private static func ofStep(_ step: JournalStep) -> SQL {
-        "j.tenant_id = \(step.tenant.rawValue) AND j.change_id = \(step.change) AND j.step = \(step.number)"
+        "j.tenant_id = \(step.tenant) AND j.change_id = \(step.change) AND j.step = \(step.number)"
     }
 
     /// What the step changed, by table and key.
@@ -455,7 +455,7 @@ struct AccountJournalRow: RowDecodable {
     /// Takes the users of the step for this transaction.
     static func lockUsers(_ step: JournalStep) -> SQL {
         """
-        SELECT t.user_id FROM users AS t WHERE t.tenant_id = \(step.tenant.rawValue) AND t.user_id IN (
+        SELECT t.user_id FROM users AS t WHERE t.tenant_id = \(step.tenant) AND t.user_id IN (
             SELECT COALESCE(j.after, j.before) ->> 'user_id' FROM account_journal AS j WHERE \(ofStep(step))
         ) ORDER BY t.user_id FOR UPDATE
         """
@@ -508,7 +508,7 @@ struct AccountJournalRow: RowDecodable {
             session_epoch = u.session_epoch
                 + CASE WHEN \(endingSessions) OR b.session_epoch <> a.session_epoch THEN 1 ELSE 0 END,
             valid_since = CASE WHEN \(endingSessions) OR b.session_epoch <> a.session_epoch
-                THEN greatest(u.valid_since, \(now.wholeSecond.stored)) ELSE u.valid_since END
+                THEN greatest(u.valid_since, \(now.wholeSecond)) ELSE u.valid_since END
             """
         for (name, column) in JournaledUser.restoredColumns {
             let now = JournaledUser.value(of: name) { "u.\($0)" }
@@ -538,7 +538,7 @@ struct AccountJournalRow: RowDecodable {
             NULL::users, j.before || jsonb_build_object(
                 'version', (j.before ->> 'version')::bigint + 2,
                 'session_epoch', (j.before ->> 'session_epoch')::bigint + 1,
-                'valid_since', greatest((j.before ->> 'valid_since')::timestamptz, \(now.wholeSecond.stored))
+                'valid_since', greatest((j.before ->> 'valid_since')::timestamptz, \(now.wholeSecond))
             )
         ) AS r
         WHERE \(ofStep(step)) AND j.table_name = 'users' AND j.after IS NULL

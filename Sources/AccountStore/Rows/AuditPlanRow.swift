@@ -25,9 +25,9 @@ struct AuditPlanRow: RowDecodable {
     init(row: inout RowDecoder) throws(PostgresError) {
         plan = AppliedPlan(
             id: try row.next(),
-            madeAt: try row.timestamp(),
-            beganAt: try row.timestamp(),
-            finishedAt: try row.optionalTimestamp(),
+            madeAt: try row.next(),
+            beganAt: try row.next(),
+            finishedAt: try row.next(),
             steps: try row.next(),
             skipped: try row.next(),
             applied: try row.next(),
@@ -61,14 +61,14 @@ struct AuditPlanRow: RowDecodable {
     ) -> SQL {
         """
         INSERT INTO audit_plans (plan_id, made_at, began_at, steps, kept_until)
-        VALUES (\(plan), \(madeAt.stored), \(now.stored), \(steps)::integer, \(keptUntil.stored))
+        VALUES (\(plan), \(madeAt), \(now), \(steps)::integer, \(keptUntil))
         ON CONFLICT (plan_id) DO UPDATE SET kept_until = greatest(audit_plans.kept_until, excluded.kept_until)
         """
     }
 
     static func finish(_ plan: AppliedPlan.ID, skipped: Int64, at now: Timestamp) -> SQL {
         """
-        UPDATE audit_plans SET finished_at = \(now.stored), skipped = \(skipped)::integer WHERE plan_id = \(plan)
+        UPDATE audit_plans SET finished_at = \(now), skipped = \(skipped)::integer WHERE plan_id = \(plan)
         """
     }
 
@@ -77,7 +77,7 @@ struct AuditPlanRow: RowDecodable {
         """
         DELETE FROM audit_plans WHERE plan_id IN (
             SELECT plan_id FROM audit_plans
-            WHERE kept_until <= \(cutoff.stored)
+            WHERE kept_until <= \(cutoff)
                 AND NOT EXISTS (SELECT FROM audit_steps WHERE audit_steps.plan_id = audit_plans.plan_id)
             ORDER BY kept_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
@@ -135,11 +135,11 @@ struct AuditStepRow: RowDecodable {
     init(row: inout RowDecoder) throws(PostgresError) {
         step = AppliedStep(
             number: try row.next(),
-            tenant: TenantID(try row.next(String.self)),
-            user: try row.parsed("audit_steps.user_id", UserID.init),
+            tenant: try row.next(),
+            user: try row.next(),
             rule: try row.next(),
             version: try row.next(),
-            suspendedMethod: try row.optionallyParsed("audit_steps.suspended_method", SignInMethod.init(name:)),
+            suspendedMethod: try row.next(),
             canUndo: try row.next(),
             isUndone: try row.next(),
             mail: try row.next()
@@ -157,26 +157,22 @@ struct AuditStepRow: RowDecodable {
 
     /// The last step that was applied to each of these users, and is not undone.
     static func last(of plan: AppliedPlan.ID, users: [UserID], tenant: TenantID) -> Query<AuditStepRow> {
-        Query(
-            """
-            SELECT DISTINCT ON (user_id) step::bigint, tenant_id, user_id, rule, version, suspended_method, can_undo,
-                undone_at IS NOT NULL, message_id
-            FROM audit_steps
-            WHERE plan_id = \(plan) AND tenant_id = \(tenant.rawValue) AND user_id = ANY(\(users.map(\.rawValue)))
-                AND undone_at IS NULL
-            ORDER BY user_id, step DESC
-            """
-        )
+        """
+        SELECT DISTINCT ON (user_id) step::bigint, tenant_id, user_id, rule, version, suspended_method, can_undo,
+            undone_at IS NOT NULL, message_id
+        FROM audit_steps
+        WHERE plan_id = \(plan) AND tenant_id = \(tenant) AND user_id = ANY(\(users))
+            AND undone_at IS NULL
+        ORDER BY user_id, step DESC
+        """
     }
 
     /// Those that are not undone before a step, the newest first.
     static func applied(_ plan: AppliedPlan.ID, before step: Int64, countMax: Int64) -> Query<AuditStepRow> {
-        Query(
-            """
-            \(select) WHERE plan_id = \(plan) AND step < \(step) AND undone_at IS NULL
-            ORDER BY step DESC LIMIT \(countMax)
-            """
-        )
+        """
+        \(select) WHERE plan_id = \(plan) AND step < \(step) AND undone_at IS NULL
+        ORDER BY step DESC LIMIT \(countMax)
+        """
     }
 
     /// Raises 23505 when the step was applied before.
@@ -184,8 +180,8 @@ struct AuditStepRow: RowDecodable {
         """
         INSERT INTO audit_steps (plan_id, step, tenant_id, user_id, rule, version, suspended_method, can_undo,
             applied_at, kept_until, message_id)
-        VALUES (\(plan), \(step.number)::integer, \(step.tenant.rawValue), \(step.user.rawValue), \(step.rule),
-            \(step.version), \(step.suspendedMethod?.name), \(step.canUndo), \(now.stored), \(keptUntil.stored),
+        VALUES (\(plan), \(step.number)::integer, \(step.tenant), \(step.user), \(step.rule),
+            \(step.version), \(step.suspendedMethod?.name), \(step.canUndo), \(now), \(keptUntil),
             \(step.mail))
         """
     }
@@ -194,7 +190,7 @@ struct AuditStepRow: RowDecodable {
     static func markUndone(_ plan: AppliedPlan.ID, _ number: Int64, at now: Timestamp) -> SQL {
         """
         WITH marked AS (
-            UPDATE audit_steps SET undone_at = \(now.stored)
+            UPDATE audit_steps SET undone_at = \(now)
             WHERE plan_id = \(plan) AND step = \(number) AND undone_at IS NULL RETURNING 1
         )
         SELECT 1 / count(*) FROM marked
@@ -204,7 +200,7 @@ struct AuditStepRow: RowDecodable {
     static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM audit_steps WHERE (plan_id, step) IN (
-            SELECT plan_id, step FROM audit_steps WHERE kept_until <= \(cutoff.stored)
+            SELECT plan_id, step FROM audit_steps WHERE kept_until <= \(cutoff)
             ORDER BY kept_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """

@@ -6,7 +6,7 @@ struct ClockRow: RowDecodable {
     let now: Timestamp
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        now = try row.timestamp()
+        now = try row.next()
     }
 
     /// The time at which the statement runs.

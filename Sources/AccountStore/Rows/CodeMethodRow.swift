@@ -27,19 +27,19 @@ struct CodeMethodRow: RowDecodable {
     let passwordHash: String?
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        let name = try row.parsed("code_methods.method", SignInMethod.init(name:))
+        let name: SignInMethod = try row.next()
         let wasThere = try row.next(Bool.self)
-        passwordHash = try row.next(String?.self)
+        passwordHash = try row.next()
         let subject = try row.next(String?.self)
         let issuer = try row.next(String?.self)
-        let email = try row.optionallyParsed("code_methods.email", EmailAddress.init)
+        let email: EmailAddress? = try row.next()
         let displayName = try row.next(String?.self)
         let photoURL = try row.next(String?.self)
         let screenName = try row.next(String?.self)
-        let linkedAt = try row.optionalTimestamp()
-        let updatedAt = try row.optionalTimestamp()
-        let proof = try row.optionallyParsed("code_methods.proof", UserRecord.Proof.init(rawValue:))
-        let provenAt = try row.optionalTimestamp()
+        let linkedAt: Timestamp? = try row.next()
+        let updatedAt: Timestamp? = try row.next()
+        let proof: UserRecord.Proof? = try row.next()
+        let provenAt: Timestamp? = try row.next()
         var method = MethodSnapshot(name, wasThere: wasThere)
         if let proof, let provenAt { method.proof = UserRecord.MethodProof(proof: proof, provenAt: provenAt) }
         switch name {
@@ -79,9 +79,9 @@ struct CodeMethodRow: RowDecodable {
             SELECT DISTINCT ON (method) method, was_there, \(hash), subject, issuer, m.email, display_name,
                 photo_url, screen_name, linked_at, updated_at, proof, proven_at
             FROM code_methods AS m JOIN one_time_codes AS c ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
-            WHERE c.tenant_id = \(code.tenant.rawValue) AND c.user_id = \(user.rawValue)
-                AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND c.consumed_at IS NULL AND c.expires_at > \(now.stored)
-                AND c.created_at >= \(code.createdAt.stored)
+            WHERE c.tenant_id = \(code.tenant) AND c.user_id = \(user)
+                AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND c.consumed_at IS NULL AND c.expires_at > \(now)
+                AND c.created_at >= \(code.createdAt)
             ORDER BY method, c.created_at, c.code_hash
             """
         )
@@ -98,18 +98,16 @@ struct CodeMethodRow: RowDecodable {
         until end: Timestamp,
         at now: Timestamp
     ) -> Query<LiveRevertsRow> {
-        Query(
-            """
-            SELECT method,
-                count(*) FILTER (WHERE c.expires_at >= \(end.stored) AND c.email_key = \(mailbox.canonical)),
-                max(c.created_at)
-            FROM code_methods AS m
-            JOIN one_time_codes AS c ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
-            WHERE c.tenant_id = \(tenant.rawValue) AND c.user_id = \(user.rawValue)
-                AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND c.consumed_at IS NULL AND c.expires_at > \(now.stored)
-            GROUP BY method
-            """
-        )
+        """
+        SELECT method,
+            count(*) FILTER (WHERE c.expires_at >= \(end) AND c.email_key = \(mailbox.canonical)),
+            max(c.created_at)
+        FROM code_methods AS m
+        JOIN one_time_codes AS c ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
+        WHERE c.tenant_id = \(tenant) AND c.user_id = \(user)
+            AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND c.consumed_at IS NULL AND c.expires_at > \(now)
+        GROUP BY method
+        """
     }
 
     /// `method` of a code that was stored, as it was; the password of the account has to be there still.
@@ -119,10 +117,10 @@ struct CodeMethodRow: RowDecodable {
         return """
             INSERT INTO code_methods (tenant_id, code_hash, method, was_there, subject, issuer, email, display_name,
                 photo_url, screen_name, linked_at, updated_at, proof, proven_at)
-            VALUES (\(revert.tenant.rawValue), \(revert.hash), \(method.method.name), \(method.wasThere),
-                \(method.number?.rawValue ?? linked?.identity.subject), \(linked?.issuer), \(linked?.email?.raw),
-                \(linked?.displayName), \(linked?.photoURL), \(linked?.screenName), \(linked?.linkedAt.stored),
-                \(linked?.updatedAt.stored), \(method.proof?.proof.rawValue), \(method.proof?.provenAt.stored))
+            VALUES (\(revert.tenant), \(revert.hash), \(method.method.name), \(method.wasThere),
+                \(method.number?.rawValue ?? linked?.identity.subject), \(linked?.issuer), \(linked?.email),
+                \(linked?.displayName), \(linked?.photoURL), \(linked?.screenName), \(linked?.linkedAt),
+                \(linked?.updatedAt), \(method.proof?.proof), \(method.proof?.provenAt))
             """
     }
 
@@ -130,10 +128,10 @@ struct CodeMethodRow: RowDecodable {
     static func insertPassword(_ method: MethodSnapshot, of revert: EmailCodeRecord, user: UserID) -> SQL {
         """
         INSERT INTO code_methods (tenant_id, code_hash, method, was_there, password_hash, proof, proven_at)
-        SELECT tenant_id, \(revert.hash), 'password', true, hash, \(method.proof?.proof.rawValue),
-            \(method.proof?.provenAt.stored)
+        SELECT tenant_id, \(revert.hash), 'password', true, hash, \(method.proof?.proof),
+            \(method.proof?.provenAt)
         FROM password_credentials
-        WHERE tenant_id = \(revert.tenant.rawValue) AND user_id = \(user.rawValue)
+        WHERE tenant_id = \(revert.tenant) AND user_id = \(user)
         """
     }
 
@@ -141,8 +139,8 @@ struct CodeMethodRow: RowDecodable {
     static func settleAll(of users: [UserID], tenant: TenantID) -> SQL {
         """
         DELETE FROM code_methods AS m USING one_time_codes AS c
-        WHERE c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash AND c.tenant_id = \(tenant.rawValue)
-            AND c.user_id = ANY(\(users.map(\.rawValue))) AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE'
+        WHERE c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash AND c.tenant_id = \(tenant)
+            AND c.user_id = ANY(\(users)) AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE'
         """
     }
 
@@ -158,8 +156,8 @@ struct CodeMethodRow: RowDecodable {
         let sent: SQL = mailbox.map { " AND c.email_key = \($0.canonical)" } ?? ""
         return """
             DELETE FROM code_methods AS m USING one_time_codes AS c
-            WHERE c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash AND c.tenant_id = \(tenant.rawValue)
-                AND c.user_id = \(user.rawValue) AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE'
+            WHERE c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash AND c.tenant_id = \(tenant)
+                AND c.user_id = \(user) AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE'
                 AND method = ANY(\(methods.map(\.name)))\(sent)
             """
     }
@@ -167,9 +165,9 @@ struct CodeMethodRow: RowDecodable {
     /// Uses up the codes of the account that undo changes after that of `code`.
     static func voidLater(than code: EmailCodeRecord, of user: UserID, at now: Timestamp) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored))
-        WHERE tenant_id = \(code.tenant.rawValue) AND user_id = \(user.rawValue)
-            AND kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND consumed_at IS NULL AND created_at >= \(code.createdAt.stored)
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
+        WHERE tenant_id = \(code.tenant) AND user_id = \(user)
+            AND kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND consumed_at IS NULL AND created_at >= \(code.createdAt)
         """
     }
 }
@@ -184,15 +182,15 @@ extension CodeMethodRow {
         at now: Timestamp
     ) -> SQL {
         """
-        UPDATE one_time_codes AS c SET consumed_at = greatest(created_at, \(now.stored))
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)
+        UPDATE one_time_codes AS c SET consumed_at = greatest(created_at, \(now))
+        WHERE tenant_id = \(tenant) AND user_id = \(user)
             AND kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND consumed_at IS NULL
             AND email_key IS DISTINCT FROM \(address?.canonical)
             AND NOT EXISTS (
                 SELECT FROM one_time_codes AS r
                 WHERE r.tenant_id = c.tenant_id AND r.user_id = c.user_id AND r.kind = 'RECOVER_EMAIL'
                     AND r.email_key = c.email_key AND r.address_was_proven AND r.consumed_at IS NULL
-                    AND r.expires_at > \(now.stored)
+                    AND r.expires_at > \(now)
             )
         """
     }
@@ -205,9 +203,9 @@ struct LiveRevertsRow: RowDecodable {
     let newest: Timestamp
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        method = try row.next(String.self)
-        count = try row.next(Int64.self)
-        newest = try row.timestamp()
+        method = try row.next()
+        count = try row.next()
+        newest = try row.next()
     }
 }
 

@@ -104,40 +104,40 @@ struct ConflictRow: RowDecodable {
         """
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        let tenant = TenantID(try row.next(String.self))
-        let user = try row.parsed("conflicts.user_id", UserID.init)
+        let tenant: TenantID = try row.next()
+        let user: UserID = try row.next()
         let id = try row.next([UInt8].self)
-        let state = try row.parsed("conflicts.state", ConflictFacts.State.init(rawValue:))
+        let state: ConflictFacts.State = try row.next()
         let version = try row.next(Int64.self)
         var record = ConflictRecord(
             tenant: tenant,
             user: user,
             id: id,
-            kind: try row.parsed("conflicts.kind", ConflictKind.init(rawValue:)),
-            provider: try row.parsed("conflicts.provider_id", ProviderID.init),
-            identityDigest: try row.next([UInt8].self),
-            tokenDigests: try row.next([[UInt8]].self),
-            sealedCredential: try row.next([UInt8].self),
-            accountMethod: MethodClass(rawValue: try row.next(String.self)) ?? .other,
-            openedAt: try row.timestamp(),
-            expiresAt: try row.timestamp()
+            kind: try row.next(),
+            provider: try row.next(),
+            identityDigest: try row.next(),
+            tokenDigests: try row.next(),
+            sealedCredential: try row.next(),
+            accountMethod: try row.next(),
+            openedAt: try row.next(),
+            expiresAt: try row.next()
         )
         record.state = state
         record.version = version
-        record.closedAt = try row.optionalTimestamp()
-        record.proofsStarted = try row.next(Int32.self)
+        record.closedAt = try row.next()
+        record.proofsStarted = try row.next()
         record.proof = try Self.proof(&row)
         self.record = record
     }
 
     /// `nil` before the first was asked for.
     private static func proof(_ row: inout RowDecoder) throws(PostgresError) -> ConflictRecord.Proof? {
-        let kind = try row.optionallyParsed("conflicts.proof_kind", ConflictProofKind.init(rawValue:))
+        let kind: ConflictProofKind? = try row.next()
         let sessionEpoch = try row.next(Int64?.self)
         let policyVersion = try row.next(Int64?.self)
-        let address = try row.optionallyParsed("conflicts.proof_email", EmailAddress.init)
+        let address: EmailAddress? = try row.next()
         let attempts = try row.next(Int32.self)
-        let expiresAt = try row.optionalTimestamp()
+        let expiresAt: Timestamp? = try row.next()
         let linkHash = try row.next([UInt8]?.self)
         let sealedCode = try row.next([UInt8]?.self)
         let tokenHash = try row.next([UInt8]?.self)
@@ -158,12 +158,10 @@ struct ConflictRow: RowDecodable {
     }
 
     static func withID(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<ConflictRow> {
-        Query(
-            """
-            SELECT \(columns) FROM conflicts
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND conflict_id = \(id)
-            """
-        )
+        """
+        SELECT \(columns) FROM conflicts
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND conflict_id = \(id)
+        """
     }
 
     /// The conflicts of a filter, the ones opened last first, after `place`; at most `rowsMax`.
@@ -176,19 +174,19 @@ struct ConflictRow: RowDecodable {
         at now: Timestamp,
         rowsMax: Int64
     ) -> Query<ConflictRow> {
-        var condition: SQL = "tenant_id = \(tenant.rawValue)"
-        if let user = filter.user { condition = "\(condition) AND user_id = \(user.rawValue)" }
+        var condition: SQL = "tenant_id = \(tenant)"
+        if let user = filter.user { condition = "\(condition) AND user_id = \(user)" }
         if let place {
             condition = """
                 \(condition)
-                AND (opened_at, user_id, conflict_id) < (\(place.openedAt.stored), \(place.user.rawValue), \(place.id))
+                AND (opened_at, user_id, conflict_id) < (\(place.openedAt), \(place.user), \(place.id))
                 """
         }
-        if let since = filter.openedSince { condition = "\(condition) AND opened_at >= \(since.stored)" }
-        if let before = filter.openedBefore { condition = "\(condition) AND opened_at < \(before.stored)" }
+        if let since = filter.openedSince { condition = "\(condition) AND opened_at >= \(since)" }
+        if let before = filter.openedBefore { condition = "\(condition) AND opened_at < \(before)" }
         if let state = filter.state { condition = "\(condition) AND \(Self.isShown(as: state, at: now))" }
-        if let provider = filter.provider { condition = "\(condition) AND provider_id = \(provider.rawValue)" }
-        if let kind = filter.kind { condition = "\(condition) AND kind = \(kind.rawValue)" }
+        if let provider = filter.provider { condition = "\(condition) AND provider_id = \(provider)" }
+        if let kind = filter.kind { condition = "\(condition) AND kind = \(kind)" }
         return Query(
             """
             SELECT \(columns) FROM conflicts WHERE \(condition)
@@ -199,34 +197,30 @@ struct ConflictRow: RowDecodable {
 
     private static func isShown(as state: ConflictFacts.ShownState, at now: Timestamp) -> SQL {
         switch state {
-        case .open, .proven: "state = \(state.rawValue) AND expires_at > \(now.stored)"
-        case .resolved, .declined, .superseded: "state = \(state.rawValue)"
-        case .expired: "state IN ('open', 'proven') AND expires_at <= \(now.stored)"
+        case .open, .proven: "state = \(state) AND expires_at > \(now)"
+        case .resolved, .declined, .superseded: "state = \(state)"
+        case .expired: "state IN ('open', 'proven') AND expires_at <= \(now)"
         }
     }
 
     /// The live conflict of `user` that came with a token of one of these digests; the newest, should there be several.
     static func live(carrying digests: [[UInt8]], of user: UserID, tenant: TenantID) -> Query<ConflictRow> {
-        Query(
-            """
-            SELECT \(columns) FROM conflicts
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND state IN ('open', 'proven')
-                AND token_digests && \(digests)
-            ORDER BY opened_at DESC LIMIT 1
-            """
-        )
+        """
+        SELECT \(columns) FROM conflicts
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND state IN ('open', 'proven')
+            AND token_digests && \(digests)
+        ORDER BY opened_at DESC LIMIT 1
+        """
     }
 
     /// The conflict of `user` that was proven and whose proof still holds; the newest, should there be several.
     static func proven(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<ConflictRow> {
-        Query(
-            """
-            SELECT \(columns) FROM conflicts
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND state = 'proven'
-                AND proof_expires_at > \(now.stored) AND expires_at > \(now.stored)
-            ORDER BY opened_at DESC LIMIT 1
-            """
-        )
+        """
+        SELECT \(columns) FROM conflicts
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND state = 'proven'
+            AND proof_expires_at > \(now) AND expires_at > \(now)
+        ORDER BY opened_at DESC LIMIT 1
+        """
     }
 
     /// Opens a conflict, or joins the one that lives for this account and identity: that one gets the newer credential
@@ -236,10 +230,10 @@ struct ConflictRow: RowDecodable {
         """
         INSERT INTO conflicts (tenant_id, user_id, conflict_id, state, kind, provider_id, identity_digest,
             token_digests, sealed_credential, account_method, opened_at, expires_at)
-        VALUES (\(conflict.tenant.rawValue), \(conflict.user.rawValue), \(conflict.id), 'open',
-            \(conflict.kind.rawValue), \(conflict.provider.rawValue), \(conflict.identityDigest),
-            \(conflict.tokenDigests), \(conflict.sealedCredential), \(conflict.accountMethod.rawValue),
-            \(conflict.openedAt.stored), \(conflict.expiresAt.stored))
+        VALUES (\(conflict.tenant), \(conflict.user), \(conflict.id), 'open',
+            \(conflict.kind), \(conflict.provider), \(conflict.identityDigest),
+            \(conflict.tokenDigests), \(conflict.sealedCredential), \(conflict.accountMethod),
+            \(conflict.openedAt), \(conflict.expiresAt))
         ON CONFLICT (tenant_id, user_id, identity_digest) WHERE state IN ('open', 'proven') DO UPDATE SET
             version = conflicts.version + 1, kind = excluded.kind, token_digests = excluded.token_digests,
             sealed_credential = excluded.sealed_credential,
@@ -258,14 +252,14 @@ struct ConflictRow: RowDecodable {
         let binding = proof?.facts.binding
         return """
             UPDATE conflicts SET
-                version = CASE WHEN version = \(record.version) AND expires_at > \(now.stored) THEN version + 1 END,
-                state = \(record.state.rawValue), closed_at = \(record.closedAt?.stored),
-                proofs_started = \(record.proofsStarted), proof_kind = \(binding?.kind.rawValue),
+                version = CASE WHEN version = \(record.version) AND expires_at > \(now) THEN version + 1 END,
+                state = \(record.state), closed_at = \(record.closedAt),
+                proofs_started = \(record.proofsStarted), proof_kind = \(binding?.kind),
                 proof_session_epoch = \(binding?.sessionEpoch), proof_policy_version = \(binding?.policyVersion),
-                proof_email = \(binding?.address?.raw), proof_attempts = \(Int32(proof?.facts.attempts ?? 0)),
-                proof_expires_at = \(proof?.facts.expiresAt.stored), proof_link_hash = \(proof?.linkHash),
+                proof_email = \(binding?.address), proof_attempts = \(Int32(proof?.facts.attempts ?? 0)),
+                proof_expires_at = \(proof?.facts.expiresAt), proof_link_hash = \(proof?.linkHash),
                 proof_sealed_code = \(proof?.sealedCode), proof_token_hash = \(proof?.tokenHash)
-            WHERE tenant_id = \(record.tenant.rawValue) AND user_id = \(record.user.rawValue)
+            WHERE tenant_id = \(record.tenant) AND user_id = \(record.user)
                 AND conflict_id = \(record.id)
             """
     }
@@ -274,7 +268,7 @@ struct ConflictRow: RowDecodable {
     static func assertVersion(_ version: Int64, of id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
         """
         SELECT 1 / count(*) FROM conflicts
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND conflict_id = \(id)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND conflict_id = \(id)
             AND version = \(version)
         """
     }
@@ -282,7 +276,7 @@ struct ConflictRow: RowDecodable {
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM conflicts WHERE (tenant_id, user_id, conflict_id) IN (
-            SELECT tenant_id, user_id, conflict_id FROM conflicts WHERE expires_at <= \(cutoff.stored)
+            SELECT tenant_id, user_id, conflict_id FROM conflicts WHERE expires_at <= \(cutoff)
             ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
@@ -294,7 +288,7 @@ struct ConflictRow: RowDecodable {
         """
         UPDATE conflicts SET is_counted = true WHERE (tenant_id, user_id, conflict_id) IN (
             SELECT tenant_id, user_id, conflict_id FROM conflicts
-            WHERE NOT is_counted AND coalesce(closed_at, expires_at) <= \(now.stored)
+            WHERE NOT is_counted AND coalesce(closed_at, expires_at) <= \(now)
             ORDER BY coalesce(closed_at, expires_at) LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         RETURNING state, provider_id, account_method, opened_at, coalesce(closed_at, expires_at)
@@ -303,15 +297,15 @@ struct ConflictRow: RowDecodable {
 
     static func supersedeLive(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        UPDATE conflicts SET state = 'superseded', version = version + 1, closed_at = \(now.stored)
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND state IN ('open', 'proven')
+        UPDATE conflicts SET state = 'superseded', version = version + 1, closed_at = \(now)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND state IN ('open', 'proven')
         """
     }
 
     static func supersedeAllLive(of users: [UserID], tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        UPDATE conflicts SET state = 'superseded', version = version + 1, closed_at = \(now.stored)
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(users.map(\.rawValue)))
+        UPDATE conflicts SET state = 'superseded', version = version + 1, closed_at = \(now)
+        WHERE tenant_id = \(tenant) AND user_id = ANY(\(users))
             AND state IN ('open', 'proven')
         """
     }
@@ -327,11 +321,11 @@ package struct EndedConflict: Sendable, Hashable, RowDecodable {
     package let endedAt: Timestamp
 
     package init(row: inout RowDecoder) throws(PostgresError) {
-        state = try row.parsed("conflicts.state", ConflictFacts.State.init(rawValue:))
-        provider = try row.parsed("conflicts.provider_id", ProviderID.init)
-        accountMethod = MethodClass(rawValue: try row.next(String.self)) ?? .other
-        openedAt = try row.timestamp()
-        endedAt = try row.timestamp()
+        state = try row.next()
+        provider = try row.next()
+        accountMethod = try row.next()
+        openedAt = try row.next()
+        endedAt = try row.next()
     }
 }
 
@@ -340,7 +334,7 @@ private struct ConflictIDRow: RowDecodable {
     let id: [UInt8]
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        id = try row.next([UInt8].self)
+        id = try row.next()
     }
 }
 

@@ -5,14 +5,14 @@ struct EmailCodeRow: RowDecodable {
     let record: EmailCodeRecord
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        let tenant = TenantID(try row.next(String.self))
+        let tenant: TenantID = try row.next()
         let hash = try row.next(Bytes.self)
-        let kind = try row.parsed("one_time_codes.kind", EmailCodeRecord.Kind.init(rawValue:))
-        let user = try row.optionallyParsed("one_time_codes.user_id", UserID.init)
+        let kind: EmailCodeRecord.Kind = try row.next()
+        let user: UserID? = try row.next()
         let sessionEpoch = try row.next(Int64?.self)
-        let email = try row.parsed("one_time_codes.email", EmailAddress.init)
-        let newEmail = try row.optionallyParsed("one_time_codes.new_email", EmailAddress.init)
-        let createdAt = try row.timestamp()
+        let email: EmailAddress = try row.next()
+        let newEmail: EmailAddress? = try row.next()
+        let createdAt: Timestamp = try row.next()
         var record = EmailCodeRecord(
             tenant: tenant,
             hash: hash,
@@ -22,50 +22,44 @@ struct EmailCodeRow: RowDecodable {
             email: email,
             newEmail: newEmail,
             createdAt: createdAt,
-            expiresAt: try row.timestamp(),
-            consumedAt: try row.optionalTimestamp()
+            expiresAt: try row.next(),
+            consumedAt: try row.next()
         )
-        record.attempts = try row.next(Int32.self)
-        record.secondFactor = try row.optionallyParsed("one_time_codes.second_factor_id", SecondFactorID.init)
-        record.addressWasProven = try row.next(Bool.self)
-        record.askedAuthTime = try row.optionalTimestamp()
+        record.attempts = try row.next()
+        record.secondFactor = try row.next()
+        record.addressWasProven = try row.next()
+        record.askedAuthTime = try row.next()
         self.record = record
     }
 
     static func withHash(_ hash: [UInt8], tenant: TenantID) -> Query<EmailCodeRow> {
-        Query(
-            """
-            SELECT tenant_id, code_hash, kind, user_id, session_epoch, email, new_email, created_at, expires_at,
-                consumed_at, attempts, second_factor_id, address_was_proven, asked_auth_time
-            FROM one_time_codes
-            WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash)
-            """
-        )
+        """
+        SELECT tenant_id, code_hash, kind, user_id, session_epoch, email, new_email, created_at, expires_at,
+            consumed_at, attempts, second_factor_id, address_was_proven, asked_auth_time
+        FROM one_time_codes
+        WHERE tenant_id = \(tenant) AND code_hash = \(hash)
+        """
     }
 
     /// Those of `hashes` that are neither used nor void nor expired at `now`, in no particular order.
     static func usable(among hashes: [[UInt8]], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
-        Query(
-            """
-            SELECT code_hash FROM one_time_codes
-            WHERE tenant_id = \(tenant.rawValue) AND code_hash = ANY(\(hashes)) AND consumed_at IS NULL
-                AND expires_at > \(now.stored)
-            """
-        )
+        """
+        SELECT code_hash FROM one_time_codes
+        WHERE tenant_id = \(tenant) AND code_hash = ANY(\(hashes)) AND consumed_at IS NULL
+            AND expires_at > \(now)
+        """
     }
 
     /// Whether a mail can still take back what was done to the account.
     static func canTakeBack(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<Bool> {
-        Query(
-            """
-            SELECT EXISTS (
-                SELECT FROM one_time_codes
-                WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
-                    AND expires_at > \(now.stored) AND kind IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION',
-                        'REVERT_SIGN_IN_METHOD_CHANGE')
-            )
-            """
+        """
+        SELECT EXISTS (
+            SELECT FROM one_time_codes
+            WHERE tenant_id = \(tenant) AND user_id = \(user) AND consumed_at IS NULL
+                AND expires_at > \(now) AND kind IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION',
+                    'REVERT_SIGN_IN_METHOD_CHANGE')
         )
+        """
     }
 
     /// Whether one of the live codes that bring `address` back to an account went there when it was proven; NULL where there is
@@ -76,13 +70,11 @@ struct EmailCodeRow: RowDecodable {
         tenant: TenantID,
         at now: Timestamp
     ) -> Query<Bool?> {
-        Query(
-            """
-            SELECT bool_or(address_was_proven) FROM one_time_codes
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND kind = 'RECOVER_EMAIL'
-                AND email_key = \(address.canonical) AND consumed_at IS NULL AND expires_at > \(now.stored)
-            """
-        )
+        """
+        SELECT bool_or(address_was_proven) FROM one_time_codes
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND kind = 'RECOVER_EMAIL'
+            AND email_key = \(address.canonical) AND consumed_at IS NULL AND expires_at > \(now)
+        """
     }
 
     /// The live codes that bring an address back to an account: those that went to a proven one, then the others, the oldest of each
@@ -90,8 +82,8 @@ struct EmailCodeRow: RowDecodable {
     static func recoveries(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<LiveRecoveryRow> {
         """
         SELECT email, address_was_proven, created_at FROM one_time_codes
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND kind = 'RECOVER_EMAIL'
-            AND consumed_at IS NULL AND expires_at > \(now.stored)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND kind = 'RECOVER_EMAIL'
+            AND consumed_at IS NULL AND expires_at > \(now)
         ORDER BY address_was_proven DESC, created_at LIMIT \(EmailCodeRecord.recoveriesMax)
         """
     }
@@ -100,36 +92,34 @@ struct EmailCodeRow: RowDecodable {
     static func recoverable(of users: [UserID], tenant: TenantID) -> Query<RecoverableAddressRow> {
         """
         SELECT DISTINCT user_id, email_key FROM one_time_codes
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(users.map(\.rawValue))) AND kind = 'RECOVER_EMAIL'
+        WHERE tenant_id = \(tenant) AND user_id = ANY(\(users)) AND kind = 'RECOVER_EMAIL'
         ORDER BY email_key, user_id
         """
     }
 
     /// Who used the code; NULL while nobody has.
     static func user(of hash: [UInt8], tenant: TenantID) -> Query<PostgresUUID?> {
-        Query(
-            """
-            SELECT consumed_by FROM one_time_codes WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash)
-            """
-        )
+        """
+        SELECT consumed_by FROM one_time_codes WHERE tenant_id = \(tenant) AND code_hash = \(hash)
+        """
     }
 
     static func insert(_ code: EmailCodeRecord) -> SQL {
         """
         INSERT INTO one_time_codes (tenant_id, code_hash, kind, user_id, session_epoch, email, email_key, new_email,
             created_at, expires_at, consumed_at, second_factor_id, address_was_proven, asked_auth_time)
-        VALUES (\(code.tenant.rawValue), \(code.hash), \(code.kind.rawValue), \(code.user?.rawValue),
-            \(code.sessionEpoch), \(code.email.raw), \(code.email.canonical), \(code.newEmail?.raw),
-            \(code.createdAt.stored), \(code.expiresAt.stored), \(code.consumedAt?.stored),
-            \(code.secondFactor?.rawValue), \(code.addressWasProven), \(code.askedAuthTime?.stored))
+        VALUES (\(code.tenant), \(code.hash), \(code.kind), \(code.user),
+            \(code.sessionEpoch), \(code.email), \(code.email.canonical), \(code.newEmail),
+            \(code.createdAt), \(code.expiresAt), \(code.consumedAt),
+            \(code.secondFactor), \(code.addressWasProven), \(code.askedAuthTime))
         """
     }
 
     /// Uses the code, unless somebody has, or it is locked: then nothing changes, and `assertUsed` must follow.
     static func use(_ hash: [UInt8], tenant: TenantID, by use: PostgresUUID, at now: Timestamp) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored)), consumed_by = \(use)
-        WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash) AND consumed_at IS NULL
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now)), consumed_by = \(use)
+        WHERE tenant_id = \(tenant) AND code_hash = \(hash) AND consumed_at IS NULL
             AND attempts < \(EmailCodeRecord.attemptsMax)
         """
     }
@@ -138,7 +128,7 @@ struct EmailCodeRow: RowDecodable {
     static func assertUsed(_ hash: [UInt8], tenant: TenantID, by use: PostgresUUID) -> SQL {
         """
         SELECT 1 / count(*) FROM one_time_codes
-        WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash) AND consumed_by = \(use)
+        WHERE tenant_id = \(tenant) AND code_hash = \(hash) AND consumed_by = \(use)
         """
     }
 
@@ -146,23 +136,23 @@ struct EmailCodeRow: RowDecodable {
     static func countAttempt(_ hash: [UInt8], tenant: TenantID) -> SQL {
         """
         UPDATE one_time_codes SET attempts = attempts + 1
-        WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash) AND consumed_at IS NULL
+        WHERE tenant_id = \(tenant) AND code_hash = \(hash) AND consumed_at IS NULL
             AND attempts < \(EmailCodeRecord.attemptsMax)
         """
     }
 
     static func voidAll(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored))
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND consumed_at IS NULL
         """
     }
 
     /// What takes back what an intruder did stays.
     static func voidAllButRecovery(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored))
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND consumed_at IS NULL
             AND kind NOT IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION', 'REVERT_SIGN_IN_METHOD_CHANGE')
         """
     }
@@ -170,8 +160,8 @@ struct EmailCodeRow: RowDecodable {
     /// Sign-in methods from before a takeover never come back, even if the address was proven then.
     static func voidAllButProvenRecovery(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored))
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND consumed_at IS NULL
             AND (NOT address_was_proven OR kind = 'REVERT_SIGN_IN_METHOD_CHANGE')
         """
     }
@@ -179,8 +169,8 @@ struct EmailCodeRow: RowDecodable {
     /// What changes the address.
     static func voidAddressChanges(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored))
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND consumed_at IS NULL
             AND kind = 'VERIFY_AND_CHANGE_EMAIL'
         """
     }
@@ -193,8 +183,8 @@ struct EmailCodeRow: RowDecodable {
         at now: Timestamp
     ) -> SQL {
         """
-        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now.stored))
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND consumed_at IS NULL
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND consumed_at IS NULL
             AND email_key <> \(address.canonical)
         """
     }
@@ -202,7 +192,7 @@ struct EmailCodeRow: RowDecodable {
     /// Drops the codes of deleted accounts.
     static func deleteOrphans(tenant: TenantID) -> SQL {
         """
-        DELETE FROM one_time_codes WHERE tenant_id = \(tenant.rawValue) AND user_id IS NOT NULL AND NOT EXISTS (
+        DELETE FROM one_time_codes WHERE tenant_id = \(tenant) AND user_id IS NOT NULL AND NOT EXISTS (
             SELECT FROM users
             WHERE users.tenant_id = one_time_codes.tenant_id AND users.user_id = one_time_codes.user_id
         )
@@ -212,14 +202,14 @@ struct EmailCodeRow: RowDecodable {
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM one_time_codes WHERE (tenant_id, code_hash) IN (
-            SELECT tenant_id, code_hash FROM one_time_codes WHERE expires_at <= \(cutoff.stored)
+            SELECT tenant_id, code_hash FROM one_time_codes WHERE expires_at <= \(cutoff)
             ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
     }
 
     static func deleteAll(of user: UserID, tenant: TenantID) -> SQL {
-        "DELETE FROM one_time_codes WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)"
+        "DELETE FROM one_time_codes WHERE tenant_id = \(tenant) AND user_id = \(user)"
     }
 }
 
@@ -228,9 +218,9 @@ struct LiveRecoveryRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         recovery = LiveRecovery(
-            email: try row.parsed("one_time_codes.email", EmailAddress.init),
-            wasProven: try row.next(Bool.self),
-            createdAt: try row.timestamp()
+            email: try row.next(),
+            wasProven: try row.next(),
+            createdAt: try row.next()
         )
     }
 }
@@ -241,8 +231,8 @@ struct RecoverableAddressRow: RowDecodable {
     let key: String
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        user = try row.parsed("one_time_codes.user_id", UserID.init)
-        key = try row.next(String.self)
+        user = try row.next()
+        key = try row.next()
     }
 }
 

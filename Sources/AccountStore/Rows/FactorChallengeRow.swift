@@ -6,37 +6,35 @@ struct FactorChallengeRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         record = FactorChallenge(
-            tenant: TenantID(try row.next(String.self)),
-            user: try row.parsed("factor_challenges.user_id", UserID.init),
-            id: try row.next(Bytes.self),
-            purpose: try row.parsed("factor_challenges.purpose", FactorChallenge.Purpose.init(rawValue:)),
-            sessionEpoch: try row.next(Int64.self),
-            sealedContent: try row.next(Bytes.self),
-            createdAt: try row.timestamp(),
-            expiresAt: try row.timestamp(),
-            consumedAt: try row.optionalTimestamp(),
-            attempts: try row.next(Int32.self)
+            tenant: try row.next(),
+            user: try row.next(),
+            id: try row.next(),
+            purpose: try row.next(),
+            sessionEpoch: try row.next(),
+            sealedContent: try row.next(),
+            createdAt: try row.next(),
+            expiresAt: try row.next(),
+            consumedAt: try row.next(),
+            attempts: try row.next()
         )
     }
 
     static func withID(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<FactorChallengeRow> {
-        Query(
-            """
-            SELECT tenant_id, user_id, challenge_id, purpose, session_epoch, sealed_content, created_at, expires_at,
-                consumed_at, attempts
-            FROM factor_challenges
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND challenge_id = \(id)
-            """
-        )
+        """
+        SELECT tenant_id, user_id, challenge_id, purpose, session_epoch, sealed_content, created_at, expires_at,
+            consumed_at, attempts
+        FROM factor_challenges
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND challenge_id = \(id)
+        """
     }
 
     static func insert(_ challenge: FactorChallenge) -> SQL {
         """
         INSERT INTO factor_challenges (tenant_id, user_id, challenge_id, purpose, session_epoch, sealed_content,
             created_at, expires_at)
-        VALUES (\(challenge.tenant.rawValue), \(challenge.user.rawValue), \(challenge.id),
-            \(challenge.purpose.rawValue), \(challenge.sessionEpoch), \(challenge.sealedContent),
-            \(challenge.createdAt.stored), \(challenge.expiresAt.stored))
+        VALUES (\(challenge.tenant), \(challenge.user), \(challenge.id),
+            \(challenge.purpose), \(challenge.sessionEpoch), \(challenge.sealedContent),
+            \(challenge.createdAt), \(challenge.expiresAt))
         """
     }
 
@@ -49,8 +47,8 @@ struct FactorChallengeRow: RowDecodable {
         at now: Timestamp
     ) -> SQL {
         """
-        UPDATE factor_challenges SET consumed_at = \(now.stored), consumed_by = \(use)
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND challenge_id = \(id)
+        UPDATE factor_challenges SET consumed_at = \(now), consumed_by = \(use)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND challenge_id = \(id)
             AND consumed_at IS NULL AND attempts < \(FactorChallenge.attemptsMax)
         """
     }
@@ -59,7 +57,7 @@ struct FactorChallengeRow: RowDecodable {
     static func assertUsed(_ id: [UInt8], of user: UserID, tenant: TenantID, by use: PostgresUUID) -> SQL {
         """
         SELECT 1 / count(*) FROM factor_challenges
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND challenge_id = \(id)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND challenge_id = \(id)
             AND consumed_by = \(use)
         """
     }
@@ -68,7 +66,7 @@ struct FactorChallengeRow: RowDecodable {
     static func countAttempt(_ id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
         """
         UPDATE factor_challenges SET attempts = attempts + 1
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND challenge_id = \(id)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND challenge_id = \(id)
             AND consumed_at IS NULL AND attempts < \(FactorChallenge.attemptsMax)
         """
     }
@@ -76,7 +74,7 @@ struct FactorChallengeRow: RowDecodable {
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM factor_challenges WHERE (tenant_id, user_id, challenge_id) IN (
-            SELECT tenant_id, user_id, challenge_id FROM factor_challenges WHERE expires_at <= \(cutoff.stored)
+            SELECT tenant_id, user_id, challenge_id FROM factor_challenges WHERE expires_at <= \(cutoff)
             ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """

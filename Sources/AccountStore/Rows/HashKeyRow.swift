@@ -38,24 +38,24 @@ struct HashKeyRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         record = HashKeyRecord(
-            slot: try row.next(Int32.self),
-            id: try row.parsed("hash_keys.key_id", HashKeyID.init),
-            sealedKey: try row.next([UInt8].self),
-            createdAt: try row.timestamp()
+            slot: try row.next(),
+            id: try row.next(),
+            sealedKey: try row.next(),
+            createdAt: try row.next()
         )
     }
 
     static let all: Query<HashKeyRow> = "SELECT slot, key_id, sealed_key, created_at FROM hash_keys ORDER BY slot"
 
     static func withID(_ id: HashKeyID) -> Query<HashKeyRow> {
-        Query("SELECT slot, key_id, sealed_key, created_at FROM hash_keys WHERE key_id = \(id.rawValue)")
+        Query("SELECT slot, key_id, sealed_key, created_at FROM hash_keys WHERE key_id = \(id)")
     }
 
     /// Raises 23505 when the place is taken.
     static func insert(_ key: HashKeyRecord) -> SQL {
         """
         INSERT INTO hash_keys (slot, key_id, sealed_key, created_at)
-        VALUES (\(key.slot), \(key.id.rawValue), \(key.sealedKey), \(key.createdAt.stored))
+        VALUES (\(key.slot), \(key.id), \(key.sealedKey), \(key.createdAt))
         """
     }
 }

@@ -13,8 +13,8 @@ struct IdentifierRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         _ = try row.next(String.self)
-        holder = try row.parsed("identifiers.user_id", UserID.init)
-        reservedUntil = try row.optionalTimestamp()
+        holder = try row.next()
+        reservedUntil = try row.next()
     }
 
     static func owner(of identifier: Identifier, tenant: TenantID) -> Query<IdentifierRow> {
@@ -25,7 +25,7 @@ struct IdentifierRow: RowDecodable {
     static func owners(kind: String, values: [String], tenant: TenantID) -> Query<IdentifierRow> {
         """
         SELECT value, user_id, reserved_until FROM identifiers
-        WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind) AND value = ANY(\(values))
+        WHERE tenant_id = \(tenant) AND kind = \(kind) AND value = ANY(\(values))
         """
     }
 
@@ -36,40 +36,36 @@ struct IdentifierRow: RowDecodable {
         """
         SELECT owned.value, owned.user_id, owned.reserved_until FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
             SELECT identifiers.value, identifiers.user_id, identifiers.reserved_until FROM identifiers
-            WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
+            WHERE tenant_id = \(tenant) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
         ) AS owned ON true
         """
     }
 
     /// One claim on an identity of `provider`, if there is any. Keys sort by byte, and U+0020 follows U+001F.
     static func anyFederated(of provider: ProviderID, tenant: TenantID) -> Query<IdentifierRow> {
-        Query(
-            """
-            SELECT value, user_id, reserved_until FROM identifiers
-            WHERE tenant_id = \(tenant.rawValue) AND kind = 'federated'
-                AND value >= \(provider.rawValue + "\u{1F}") AND value < \(provider.rawValue + " ")
-            LIMIT 1
-            """
-        )
+        """
+        SELECT value, user_id, reserved_until FROM identifiers
+        WHERE tenant_id = \(tenant) AND kind = 'federated'
+            AND value >= \(provider.rawValue + "\u{1F}") AND value < \(provider.rawValue + " ")
+        LIMIT 1
+        """
     }
 
     /// The claims on identities of a provider after `place`, in the order of their keys.
     static func federated(after place: FederatedPlace, countMax: Int64, tenant: TenantID) -> Query<OwnedIdentifierRow> {
-        Query(
-            """
-            SELECT value, user_id, reserved_until FROM identifiers
-            WHERE tenant_id = \(tenant.rawValue) AND kind = 'federated'
-                AND value > \(place.value) AND value < \(place.provider.rawValue + " ")
-            ORDER BY value LIMIT \(countMax)
-            """
-        )
+        """
+        SELECT value, user_id, reserved_until FROM identifiers
+        WHERE tenant_id = \(tenant) AND kind = 'federated'
+            AND value > \(place.value) AND value < \(place.provider.rawValue + " ")
+        ORDER BY value LIMIT \(countMax)
+        """
     }
 
     /// Raises 23505 when somebody, this user included, owns it already.
     static func claim(_ identifier: Identifier, for id: UserID, tenant: TenantID) -> SQL {
         """
         INSERT INTO identifiers (tenant_id, kind, value, user_id)
-        VALUES \(row: "(\(tenant.rawValue), \(identifier.kind), \(identifier.value), \(id.rawValue))")
+        VALUES \(row: "(\(tenant), \(identifier.kind), \(identifier.value), \(id))")
         """
     }
 
@@ -78,8 +74,8 @@ struct IdentifierRow: RowDecodable {
         let claims = claims.sorted { ($0.0.kind, $0.0.value) < ($1.0.kind, $1.0.value) }
         return """
             INSERT INTO identifiers (tenant_id, kind, value, user_id)
-            SELECT \(tenant.rawValue), new.*
-            FROM unnest(\(claims.map(\.0.kind)), \(claims.map(\.0.value)), \(claims.map(\.1.rawValue))) AS new
+            SELECT \(tenant), new.*
+            FROM unnest(\(claims.map(\.0.kind)), \(claims.map(\.0.value)), \(claims.map(\.1))) AS new
             """
     }
 
@@ -87,9 +83,9 @@ struct IdentifierRow: RowDecodable {
     static func releaseMany(_ claims: [(Identifier, UserID)], tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
-        USING unnest(\(claims.map(\.0.kind)), \(claims.map(\.0.value)), \(claims.map(\.1.rawValue)))
+        USING unnest(\(claims.map(\.0.kind)), \(claims.map(\.0.value)), \(claims.map(\.1)))
             AS old (kind, value, user_id)
-        WHERE identifiers.tenant_id = \(tenant.rawValue) AND identifiers.kind = old.kind
+        WHERE identifiers.tenant_id = \(tenant) AND identifiers.kind = old.kind
             AND identifiers.value = old.value AND identifiers.user_id = old.user_id
         """
     }
@@ -97,7 +93,7 @@ struct IdentifierRow: RowDecodable {
     /// Frees what deleted accounts claimed.
     static func releaseOrphans(tenant: TenantID) -> SQL {
         """
-        DELETE FROM identifiers WHERE tenant_id = \(tenant.rawValue) AND NOT EXISTS (
+        DELETE FROM identifiers WHERE tenant_id = \(tenant) AND NOT EXISTS (
             SELECT FROM users
             WHERE users.tenant_id = identifiers.tenant_id AND users.user_id = identifiers.user_id
         )
@@ -115,11 +111,11 @@ struct IdentifierRow: RowDecodable {
     ) -> SQL {
         """
         INSERT INTO identifiers (tenant_id, kind, value, user_id, reserved_until)
-        VALUES (\(tenant.rawValue), 'email', \(address.canonical), \(id.rawValue), \(end.stored))
+        VALUES (\(tenant), 'email', \(address.canonical), \(id), \(end))
         ON CONFLICT (tenant_id, kind, value) DO UPDATE SET user_id = excluded.user_id,
             reserved_until = greatest(excluded.reserved_until, identifiers.reserved_until + interval '1 microsecond')
         WHERE identifiers.user_id = excluded.user_id AND identifiers.reserved_until IS NOT NULL
-            OR identifiers.reserved_until <= \(now.stored)
+            OR identifiers.reserved_until <= \(now)
         """
     }
 
@@ -127,8 +123,8 @@ struct IdentifierRow: RowDecodable {
     static func clear(_ reserved: ReservedAddress, tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
-        WHERE tenant_id = \(tenant.rawValue) AND kind = 'email' AND value = \(reserved.address.canonical)
-            AND user_id = \(reserved.holder.rawValue) AND reserved_until = \(reserved.until.stored)
+        WHERE tenant_id = \(tenant) AND kind = 'email' AND value = \(reserved.address.canonical)
+            AND user_id = \(reserved.holder) AND reserved_until = \(reserved.until)
         """
     }
 
@@ -136,15 +132,15 @@ struct IdentifierRow: RowDecodable {
     static func clearAny(_ key: String, of holder: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
-        WHERE tenant_id = \(tenant.rawValue) AND kind = 'email' AND value = \(key)
-            AND user_id = \(holder.rawValue) AND reserved_until IS NOT NULL
+        WHERE tenant_id = \(tenant) AND kind = 'email' AND value = \(key)
+            AND user_id = \(holder) AND reserved_until IS NOT NULL
         """
     }
 
     static func deleteReserved(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM identifiers WHERE (tenant_id, kind, value) IN (
-            SELECT tenant_id, kind, value FROM identifiers WHERE reserved_until <= \(cutoff.stored)
+            SELECT tenant_id, kind, value FROM identifiers WHERE reserved_until <= \(cutoff)
             ORDER BY reserved_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
@@ -153,8 +149,8 @@ struct IdentifierRow: RowDecodable {
     static func release(_ identifier: Identifier, of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
-        WHERE tenant_id = \(tenant.rawValue) AND kind = \(identifier.kind) AND value = \(identifier.value)
-            AND user_id = \(id.rawValue)
+        WHERE tenant_id = \(tenant) AND kind = \(identifier.kind) AND value = \(identifier.value)
+            AND user_id = \(id)
         """
     }
 }
@@ -167,9 +163,9 @@ struct OwnedIdentifierRow: RowDecodable {
     let reservedUntil: Timestamp?
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        value = try row.next(String.self)
-        holder = try row.parsed("identifiers.user_id", UserID.init)
-        reservedUntil = try row.optionalTimestamp()
+        value = try row.next()
+        holder = try row.next()
+        reservedUntil = try row.next()
     }
 }
 
@@ -211,22 +207,20 @@ struct AddresseeRow: RowDecodable {
     let email: EmailAddress?
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        holder = try row.optionallyParsed("identifiers.user_id", UserID.init)
-        reservedUntil = try row.optionalTimestamp()
-        email = try row.optionallyParsed("users.email", EmailAddress.init)
+        holder = try row.next()
+        reservedUntil = try row.next()
+        email = try row.next()
     }
 
     /// One row, and the same work whether there is an account or not: the time of the answer must not tell.
     static func of(_ address: EmailAddress, tenant: TenantID) -> Query<AddresseeRow> {
-        Query(
-            """
-            SELECT identifiers.user_id, identifiers.reserved_until, users.email
-            FROM identifiers RIGHT JOIN (SELECT) AS one
-                ON identifiers.tenant_id = \(tenant.rawValue) AND identifiers.kind = 'email'
-                AND identifiers.value = \(address.canonical)
-            LEFT JOIN users ON users.tenant_id = \(tenant.rawValue)
-                AND users.user_id = coalesce(identifiers.user_id, '-')
-            """
-        )
+        """
+        SELECT identifiers.user_id, identifiers.reserved_until, users.email
+        FROM identifiers RIGHT JOIN (SELECT) AS one
+            ON identifiers.tenant_id = \(tenant) AND identifiers.kind = 'email'
+            AND identifiers.value = \(address.canonical)
+        LEFT JOIN users ON users.tenant_id = \(tenant)
+            AND users.user_id = coalesce(identifiers.user_id, '-')
+        """
     }
 }

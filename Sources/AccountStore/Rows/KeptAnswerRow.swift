@@ -23,25 +23,23 @@ struct KeptAnswerRow: RowDecodable {
     let sealed: [UInt8]
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        sealed = try row.next([UInt8].self)
+        sealed = try row.next()
     }
 
     /// The answer that is kept for `key` at `now`; one whose time is over counts as none.
     static func withKey(_ key: KeptAnswerKey, at now: Timestamp) -> Query<KeptAnswerRow> {
-        Query(
-            """
-            SELECT sealed_answer FROM kept_answers
-            WHERE tenant_id = \(key.tenant.rawValue) AND user_id = \(key.storedUser) AND key_digest = \(key.digest)
-                AND expires_at > \(now.stored)
-            """
-        )
+        """
+        SELECT sealed_answer FROM kept_answers
+        WHERE tenant_id = \(key.tenant) AND user_id = \(key.storedUser) AND key_digest = \(key.digest)
+            AND expires_at > \(now)
+        """
     }
 
     /// Raises 23505 when an answer is kept for `key` already.
     static func insert(_ sealed: [UInt8], for key: KeptAnswerKey, until expiry: Timestamp) -> SQL {
         """
         INSERT INTO kept_answers (tenant_id, user_id, key_digest, sealed_answer, expires_at)
-        VALUES (\(key.tenant.rawValue), \(key.storedUser), \(key.digest), \(sealed), \(expiry.stored))
+        VALUES (\(key.tenant), \(key.storedUser), \(key.digest), \(sealed), \(expiry))
         """
     }
 
@@ -49,23 +47,23 @@ struct KeptAnswerRow: RowDecodable {
     static func deleteOver(_ key: KeptAnswerKey, at now: Timestamp) -> SQL {
         """
         DELETE FROM kept_answers
-        WHERE tenant_id = \(key.tenant.rawValue) AND user_id = \(key.storedUser) AND key_digest = \(key.digest)
-            AND expires_at <= \(now.stored)
+        WHERE tenant_id = \(key.tenant) AND user_id = \(key.storedUser) AND key_digest = \(key.digest)
+            AND expires_at <= \(now)
         """
     }
 
     static func deleteAnswers(to user: UserID, tenant: TenantID) -> SQL {
-        "DELETE FROM kept_answers WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)"
+        "DELETE FROM kept_answers WHERE tenant_id = \(tenant) AND user_id = \(user)"
     }
 
     static func deleteAll(tenant: TenantID) -> SQL {
-        "DELETE FROM kept_answers WHERE tenant_id = \(tenant.rawValue)"
+        "DELETE FROM kept_answers WHERE tenant_id = \(tenant)"
     }
 
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM kept_answers WHERE (tenant_id, user_id, key_digest) IN (
-            SELECT tenant_id, user_id, key_digest FROM kept_answers WHERE expires_at <= \(cutoff.stored)
+            SELECT tenant_id, user_id, key_digest FROM kept_answers WHERE expires_at <= \(cutoff)
             ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """

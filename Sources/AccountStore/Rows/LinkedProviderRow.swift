@@ -5,10 +5,10 @@ import Postgres
 enum LinkedProviderRow {
     static func put(_ provider: UserRecord.LinkedProvider, for id: UserID, tenant: TenantID) -> SQL {
         let values: SQL = """
-            (\(tenant.rawValue), \(id.rawValue), \(provider.identity.provider.rawValue),
-            \(provider.identity.subject), \(provider.issuer), \(provider.email?.raw), \(provider.email?.canonical),
+            (\(tenant), \(id), \(provider.identity.provider),
+            \(provider.identity.subject), \(provider.issuer), \(provider.email), \(provider.email?.canonical),
             \(provider.displayName), \(provider.photoURL), \(provider.screenName),
-            \(provider.linkedAt.stored), \(provider.updatedAt.stored))
+            \(provider.linkedAt), \(provider.updatedAt))
             """
         return """
             INSERT INTO linked_providers (tenant_id, user_id, provider_id, subject, issuer, email, email_key,
@@ -25,14 +25,14 @@ enum LinkedProviderRow {
     static func issuers(of provider: ProviderID, tenant: TenantID) -> Query<String?> {
         """
         SELECT DISTINCT issuer FROM linked_providers
-        WHERE tenant_id = \(tenant.rawValue) AND provider_id = \(provider.rawValue) AND issuer IS NOT NULL
+        WHERE tenant_id = \(tenant) AND provider_id = \(provider) AND issuer IS NOT NULL
         """
     }
 
     static func delete(_ provider: ProviderID, of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM linked_providers
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND provider_id = \(provider.rawValue)
+        WHERE tenant_id = \(tenant) AND user_id = \(id) AND provider_id = \(provider)
         """
     }
 
@@ -41,19 +41,19 @@ enum LinkedProviderRow {
         """
         INSERT INTO linked_providers (tenant_id, user_id, provider_id, subject, issuer, email, email_key,
             display_name, photo_url, screen_name, linked_at, updated_at)
-        SELECT \(tenant.rawValue), new.*
-        FROM unnest(\(providers.map(\.0.rawValue)), \(providers.map(\.1.identity.provider.rawValue)),
+        SELECT \(tenant), new.*
+        FROM unnest(\(providers.map(\.0)), \(providers.map(\.1.identity.provider)),
             \(providers.map(\.1.identity.subject)), \(providers.map(\.1.issuer)),
-            \(providers.map { $0.1.email?.raw }), \(providers.map { $0.1.email?.canonical }),
+            \(providers.map { $0.1.email }), \(providers.map { $0.1.email?.canonical }),
             \(providers.map(\.1.displayName)), \(providers.map(\.1.photoURL)), \(providers.map(\.1.screenName)),
-            \(providers.map(\.1.linkedAt.stored)), \(providers.map(\.1.updatedAt.stored))) AS new
+            \(providers.map(\.1.linkedAt)), \(providers.map(\.1.updatedAt))) AS new
         """
     }
 
     static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
         """
         DELETE FROM linked_providers
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
         """
     }
 }

@@ -19,16 +19,16 @@ struct ListedSessionRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         let id = try row.next(Bytes.self)
-        let start = try row.timestamp()
-        let lifetimeStart = try row.optionalTimestamp()
-        let lastUsedAt = try row.optionalTimestamp()
+        let start: Timestamp = try row.next()
+        let lifetimeStart: Timestamp? = try row.next()
+        let lastUsedAt: Timestamp? = try row.next()
         session = ListedSession(
             id: id,
             startedAt: start,
             times: SessionTimes(startedAt: lifetimeStart ?? start, lastUsedAt: lastUsedAt ?? start),
-            signInProvider: try row.next(String.self),
-            secondFactor: try row.next(String?.self),
-            device: try row.next(String?.self)
+            signInProvider: try row.next(),
+            secondFactor: try row.next(),
+            device: try row.next()
         )
     }
 
@@ -40,16 +40,14 @@ struct ListedSessionRow: RowDecodable {
         after id: [UInt8],
         rowsMax: Int64
     ) -> Query<ListedSessionRow> {
-        Query(
-            """
-            SELECT session_id, coalesce(started_at, auth_time), lifetime_start, last_used_at, sign_in_provider, second_factor,
-                device
-            FROM sessions
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND session_id > \(id)
-                AND session_epoch = \(epoch)
-            ORDER BY session_id LIMIT \(rowsMax)
-            """
-        )
+        """
+        SELECT session_id, coalesce(started_at, auth_time), lifetime_start, last_used_at, sign_in_provider, second_factor,
+            device
+        FROM sessions
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND session_id > \(id)
+            AND session_epoch = \(epoch)
+        ORDER BY session_id LIMIT \(rowsMax)
+        """
     }
 }
 

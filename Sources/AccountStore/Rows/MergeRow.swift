@@ -55,29 +55,29 @@ package struct MergeRecord: Sendable, Hashable {
     }
 
     fileprivate init(row: inout RowDecoder) throws(PostgresError) {
-        tenant = TenantID(try row.next(String.self))
-        id = try row.next(PostgresUUID.self)
-        survivor = try row.parsed("merges.survivor_id", UserID.init)
-        absorbed = try row.parsed("merges.absorbed_id", UserID.init)
-        state = try row.parsed("merges.state", MergeState.init(rawValue:))
+        tenant = try row.next()
+        id = try row.next()
+        survivor = try row.next()
+        absorbed = try row.next()
+        state = try row.next()
         var choices: [MergeField: MergeSide] = [:]
-        for (name, side) in try row.optionalJSON("merges.choices")?.object ?? [:] {
+        for (name, side) in (try row.next() as JSONValue?)?.object ?? [:] {
             guard let field = MergeField(name: name), let side = side.string.flatMap(MergeSide.init(rawValue:)) else {
                 throw .unreadable("merges.choices")
             }
             choices[field] = side
         }
         self.choices = choices
-        askedBy = try row.parsed("merges.asked_by", MergeAskerKind.init(rawValue:))
-        reason = try row.next(String?.self)
-        survivorVersion = try row.next(Int64.self)
-        absorbedVersion = try row.next(Int64.self)
-        preparedAt = try row.timestamp()
-        deadlineAt = try row.timestamp()
-        endedAt = try row.optionalTimestamp()
-        abortReason = try row.optionallyParsed("merges.abort_reason", MergeAbortReason.init(rawValue:))
-        undoUntil = try row.optionalTimestamp()
-        undoneAt = try row.optionalTimestamp()
+        askedBy = try row.next()
+        reason = try row.next()
+        survivorVersion = try row.next()
+        absorbedVersion = try row.next()
+        preparedAt = try row.next()
+        deadlineAt = try row.next()
+        endedAt = try row.next()
+        abortReason = try row.next()
+        undoUntil = try row.next()
+        undoneAt = try row.next()
     }
 
     fileprivate var choicesText: JSONText {
@@ -100,28 +100,24 @@ struct MergeRow: RowDecodable {
         """
 
     static func withID(_ id: PostgresUUID, tenant: TenantID) -> Query<MergeRow> {
-        Query("\(select) WHERE tenant_id = \(tenant.rawValue) AND merge_id = \(id)")
+        Query("\(select) WHERE tenant_id = \(tenant) AND merge_id = \(id)")
     }
 
     /// Those in which an account stays or goes, the newest first.
     static func of(_ user: UserID, tenant: TenantID, rowsMax: Int64) -> Query<MergeRow> {
-        Query(
-            """
-            \(select) WHERE tenant_id = \(tenant.rawValue)
-                AND (survivor_id = \(user.rawValue) OR absorbed_id = \(user.rawValue))
-            ORDER BY prepared_at DESC, merge_id DESC LIMIT \(rowsMax)
-            """
-        )
+        """
+        \(select) WHERE tenant_id = \(tenant)
+            AND (survivor_id = \(user) OR absorbed_id = \(user))
+        ORDER BY prepared_at DESC, merge_id DESC LIMIT \(rowsMax)
+        """
     }
 
     /// Those that wait, in which one of two accounts stays or goes.
     static func live(_ users: [UserID], tenant: TenantID) -> Query<MergeRow> {
-        Query(
-            """
-            \(select) WHERE tenant_id = \(tenant.rawValue) AND state = 'prepared'
-                AND (survivor_id = ANY(\(users.map(\.rawValue))) OR absorbed_id = ANY(\(users.map(\.rawValue))))
-            """
-        )
+        """
+        \(select) WHERE tenant_id = \(tenant) AND state = 'prepared'
+            AND (survivor_id = ANY(\(users)) OR absorbed_id = ANY(\(users)))
+        """
     }
 
     /// Those that wait, the oldest first.
@@ -131,38 +127,34 @@ struct MergeRow: RowDecodable {
 
     /// Those of the ids whose accounts are others now.
     static func tombstones(among ids: [UserID], tenant: TenantID) -> Query<TombstoneRow> {
-        Query(
-            """
-            SELECT absorbed_id FROM merges
-            WHERE tenant_id = \(tenant.rawValue) AND absorbed_id = ANY(\(ids.map(\.rawValue))) AND state = 'committed'
-            """
-        )
+        """
+        SELECT absorbed_id FROM merges
+        WHERE tenant_id = \(tenant) AND absorbed_id = ANY(\(ids)) AND state = 'committed'
+        """
     }
 
     /// The account that `id` is now, over all merges since.
     static func current(_ id: UserID, tenant: TenantID) -> Query<TombstoneRow> {
-        Query(
-            """
-            WITH RECURSIVE path (user_id, step) AS (
-                SELECT survivor_id, 1 FROM merges
-                WHERE tenant_id = \(tenant.rawValue) AND absorbed_id = \(id.rawValue) AND state = 'committed'
-                UNION ALL
-                SELECT m.survivor_id, path.step + 1 FROM path JOIN merges AS m
-                    ON m.tenant_id = \(tenant.rawValue) AND m.absorbed_id = path.user_id AND m.state = 'committed'
-                WHERE path.step < 1000
-            )
-            SELECT user_id FROM path ORDER BY step DESC LIMIT 1
-            """
+        """
+        WITH RECURSIVE path (user_id, step) AS (
+            SELECT survivor_id, 1 FROM merges
+            WHERE tenant_id = \(tenant) AND absorbed_id = \(id) AND state = 'committed'
+            UNION ALL
+            SELECT m.survivor_id, path.step + 1 FROM path JOIN merges AS m
+                ON m.tenant_id = \(tenant) AND m.absorbed_id = path.user_id AND m.state = 'committed'
+            WHERE path.step < 1000
         )
+        SELECT user_id FROM path ORDER BY step DESC LIMIT 1
+        """
     }
 
     static func insert(_ merge: MergeRecord) -> SQL {
         """
         INSERT INTO merges (tenant_id, merge_id, survivor_id, absorbed_id, choices, asked_by, reason, survivor_version,
             absorbed_version, prepared_at, deadline_at)
-        VALUES (\(merge.tenant.rawValue), \(merge.id), \(merge.survivor.rawValue), \(merge.absorbed.rawValue),
-            \(merge.choicesText), \(merge.askedBy.rawValue), \(merge.reason), \(merge.survivorVersion),
-            \(merge.absorbedVersion), \(merge.preparedAt.stored), \(merge.deadlineAt.stored))
+        VALUES (\(merge.tenant), \(merge.id), \(merge.survivor), \(merge.absorbed),
+            \(merge.choicesText), \(merge.askedBy), \(merge.reason), \(merge.survivorVersion),
+            \(merge.absorbedVersion), \(merge.preparedAt), \(merge.deadlineAt))
         """
     }
 
@@ -171,7 +163,7 @@ struct MergeRow: RowDecodable {
         let users = [merge.survivor.rawValue, merge.absorbed.rawValue]
         return """
             SELECT 1 / (count(*) = 1)::integer FROM merges
-            WHERE tenant_id = \(merge.tenant.rawValue) AND state = 'prepared'
+            WHERE tenant_id = \(merge.tenant) AND state = 'prepared'
                 AND (survivor_id = ANY(\(users)) OR absorbed_id = ANY(\(users)))
             """
     }
@@ -181,33 +173,33 @@ struct MergeRow: RowDecodable {
     static func assertNoTombstone(of ids: [UserID], tenant: TenantID) -> SQL {
         """
         SELECT 1 / (count(*) = 0)::integer FROM merges
-        WHERE tenant_id = \(tenant.rawValue) AND state = 'committed' AND absorbed_id = ANY(\(keys: ids.map(\.rawValue)))
+        WHERE tenant_id = \(tenant) AND state = 'committed' AND absorbed_id = ANY(\(keys: ids))
         """
     }
 
     /// Raises 23502 for one that waits no more.
     static func commit(_ merge: MergeRecord, at now: Timestamp, undoUntil: Timestamp) -> SQL {
         """
-        UPDATE merges SET state = CASE WHEN state = 'prepared' THEN 'committed' END, ended_at = \(now.stored),
-            undo_until = \(undoUntil.stored)
-        WHERE tenant_id = \(merge.tenant.rawValue) AND merge_id = \(merge.id)
+        UPDATE merges SET state = CASE WHEN state = 'prepared' THEN 'committed' END, ended_at = \(now),
+            undo_until = \(undoUntil)
+        WHERE tenant_id = \(merge.tenant) AND merge_id = \(merge.id)
         """
     }
 
     /// Raises 23502 for one that waits no more.
     static func abort(_ merge: MergeRecord, _ reason: MergeAbortReason, at now: Timestamp) -> SQL {
         """
-        UPDATE merges SET state = CASE WHEN state = 'prepared' THEN 'aborted' END, ended_at = \(now.stored),
-            abort_reason = \(reason.rawValue)
-        WHERE tenant_id = \(merge.tenant.rawValue) AND merge_id = \(merge.id)
+        UPDATE merges SET state = CASE WHEN state = 'prepared' THEN 'aborted' END, ended_at = \(now),
+            abort_reason = \(reason)
+        WHERE tenant_id = \(merge.tenant) AND merge_id = \(merge.id)
         """
     }
 
     /// Raises 23502 for one that is not committed.
     static func undo(_ merge: MergeRecord, at now: Timestamp) -> SQL {
         """
-        UPDATE merges SET state = CASE WHEN state = 'committed' THEN 'undone' END, undone_at = \(now.stored)
-        WHERE tenant_id = \(merge.tenant.rawValue) AND merge_id = \(merge.id)
+        UPDATE merges SET state = CASE WHEN state = 'committed' THEN 'undone' END, undone_at = \(now)
+        WHERE tenant_id = \(merge.tenant) AND merge_id = \(merge.id)
         """
     }
 
@@ -215,14 +207,14 @@ struct MergeRow: RowDecodable {
         """
         DELETE FROM merges WHERE (tenant_id, merge_id) IN (
             SELECT tenant_id, merge_id FROM merges
-            WHERE state IN ('aborted', 'undone') AND ended_at <= \(cutoff.stored)
+            WHERE state IN ('aborted', 'undone') AND ended_at <= \(cutoff)
             ORDER BY ended_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
     }
 
     static func deleteAll(tenant: TenantID) -> SQL {
-        "DELETE FROM merges WHERE tenant_id = \(tenant.rawValue)"
+        "DELETE FROM merges WHERE tenant_id = \(tenant)"
     }
 }
 
@@ -230,7 +222,7 @@ struct TombstoneRow: RowDecodable {
     let user: UserID
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        user = try row.parsed("merges.absorbed_id", UserID.init)
+        user = try row.next()
     }
 }
 

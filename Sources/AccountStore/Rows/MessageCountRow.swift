@@ -29,8 +29,8 @@ enum MessageCountRow {
 
     private static func isReached(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        tenant_id = \(tenant.rawValue) AND count_digest = ANY(\(limits.map(\.digest)))
-            AND ends_at > \(now.stored)
+        tenant_id = \(tenant) AND count_digest = ANY(\(limits.map(\.digest)))
+            AND ends_at > \(now)
             AND messages >= (\(limits.map(\.limit.countMax)))[
                 array_position(\(limits.map(\.digest)), count_digest)
             ]
@@ -42,18 +42,18 @@ enum MessageCountRow {
         let endsAt = now.adding(seconds: counted.limit.windowSeconds)
         return """
             INSERT INTO message_counts AS counted (tenant_id, count_digest, messages, ends_at)
-            VALUES (\(tenant.rawValue), \(counted.digest), 1, \(endsAt.stored))
+            VALUES (\(tenant), \(counted.digest), 1, \(endsAt))
             ON CONFLICT (tenant_id, count_digest) DO UPDATE SET
-                messages = CASE WHEN counted.ends_at <= \(now.stored) THEN 1
+                messages = CASE WHEN counted.ends_at <= \(now) THEN 1
                     WHEN counted.messages < \(counted.limit.countMax) THEN counted.messages + 1 END,
-                ends_at = CASE WHEN counted.ends_at <= \(now.stored) THEN excluded.ends_at ELSE counted.ends_at END
+                ends_at = CASE WHEN counted.ends_at <= \(now) THEN excluded.ends_at ELSE counted.ends_at END
             """
     }
 
     static func deleteOver(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM message_counts WHERE (tenant_id, count_digest) IN (
-            SELECT tenant_id, count_digest FROM message_counts WHERE ends_at <= \(cutoff.stored)
+            SELECT tenant_id, count_digest FROM message_counts WHERE ends_at <= \(cutoff)
             ORDER BY ends_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """

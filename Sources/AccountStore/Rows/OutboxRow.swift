@@ -76,14 +76,14 @@ package struct ClaimedMessage: Sendable, Hashable {
 
 extension ClaimedMessage: RowDecodable {
     package init(row: inout RowDecoder) throws(PostgresError) {
-        tenant = TenantID(try row.next(String.self))
-        id = try row.next(PostgresUUID.self)
-        sealedPayload = try row.next(Bytes.self)
-        createdAt = try row.timestamp()
-        expiresAt = try row.timestamp()
-        attempts = try row.next(Int32.self)
-        leasedUntil = try row.timestamp()
-        isWithheld = try row.next(Bool.self)
+        tenant = try row.next()
+        id = try row.next()
+        sealedPayload = try row.next()
+        createdAt = try row.next()
+        expiresAt = try row.next()
+        attempts = try row.next()
+        leasedUntil = try row.next()
+        isWithheld = try row.next()
     }
 }
 
@@ -117,16 +117,16 @@ package struct OutboxEntry: Sendable, Hashable {
 
 extension OutboxEntry: RowDecodable {
     package init(row: inout RowDecoder) throws(PostgresError) {
-        tenant = TenantID(try row.next(String.self))
-        id = try row.next(PostgresUUID.self)
-        kind = try row.parsed("outbox.kind", OutboxMessage.Kind.init(rawValue:))
-        state = try row.parsed("outbox.state", OutboxMessage.State.init(rawValue:))
-        sealedPayload = try row.next([UInt8]?.self)
-        createdAt = try row.timestamp()
-        expiresAt = try row.timestamp()
-        attempts = try row.next(Int32.self)
-        nextAttemptAt = try row.timestamp()
-        reason = try row.next(String?.self)
+        tenant = try row.next()
+        id = try row.next()
+        kind = try row.next()
+        state = try row.next()
+        sealedPayload = try row.next()
+        createdAt = try row.next()
+        expiresAt = try row.next()
+        attempts = try row.next()
+        nextAttemptAt = try row.next()
+        reason = try row.next()
     }
 }
 
@@ -153,8 +153,8 @@ package struct DiscardableMessages: Sendable, Hashable, RowDecodable {
     }
 
     package init(row: inout RowDecoder) throws(PostgresError) {
-        unclaimed = try row.next(Int64.self)
-        claimed = try row.next(Int64.self)
+        unclaimed = try row.next()
+        claimed = try row.next()
     }
 }
 
@@ -163,7 +163,7 @@ struct MessageStateRow: RowDecodable {
     let state: OutboxMessage.State
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        state = try row.parsed("outbox.state", OutboxMessage.State.init(rawValue:))
+        state = try row.next()
     }
 }
 
@@ -176,8 +176,8 @@ package struct WaitingMessages: Sendable, Hashable {
 
 extension WaitingMessages: RowDecodable {
     package init(row: inout RowDecoder) throws(PostgresError) {
-        count = try row.next(Int64.self)
-        oldest = try row.optionalTimestamp()
+        count = try row.next()
+        oldest = try row.next()
     }
 }
 
@@ -190,9 +190,9 @@ package struct WaitingMessage: Sendable, Hashable {
 
 extension WaitingMessage: RowDecodable {
     package init(row: inout RowDecoder) throws(PostgresError) {
-        id = try row.next(PostgresUUID.self)
-        sealedPayload = try row.next(Bytes.self)
-        createdAt = try row.timestamp()
+        id = try row.next()
+        sealedPayload = try row.next()
+        createdAt = try row.next()
     }
 }
 
@@ -200,27 +200,23 @@ extension WaitingMessage: RowDecodable {
 enum OutboxRow {
     /// The newest `countMax` messages that wait to be sent, the newest first.
     static func newest(_ kind: OutboxMessage.Kind, countMax: Int64, tenant: TenantID) -> Query<WaitingMessage> {
-        Query(
-            """
-            SELECT message_id, sealed_payload, created_at FROM outbox
-            WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind.rawValue) AND state = 'pending'
-                AND NOT is_withheld
-            ORDER BY created_at DESC, message_id DESC LIMIT \(countMax)
-            """
-        )
+        """
+        SELECT message_id, sealed_payload, created_at FROM outbox
+        WHERE tenant_id = \(tenant) AND kind = \(kind) AND state = 'pending'
+            AND NOT is_withheld
+        ORDER BY created_at DESC, message_id DESC LIMIT \(countMax)
+        """
     }
 
     /// How many messages wait to be sent, counted up to `countMax`, and since when the oldest does.
     static func waiting(_ kind: OutboxMessage.Kind, countMax: Int64) -> Query<WaitingMessages> {
-        Query(
-            """
-            SELECT count(*), min(created_at) FROM (
-                SELECT created_at FROM outbox
-                WHERE state = 'pending' AND kind = \(kind.rawValue) AND NOT is_withheld
-                ORDER BY created_at LIMIT \(countMax)
-            ) AS waiting
-            """
-        )
+        """
+        SELECT count(*), min(created_at) FROM (
+            SELECT created_at FROM outbox
+            WHERE state = 'pending' AND kind = \(kind) AND NOT is_withheld
+            ORDER BY created_at LIMIT \(countMax)
+        ) AS waiting
+        """
     }
 
     /// Takes at most `countMax` messages that are due, and keeps the others' hands off them until `until`.
@@ -228,10 +224,10 @@ enum OutboxRow {
         """
         WITH due AS (
             SELECT tenant_id, message_id FROM outbox
-            WHERE state = 'pending' AND kind = \(kind.rawValue) AND next_attempt_at <= \(now.stored)
+            WHERE state = 'pending' AND kind = \(kind) AND next_attempt_at <= \(now)
             ORDER BY next_attempt_at LIMIT \(countMax) FOR UPDATE SKIP LOCKED
         )
-        UPDATE outbox AS m SET attempts = m.attempts + 1, next_attempt_at = \(until.stored)
+        UPDATE outbox AS m SET attempts = m.attempts + 1, next_attempt_at = \(until)
         FROM due WHERE m.tenant_id = due.tenant_id AND m.message_id = due.message_id
         RETURNING m.tenant_id, m.message_id, m.sealed_payload, m.created_at, m.expires_at, m.attempts, m.next_attempt_at,
             m.is_withheld
@@ -242,7 +238,7 @@ enum OutboxRow {
     static func markSent(_ message: ClaimedMessage) -> SQL {
         """
         UPDATE outbox SET state = 'sent', sealed_payload = NULL, reason = NULL
-        WHERE tenant_id = \(message.tenant.rawValue) AND message_id = \(message.id) AND state = 'pending'
+        WHERE tenant_id = \(message.tenant) AND message_id = \(message.id) AND state = 'pending'
         """
     }
 
@@ -250,7 +246,7 @@ enum OutboxRow {
     static func discard(_ message: ClaimedMessage) -> SQL {
         """
         UPDATE outbox SET state = 'withheld', sealed_payload = NULL, reason = NULL
-        WHERE tenant_id = \(message.tenant.rawValue) AND message_id = \(message.id) AND state = 'pending'
+        WHERE tenant_id = \(message.tenant) AND message_id = \(message.id) AND state = 'pending'
             AND is_withheld
         """
     }
@@ -258,9 +254,9 @@ enum OutboxRow {
     /// Puts a message off, unless another has taken it since.
     static func postpone(_ message: ClaimedMessage, until: Timestamp, reason: String) -> SQL {
         """
-        UPDATE outbox SET next_attempt_at = \(until.stored), postponed_until = \(until.stored), reason = \(reason)
-        WHERE tenant_id = \(message.tenant.rawValue) AND message_id = \(message.id) AND state = 'pending'
-            AND next_attempt_at = \(message.leasedUntil.stored)
+        UPDATE outbox SET next_attempt_at = \(until), postponed_until = \(until), reason = \(reason)
+        WHERE tenant_id = \(message.tenant) AND message_id = \(message.id) AND state = 'pending'
+            AND next_attempt_at = \(message.leasedUntil)
         """
     }
 
@@ -269,8 +265,8 @@ enum OutboxRow {
         """
         UPDATE outbox SET state = 'failed', reason = \(reason),
             sealed_payload = CASE WHEN \(keepsContent) THEN sealed_payload END
-        WHERE tenant_id = \(message.tenant.rawValue) AND message_id = \(message.id) AND state = 'pending'
-            AND next_attempt_at = \(message.leasedUntil.stored)
+        WHERE tenant_id = \(message.tenant) AND message_id = \(message.id) AND state = 'pending'
+            AND next_attempt_at = \(message.leasedUntil)
         """
     }
 
@@ -282,7 +278,7 @@ enum OutboxRow {
     /// due, which errs on the safe side.
     private static func isUnclaimed(at now: Timestamp) -> SQL {
         """
-        (state = 'failed' OR attempts = 0 OR next_attempt_at <= least(\(now.stored), clock_timestamp())
+        (state = 'failed' OR attempts = 0 OR next_attempt_at <= least(\(now), clock_timestamp())
             OR next_attempt_at IS NOT DISTINCT FROM postponed_until)
         """
     }
@@ -299,8 +295,8 @@ enum OutboxRow {
         -> SQL
     {
         """
-        UPDATE outbox SET state = 'discarded', sealed_payload = NULL, reason = \(reason.rawValue)
-        WHERE tenant_id = \(tenant.rawValue) AND message_id = \(id) AND state IN ('pending', 'failed')
+        UPDATE outbox SET state = 'discarded', sealed_payload = NULL, reason = \(reason)
+        WHERE tenant_id = \(tenant) AND message_id = \(id) AND state IN ('pending', 'failed')
             AND sealed_payload IS NOT NULL AND \(isUnclaimed(at: now))
         """
     }
@@ -317,7 +313,7 @@ enum OutboxRow {
         case .pending(let kind, let cutoff):
             let kinds = (kind.map { [$0] } ?? OutboxMessage.Kind.allCases).map(\.rawValue)
             return """
-                state = 'pending' AND NOT is_withheld AND kind = ANY (\(kinds)) AND created_at <= \(cutoff.stored)
+                state = 'pending' AND NOT is_withheld AND kind = ANY (\(kinds)) AND created_at <= \(cutoff)
                 """
         }
     }
@@ -328,22 +324,18 @@ enum OutboxRow {
         at now: Timestamp,
         countMax: Int64
     ) -> Query<OutboxEntry> {
-        Query(
-            """
-            SELECT \(entryColumns) FROM outbox WHERE \(isSelected(selection)) AND \(isUnclaimed(at: now))
-            ORDER BY created_at, message_id LIMIT \(countMax)
-            """
-        )
+        """
+        SELECT \(entryColumns) FROM outbox WHERE \(isSelected(selection)) AND \(isUnclaimed(at: now))
+        ORDER BY created_at, message_id LIMIT \(countMax)
+        """
     }
 
     /// The number of selected messages that no worker has, and of those that one has.
     static func countDiscardable(_ selection: OutboxSelection, at now: Timestamp) -> Query<DiscardableMessages> {
-        Query(
-            """
-            SELECT count(*) FILTER (WHERE \(isUnclaimed(at: now))), count(*) FILTER (WHERE NOT \(isUnclaimed(at: now)))
-            FROM outbox WHERE \(isSelected(selection))
-            """
-        )
+        """
+        SELECT count(*) FILTER (WHERE \(isUnclaimed(at: now))), count(*) FILTER (WHERE NOT \(isUnclaimed(at: now)))
+        FROM outbox WHERE \(isSelected(selection))
+        """
     }
 
     /// Withdraws at most `countMax` selected messages, the oldest first. What somebody else holds right now is left out: it is
@@ -355,14 +347,14 @@ enum OutboxRow {
             ORDER BY created_at LIMIT \(countMax) FOR UPDATE SKIP LOCKED
         )
         UPDATE outbox AS m SET state = 'discarded', sealed_payload = NULL,
-            reason = \(OutboxMessage.DiscardReason.operator.rawValue)
+            reason = \(OutboxMessage.DiscardReason.operator)
         FROM unclaimed WHERE m.tenant_id = unclaimed.tenant_id AND m.message_id = unclaimed.message_id
         """
     }
 
     /// The state of one message.
     static func state(of id: PostgresUUID, tenant: TenantID) -> Query<MessageStateRow> {
-        Query("SELECT state FROM outbox WHERE tenant_id = \(tenant.rawValue) AND message_id = \(id)")
+        Query("SELECT state FROM outbox WHERE tenant_id = \(tenant) AND message_id = \(id)")
     }
 
     /// Gives back what was taken and not tried, as if it had not been taken.
@@ -374,8 +366,8 @@ enum OutboxRow {
         reason: String?
     ) -> SQL {
         """
-        UPDATE outbox AS m SET attempts = m.attempts - 1, next_attempt_at = \(until.stored),
-            postponed_until = \(until.stored), reason = coalesce(\(reason), m.reason)
+        UPDATE outbox AS m SET attempts = m.attempts - 1, next_attempt_at = \(until),
+            postponed_until = \(until), reason = coalesce(\(reason), m.reason)
         FROM unnest(\(tenants), \(ids), \(leasedUntil)) AS taken (tenant_id, message_id, leased_until)
         WHERE m.tenant_id = taken.tenant_id AND m.message_id = taken.message_id AND m.state = 'pending'
             AND m.next_attempt_at = taken.leased_until
@@ -388,12 +380,10 @@ enum OutboxRow {
 
     /// The oldest `countMax` messages in a state, the oldest first. None of those that are not meant to be sent.
     static func entries(_ state: OutboxMessage.State, countMax: Int64) -> Query<OutboxEntry> {
-        Query(
-            """
-            SELECT \(entryColumns) FROM outbox WHERE state = \(state.rawValue) AND NOT is_withheld
-            ORDER BY created_at, message_id LIMIT \(countMax)
-            """
-        )
+        """
+        SELECT \(entryColumns) FROM outbox WHERE state = \(state) AND NOT is_withheld
+        ORDER BY created_at, message_id LIMIT \(countMax)
+        """
     }
 
     /// Has messages that were given up sent after all, unless they have expired: at most `countMax` of those named, or of
@@ -402,11 +392,11 @@ enum OutboxRow {
         """
         WITH given_up AS (
             SELECT tenant_id, message_id FROM outbox
-            WHERE state = 'failed' AND sealed_payload IS NOT NULL AND expires_at > \(now.stored) AND NOT is_withheld
+            WHERE state = 'failed' AND sealed_payload IS NOT NULL AND expires_at > \(now) AND NOT is_withheld
                 AND (\(ids == nil) OR message_id = ANY (\(ids ?? [])))
             ORDER BY created_at LIMIT \(countMax) FOR UPDATE SKIP LOCKED
         )
-        UPDATE outbox AS m SET state = 'pending', attempts = 0, next_attempt_at = \(now.stored)
+        UPDATE outbox AS m SET state = 'pending', attempts = 0, next_attempt_at = \(now)
         FROM given_up WHERE m.tenant_id = given_up.tenant_id AND m.message_id = given_up.message_id
         """
     }
@@ -414,7 +404,7 @@ enum OutboxRow {
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM outbox WHERE (tenant_id, message_id) IN (
-            SELECT tenant_id, message_id FROM outbox WHERE expires_at <= \(cutoff.stored)
+            SELECT tenant_id, message_id FROM outbox WHERE expires_at <= \(cutoff)
             ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
@@ -426,7 +416,7 @@ enum OutboxRow {
         """
         DELETE FROM outbox WHERE (tenant_id, message_id) IN (
             SELECT tenant_id, message_id FROM outbox WHERE state IN ('sent', 'withheld', 'discarded')
-                AND created_at <= \(cutoff.stored)
+                AND created_at <= \(cutoff)
             ORDER BY created_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
@@ -436,8 +426,8 @@ enum OutboxRow {
         """
         INSERT INTO outbox (tenant_id, message_id, kind, sealed_payload, created_at, expires_at, next_attempt_at,
             is_withheld)
-        VALUES (\(message.tenant.rawValue), \(message.id), \(message.kind.rawValue), \(message.sealedPayload),
-            \(message.createdAt.stored), \(message.expiresAt.stored), \(message.createdAt.stored),
+        VALUES (\(message.tenant), \(message.id), \(message.kind), \(message.sealedPayload),
+            \(message.createdAt), \(message.expiresAt), \(message.createdAt),
             \(message.isWithheld))
         """
     }
@@ -465,7 +455,7 @@ struct CountRow: RowDecodable {
     let count: Int64
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        count = try row.next(Int64.self)
+        count = try row.next()
     }
 }
 

@@ -121,7 +121,7 @@ struct PasswordCountRow: RowDecodable {
         let place = Int(try row.next(Int64.self))
         attempts = CountedAttempts(failures: Int(try row.next(Int32.self)), isLocked: try row.next(Bool.self))
         let epoch = try row.next(Int64?.self)
-        let until = try row.optionalTimestamp()
+        let until: Timestamp? = try row.next()
         guard Self.counts.indices.contains(place - 1) else {
             throw PostgresError(.decoding, "no count has the place \(place)")
         }
@@ -139,10 +139,10 @@ struct PasswordCountRow: RowDecodable {
         let names = counts.compactMap { Guessed($0, of: address, by: source)?.name }
         return Query(
             """
-            SELECT place, failures, locked_until > \(now.stored), known_epoch, known_until
+            SELECT place, failures, locked_until > \(now), known_epoch, known_until
             FROM password_attempts JOIN unnest(\(names)) WITH ORDINALITY AS counts (name, place)
                 ON address_digest = sha256(convert_to(name, 'UTF8'))
-            WHERE tenant_id = \(tenant.rawValue)
+            WHERE tenant_id = \(tenant)
             """
         )
     }
@@ -156,12 +156,10 @@ struct PasswordAttemptRow: RowDecodable {
     }
 
     static func of(_ guessed: Guessed, tenant: TenantID, at now: Timestamp) -> Query<PasswordAttemptRow> {
-        Query(
-            """
-            SELECT failures, locked_until > \(now.stored) FROM password_attempts
-            WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(guessed.digest)
-            """
-        )
+        """
+        SELECT failures, locked_until > \(now) FROM password_attempts
+        WHERE tenant_id = \(tenant) AND address_digest = \(guessed.digest)
+        """
     }
 
     /// Counts a wrong password, unless the address is locked: then nothing changes. One statement, so that of many at
@@ -197,13 +195,13 @@ struct PasswordAttemptRow: RowDecodable {
         return """
             INSERT INTO password_attempts AS counted
                 (tenant_id, address_digest, of_address, failures, locked_until, forgotten_at)
-            SELECT \(tenant.rawValue), \(guessed.digest), \(guessed.addressDigest), 1, (\(locks))[1], (\(ends))[1]
+            SELECT \(tenant), \(guessed.digest), \(guessed.addressDigest), 1, (\(locks))[1], (\(ends))[1]
             WHERE \(condition)
             ON CONFLICT (tenant_id, address_digest) DO UPDATE SET (failures, locked_until, forgotten_at) = (
                 SELECT next, (\(locks))[next], (\(ends))[next]
-                FROM (SELECT CASE WHEN counted.forgotten_at > \(now.stored) THEN counted.failures + 1 ELSE 1 END) AS n (next)
+                FROM (SELECT CASE WHEN counted.forgotten_at > \(now) THEN counted.failures + 1 ELSE 1 END) AS n (next)
             )
-            WHERE counted.locked_until <= \(now.stored)
+            WHERE counted.locked_until <= \(now)
             """
     }
 
@@ -211,16 +209,16 @@ struct PasswordAttemptRow: RowDecodable {
     static func assertUnlocked(_ guessed: [Guessed], tenant: TenantID, at now: Timestamp) -> SQL {
         """
         SELECT 1 / (1 - least(count(*), 1)) FROM password_attempts
-        WHERE tenant_id = \(tenant.rawValue)
+        WHERE tenant_id = \(tenant)
             AND address_digest IN (SELECT sha256(convert_to(name, 'UTF8')) FROM unnest(\(guessed.map(\.name))) AS name)
-            AND locked_until > \(now.stored)
+            AND locked_until > \(now)
         """
     }
 
     static func clear(_ guessed: Guessed, tenant: TenantID) -> SQL {
         """
         DELETE FROM password_attempts
-        WHERE tenant_id = \(tenant.rawValue) AND address_digest = \(guessed.digest)
+        WHERE tenant_id = \(tenant) AND address_digest = \(guessed.digest)
         """
     }
 
@@ -228,12 +226,12 @@ struct PasswordAttemptRow: RowDecodable {
     static func clearSources(of address: EmailAddress, tenant: TenantID) -> SQL {
         """
         DELETE FROM password_attempts
-        WHERE tenant_id = \(tenant.rawValue) AND of_address = \(sha256(address.canonical))
+        WHERE tenant_id = \(tenant) AND of_address = \(sha256(address.canonical))
         """
     }
 
     static func deleteAllSources(tenant: TenantID) -> SQL {
-        "DELETE FROM password_attempts WHERE tenant_id = \(tenant.rawValue) AND of_address IS NOT NULL"
+        "DELETE FROM password_attempts WHERE tenant_id = \(tenant) AND of_address IS NOT NULL"
     }
 
     /// Remembers that an account was signed in to from a network; what is counted for the network stays.
@@ -248,8 +246,8 @@ struct PasswordAttemptRow: RowDecodable {
         return """
             INSERT INTO password_attempts
                 (tenant_id, address_digest, of_address, failures, locked_until, forgotten_at, known_epoch, known_until)
-            VALUES (\(tenant.rawValue), \(guessed.digest), \(guessed.addressDigest), 0,
-                \(PasswordAttempts.neverLocked.stored), \(now.stored), \(known.epoch), \(known.until.stored))
+            VALUES (\(tenant), \(guessed.digest), \(guessed.addressDigest), 0,
+                \(PasswordAttempts.neverLocked), \(now), \(known.epoch), \(known.until))
             ON CONFLICT (tenant_id, address_digest) DO UPDATE
                 SET known_epoch = excluded.known_epoch, known_until = excluded.known_until
             """
@@ -261,7 +259,7 @@ struct PasswordAttemptRow: RowDecodable {
         """
         DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
             SELECT tenant_id, address_digest FROM password_attempts
-            WHERE tenant_id = \(tenant.rawValue) AND of_address = \(sha256(address.canonical)) AND known_until IS NOT NULL
+            WHERE tenant_id = \(tenant) AND of_address = \(sha256(address.canonical)) AND known_until IS NOT NULL
             ORDER BY known_until DESC, address_digest OFFSET \(Int64(PasswordAttempts.knownNetworksMax))
             FOR UPDATE SKIP LOCKED
         )
@@ -272,7 +270,7 @@ struct PasswordAttemptRow: RowDecodable {
         """
         DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
             SELECT tenant_id, address_digest FROM password_attempts
-            WHERE greatest(forgotten_at, known_until) <= \(cutoff.stored)
+            WHERE greatest(forgotten_at, known_until) <= \(cutoff)
             ORDER BY greatest(forgotten_at, known_until) LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """

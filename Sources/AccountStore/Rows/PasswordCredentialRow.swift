@@ -6,22 +6,20 @@ struct PasswordCredentialRow: RowDecodable {
     let hash: String
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        hash = try row.next(String.self)
+        hash = try row.next()
     }
 
     static func of(_ id: UserID, tenant: TenantID) -> Query<PasswordCredentialRow> {
-        Query(
-            """
-            SELECT hash FROM password_credentials
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)
-            """
-        )
+        """
+        SELECT hash FROM password_credentials
+        WHERE tenant_id = \(tenant) AND user_id = \(id)
+        """
     }
 
     static func put(_ hash: String, for id: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         INSERT INTO password_credentials (tenant_id, user_id, hash, updated_at)
-        VALUES \(row: "(\(tenant.rawValue), \(id.rawValue), \(hash), \(now.stored))")
+        VALUES \(row: "(\(tenant), \(id), \(hash), \(now))")
         ON CONFLICT (tenant_id, user_id) DO UPDATE SET hash = excluded.hash, updated_at = excluded.updated_at
         """
     }
@@ -31,7 +29,7 @@ struct PasswordCredentialRow: RowDecodable {
     static func replace(_ old: String, by new: String, of id: UserID, tenant: TenantID) -> SQL {
         """
         UPDATE password_credentials SET hash = \(new)
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND hash = \(old)
+        WHERE tenant_id = \(tenant) AND user_id = \(id) AND hash = \(old)
         """
     }
 
@@ -39,8 +37,8 @@ struct PasswordCredentialRow: RowDecodable {
     static func putMany(_ hashes: [(UserID, String, Timestamp)], tenant: TenantID) -> SQL {
         """
         INSERT INTO password_credentials (tenant_id, user_id, hash, updated_at)
-        SELECT \(tenant.rawValue), new.*
-        FROM unnest(\(hashes.map(\.0.rawValue)), \(hashes.map(\.1)), \(hashes.map(\.2.stored))) AS new
+        SELECT \(tenant), new.*
+        FROM unnest(\(hashes.map(\.0)), \(hashes.map(\.1)), \(hashes.map(\.2))) AS new
         ON CONFLICT (tenant_id, user_id) DO UPDATE SET hash = excluded.hash, updated_at = excluded.updated_at
         """
     }
@@ -48,12 +46,12 @@ struct PasswordCredentialRow: RowDecodable {
     static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
         """
         DELETE FROM password_credentials
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
         """
     }
 
     static func delete(of id: UserID, tenant: TenantID) -> SQL {
-        "DELETE FROM password_credentials WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)"
+        "DELETE FROM password_credentials WHERE tenant_id = \(tenant) AND user_id = \(id)"
     }
 }
 
@@ -75,16 +73,16 @@ struct PasswordHashRow: RowDecodable {
     let hash: String
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        id = try row.parsed("password_credentials.user_id", UserID.init)
-        hash = try row.next(String.self)
+        id = try row.next()
+        hash = try row.next()
     }
 
     static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<PasswordHashRow> {
         // One by one: `= ANY` may be planned as the whole table, each row compared with every id.
         """
-        SELECT own.user_id, own.hash FROM unnest(\(ids.map(\.rawValue))) AS wanted (user_id) JOIN LATERAL (
+        SELECT own.user_id, own.hash FROM unnest(\(ids)) AS wanted (user_id) JOIN LATERAL (
             SELECT password_credentials.user_id, password_credentials.hash FROM password_credentials
-            WHERE tenant_id = \(tenant.rawValue) AND password_credentials.user_id = wanted.user_id OFFSET 0
+            WHERE tenant_id = \(tenant) AND password_credentials.user_id = wanted.user_id OFFSET 0
         ) AS own ON true
         """
     }

@@ -6,32 +6,27 @@ struct PhoneVerificationRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         record = PhoneVerificationRecord(
-            tenant: TenantID(try row.next(String.self)),
-            id: try row.next(Bytes.self),
-            sessionDigests: try row.next([[UInt8]].self),
-            purpose: try row.parsed(
-                "phone_verifications.purpose",
-                PhoneVerificationRecord.Purpose.init(rawValue:)
-            ),
-            user: try row.optionallyParsed("phone_verifications.user_id", UserID.init),
-            number: try row.parsed("phone_verifications.number", PhoneNumber.init),
-            sealedCode: try row.next(Bytes?.self),
-            createdAt: try row.timestamp(),
-            expiresAt: try row.timestamp(),
-            consumedAt: try row.optionalTimestamp(),
-            attempts: try row.next(Int32.self)
+            tenant: try row.next(),
+            id: try row.next(),
+            sessionDigests: try row.next(),
+            purpose: try row.next(),
+            user: try row.next(),
+            number: try row.next(),
+            sealedCode: try row.next(),
+            createdAt: try row.next(),
+            expiresAt: try row.next(),
+            consumedAt: try row.next(),
+            attempts: try row.next()
         )
     }
 
     static func withID(_ id: [UInt8], tenant: TenantID) -> Query<PhoneVerificationRow> {
-        Query(
-            """
-            SELECT tenant_id, verification_id, session_digests, purpose, user_id, number, sealed_code, created_at,
-                expires_at, consumed_at, attempts
-            FROM phone_verifications
-            WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id)
-            """
-        )
+        """
+        SELECT tenant_id, verification_id, session_digests, purpose, user_id, number, sealed_code, created_at,
+            expires_at, consumed_at, attempts
+        FROM phone_verifications
+        WHERE tenant_id = \(tenant) AND verification_id = \(id)
+        """
     }
 
     /// The one that later requests for the number may join.
@@ -40,36 +35,30 @@ struct PhoneVerificationRow: RowDecodable {
         of number: PhoneNumber,
         tenant: TenantID
     ) -> Query<PhoneVerificationRow> {
-        Query(
-            """
-            SELECT tenant_id, verification_id, session_digests, purpose, user_id, number, sealed_code, created_at,
-                expires_at, consumed_at, attempts
-            FROM phone_verifications
-            WHERE tenant_id = \(tenant.rawValue) AND number = \(number.rawValue) AND purpose = \(purpose.rawValue)
-                AND is_current
-            """
-        )
+        """
+        SELECT tenant_id, verification_id, session_digests, purpose, user_id, number, sealed_code, created_at,
+            expires_at, consumed_at, attempts
+        FROM phone_verifications
+        WHERE tenant_id = \(tenant) AND number = \(number) AND purpose = \(purpose)
+            AND is_current
+        """
     }
 
     /// Those of `ids` that are neither used nor expired at `now`, in no particular order.
     static func usable(among ids: [[UInt8]], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
-        Query(
-            """
-            SELECT verification_id FROM phone_verifications
-            WHERE tenant_id = \(tenant.rawValue) AND verification_id = ANY(\(ids)) AND consumed_at IS NULL
-                AND expires_at > \(now.stored)
-            """
-        )
+        """
+        SELECT verification_id FROM phone_verifications
+        WHERE tenant_id = \(tenant) AND verification_id = ANY(\(ids)) AND consumed_at IS NULL
+            AND expires_at > \(now)
+        """
     }
 
     /// Who used it; NULL while nobody has.
     static func user(of id: [UInt8], tenant: TenantID) -> Query<PostgresUUID?> {
-        Query(
-            """
-            SELECT consumed_by FROM phone_verifications
-            WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id)
-            """
-        )
+        """
+        SELECT consumed_by FROM phone_verifications
+        WHERE tenant_id = \(tenant) AND verification_id = \(id)
+        """
     }
 
     /// Raises 23505 where it is to be the current one of its number and there is another.
@@ -77,9 +66,9 @@ struct PhoneVerificationRow: RowDecodable {
         """
         INSERT INTO phone_verifications (tenant_id, verification_id, session_digests, purpose, user_id, number,
             sealed_code, is_current, created_at, expires_at)
-        VALUES (\(record.tenant.rawValue), \(record.id), \(record.sessionDigests), \(record.purpose.rawValue),
-            \(record.user?.rawValue), \(record.number.rawValue), \(record.sealedCode), \(isCurrent),
-            \(record.createdAt.stored), \(record.expiresAt.stored))
+        VALUES (\(record.tenant), \(record.id), \(record.sessionDigests), \(record.purpose),
+            \(record.user), \(record.number), \(record.sealedCode), \(isCurrent),
+            \(record.createdAt), \(record.expiresAt))
         """
     }
 
@@ -87,7 +76,7 @@ struct PhoneVerificationRow: RowDecodable {
     static func retire(_ id: [UInt8], tenant: TenantID) -> SQL {
         """
         UPDATE phone_verifications SET is_current = false
-        WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id)
+        WHERE tenant_id = \(tenant) AND verification_id = \(id)
         """
     }
 
@@ -95,7 +84,7 @@ struct PhoneVerificationRow: RowDecodable {
     static func join(_ id: [UInt8], tenant: TenantID, sessionDigest: [UInt8]) -> SQL {
         """
         UPDATE phone_verifications SET session_digests = session_digests || \(sessionDigest)
-        WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id) AND consumed_at IS NULL
+        WHERE tenant_id = \(tenant) AND verification_id = \(id) AND consumed_at IS NULL
             AND attempts < \(PhoneVerificationRecord.attemptsMax)
             AND cardinality(session_digests) < \(Int32(PhoneVerificationRecord.sessionsMax))
         """
@@ -104,8 +93,8 @@ struct PhoneVerificationRow: RowDecodable {
     /// Uses it up, unless somebody has, or it is locked: then nothing changes, and `assertUsed` must follow.
     static func use(_ id: [UInt8], tenant: TenantID, by use: PostgresUUID, at now: Timestamp) -> SQL {
         """
-        UPDATE phone_verifications SET consumed_at = \(now.stored), consumed_by = \(use), is_current = false
-        WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id) AND consumed_at IS NULL
+        UPDATE phone_verifications SET consumed_at = \(now), consumed_by = \(use), is_current = false
+        WHERE tenant_id = \(tenant) AND verification_id = \(id) AND consumed_at IS NULL
             AND attempts < \(PhoneVerificationRecord.attemptsMax)
         """
     }
@@ -114,7 +103,7 @@ struct PhoneVerificationRow: RowDecodable {
     static func assertUsed(_ id: [UInt8], tenant: TenantID, by use: PostgresUUID) -> SQL {
         """
         SELECT 1 / count(*) FROM phone_verifications
-        WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id) AND consumed_by = \(use)
+        WHERE tenant_id = \(tenant) AND verification_id = \(id) AND consumed_by = \(use)
         """
     }
 
@@ -122,7 +111,7 @@ struct PhoneVerificationRow: RowDecodable {
     static func countAttempt(_ id: [UInt8], tenant: TenantID) -> SQL {
         """
         UPDATE phone_verifications SET attempts = attempts + 1
-        WHERE tenant_id = \(tenant.rawValue) AND verification_id = \(id) AND consumed_at IS NULL
+        WHERE tenant_id = \(tenant) AND verification_id = \(id) AND consumed_at IS NULL
             AND attempts < \(PhoneVerificationRecord.attemptsMax)
         """
     }
@@ -130,7 +119,7 @@ struct PhoneVerificationRow: RowDecodable {
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM phone_verifications WHERE (tenant_id, verification_id) IN (
-            SELECT tenant_id, verification_id FROM phone_verifications WHERE expires_at <= \(cutoff.stored)
+            SELECT tenant_id, verification_id FROM phone_verifications WHERE expires_at <= \(cutoff)
             ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """

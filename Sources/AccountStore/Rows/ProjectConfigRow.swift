@@ -43,12 +43,12 @@ struct ProjectConfigRow: RowDecodable {
     init(row: inout RowDecoder) throws(PostgresError) {
         let projectID = try row.next(String.self)
         let projectNumber = try row.next(Int64.self)
-        let settings = try row.optionalJSON("project_config.settings") ?? .object([:])
+        let settings: JSONValue? = try row.next()
         record = ProjectRecord(
             projectID: projectID,
             projectNumber: projectNumber,
-            settings: settings,
-            version: try row.next(Int64.self)
+            settings: settings ?? .object([:]),
+            version: try row.next()
         )
     }
 
@@ -63,7 +63,7 @@ struct ProjectConfigRow: RowDecodable {
     static func update(_ record: ProjectRecord, at now: Timestamp) -> SQL {
         """
         UPDATE project_config
-        SET settings = \(JSONText(record.settings.text)), version = \(record.version), updated_at = \(now.stored)
+        SET settings = \(record.settings), version = \(record.version), updated_at = \(now)
         """
     }
 
@@ -76,7 +76,7 @@ struct ProjectConfigRow: RowDecodable {
     ) -> SQL {
         """
         INSERT INTO project_config_versions (version, settings, changed_at, author, reason, provider_changes)
-        VALUES (\(record.version), \(JSONText(record.settings.text)), \(now.stored), \(attribution.author),
+        VALUES (\(record.version), \(record.settings), \(now), \(attribution.author),
             \(attribution.reason), \(providerChanges.stored))
         """
     }
@@ -94,7 +94,7 @@ struct ProjectConfigRow: RowDecodable {
     static func insertIfAbsent(_ record: ProjectRecord) -> SQL {
         """
         INSERT INTO project_config (project_id, project_number, settings)
-        VALUES (\(record.projectID), \(record.projectNumber), \(JSONText(record.settings.text)))
+        VALUES (\(record.projectID), \(record.projectNumber), \(record.settings))
         ON CONFLICT (singleton) DO NOTHING
         """
     }
@@ -105,7 +105,7 @@ struct ProjectConfigVersionRow: RowDecodable {
     let settings: JSONValue
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        settings = try row.optionalJSON("project_config_versions.settings") ?? .object([:])
+        settings = try row.next() ?? JSONValue.object([:])
     }
 
     static func numbered(_ version: Int64) -> Query<ProjectConfigVersionRow> {
@@ -170,14 +170,14 @@ struct ProjectVersionRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         let number = try row.next(Int64.self)
-        let settings = try row.optionalJSON("project_config_versions.settings") ?? .object([:])
-        let changedAt = try row.timestamp()
+        let settings: JSONValue? = try row.next()
+        let changedAt: Timestamp = try row.next()
         let author = try row.next(String?.self)
         let reason = try row.next(String?.self)
-        let changes = try row.optionalJSON("project_config_versions.provider_changes")
+        let changes: JSONValue? = try row.next()
         version = ProjectVersion(
             version: number,
-            settings: settings,
+            settings: settings ?? .object([:]),
             changedAt: changedAt,
             attribution: Attribution(author: author, reason: reason),
             providerChanges: [ProviderID: ProviderStateChange](stored: changes)
@@ -186,12 +186,10 @@ struct ProjectVersionRow: RowDecodable {
 
     /// The newest versions after `version`, the newest first.
     static func newest(after version: Int64, countMax: Int64) -> Query<ProjectVersionRow> {
-        Query(
-            """
-            SELECT version, settings, changed_at, author, reason, provider_changes FROM project_config_versions
-            WHERE version > \(version) ORDER BY version DESC LIMIT \(countMax)
-            """
-        )
+        """
+        SELECT version, settings, changed_at, author, reason, provider_changes FROM project_config_versions
+        WHERE version > \(version) ORDER BY version DESC LIMIT \(countMax)
+        """
     }
 }
 
@@ -199,7 +197,7 @@ struct APIKeyRow: RowDecodable {
     let key: String
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        key = try row.next(String.self)
+        key = try row.next()
     }
 
     static let all: Query<APIKeyRow> = "SELECT api_key FROM api_keys"

@@ -8,24 +8,22 @@ struct ProofMailRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         place = Int(try row.next(Int32.self))
-        freeAt = try row.timestamp()
+        freeAt = try row.next()
     }
 
     static func all(of user: UserID, tenant: TenantID) -> Query<ProofMailRow> {
-        Query(
-            """
-            SELECT place, free_at FROM proof_mails
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)
-            """
-        )
+        """
+        SELECT place, free_at FROM proof_mails
+        WHERE tenant_id = \(tenant) AND user_id = \(user)
+        """
     }
 
     /// Makes room at a place whose time is over; nothing at one that is taken.
     static func deleteOver(_ place: Int32, of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         DELETE FROM proof_mails
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND place = \(place)
-            AND free_at <= \(now.stored)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND place = \(place)
+            AND free_at <= \(now)
         """
     }
 
@@ -33,14 +31,14 @@ struct ProofMailRow: RowDecodable {
     static func insert(_ place: Int32, of user: UserID, tenant: TenantID, until freeAt: Timestamp) -> SQL {
         """
         INSERT INTO proof_mails (tenant_id, user_id, place, free_at)
-        VALUES (\(tenant.rawValue), \(user.rawValue), \(place), \(freeAt.stored))
+        VALUES (\(tenant), \(user), \(place), \(freeAt))
         """
     }
 
     static func deleteFree(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM proof_mails WHERE (tenant_id, user_id, place) IN (
-            SELECT tenant_id, user_id, place FROM proof_mails WHERE free_at <= \(cutoff.stored)
+            SELECT tenant_id, user_id, place FROM proof_mails WHERE free_at <= \(cutoff)
             ORDER BY free_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """

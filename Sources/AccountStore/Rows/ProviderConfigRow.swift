@@ -40,59 +40,53 @@ struct ProviderConfigRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         var record = ProviderConfigRecord(
-            provider: try row.parsed("provider_configs.provider_id", ProviderID.init),
-            isEnabled: try row.next(Bool.self)
+            provider: try row.next(),
+            isEnabled: try row.next()
         )
-        record.displayName = try row.next(String?.self)
-        record.clientID = try row.next(String?.self)
-        record.sealedClientSecret = try row.next([UInt8]?.self)
-        record.issuer = try row.next(String?.self)
-        record.acceptsIDTokens = try row.next(Bool.self)
-        record.acceptsAuthorizationCodes = try row.next(Bool.self)
-        record.appleBundleIDs = try row.next([String].self)
-        record.appleTeamID = try row.next(String?.self)
-        record.appleKeyID = try row.next(String?.self)
-        record.sealedAppleKey = try row.next([UInt8]?.self)
-        record.addresses = try row.optionalJSON("provider_configs.addresses")?.object?.compactMapValues(\.string) ?? [:]
-        record.emailDomains = try row.next([String].self)
+        record.displayName = try row.next()
+        record.clientID = try row.next()
+        record.sealedClientSecret = try row.next()
+        record.issuer = try row.next()
+        record.acceptsIDTokens = try row.next()
+        record.acceptsAuthorizationCodes = try row.next()
+        record.appleBundleIDs = try row.next()
+        record.appleTeamID = try row.next()
+        record.appleKeyID = try row.next()
+        record.sealedAppleKey = try row.next()
+        record.addresses = (try row.next() as JSONValue?)?.object?.compactMapValues(\.string) ?? [:]
+        record.emailDomains = try row.next()
         self.record = record
     }
 
     static func all(tenant: TenantID) -> Query<ProviderConfigRow> {
-        Query(
-            """
-            SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
-                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
-                email_domains
-            FROM provider_configs WHERE tenant_id = \(tenant.rawValue) ORDER BY provider_id
-            """
-        )
+        """
+        SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
+            accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
+            email_domains
+        FROM provider_configs WHERE tenant_id = \(tenant) ORDER BY provider_id
+        """
     }
 
     /// Every registration; holds off changes of them until the transaction ends. In one order, so that two of them do not
     /// wait for each other.
     static func allLocked(tenant: TenantID) -> Query<ProviderConfigRow> {
-        Query(
-            """
-            SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
-                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
-                email_domains
-            FROM provider_configs WHERE tenant_id = \(tenant.rawValue) ORDER BY provider_id FOR UPDATE
-            """
-        )
+        """
+        SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
+            accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
+            email_domains
+        FROM provider_configs WHERE tenant_id = \(tenant) ORDER BY provider_id FOR UPDATE
+        """
     }
 
     /// The registration of one provider; holds off other changes of it until the transaction ends.
     static func locked(_ provider: ProviderID, tenant: TenantID) -> Query<ProviderConfigRow> {
-        Query(
-            """
-            SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
-                accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
-                email_domains
-            FROM provider_configs
-            WHERE tenant_id = \(tenant.rawValue) AND provider_id = \(provider.rawValue) FOR UPDATE
-            """
-        )
+        """
+        SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
+            accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
+            email_domains
+        FROM provider_configs
+        WHERE tenant_id = \(tenant) AND provider_id = \(provider) FOR UPDATE
+        """
     }
 
     /// Raises 23505 when the provider is registered already.
@@ -101,11 +95,11 @@ struct ProviderConfigRow: RowDecodable {
         INSERT INTO provider_configs (tenant_id, provider_id, enabled, display_name, client_id, sealed_client_secret,
             issuer, accepts_id_token, accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key,
             addresses, email_domains, created_at, updated_at)
-        VALUES (\(tenant.rawValue), \(record.provider.rawValue), \(record.isEnabled), \(record.displayName),
+        VALUES (\(tenant), \(record.provider), \(record.isEnabled), \(record.displayName),
             \(record.clientID), \(record.sealedClientSecret), \(record.issuer), \(record.acceptsIDTokens),
             \(record.acceptsAuthorizationCodes), \(record.appleBundleIDs), \(record.appleTeamID),
             \(record.appleKeyID), \(record.sealedAppleKey), \(record.storedAddresses), \(record.emailDomains),
-            \(now.stored), \(now.stored))
+            \(now), \(now))
         """
     }
 
@@ -117,15 +111,15 @@ struct ProviderConfigRow: RowDecodable {
             accepts_code = \(record.acceptsAuthorizationCodes), apple_bundle_ids = \(record.appleBundleIDs),
             apple_team_id = \(record.appleTeamID), apple_key_id = \(record.appleKeyID),
             sealed_apple_key = \(record.sealedAppleKey), addresses = \(record.storedAddresses),
-            email_domains = \(record.emailDomains), updated_at = \(now.stored)
-        WHERE tenant_id = \(tenant.rawValue) AND provider_id = \(record.provider.rawValue)
+            email_domains = \(record.emailDomains), updated_at = \(now)
+        WHERE tenant_id = \(tenant) AND provider_id = \(record.provider)
         """
     }
 
     static func delete(_ provider: ProviderID, tenant: TenantID) -> SQL {
         """
         DELETE FROM provider_configs
-        WHERE tenant_id = \(tenant.rawValue) AND provider_id = \(provider.rawValue)
+        WHERE tenant_id = \(tenant) AND provider_id = \(provider)
         """
     }
 }

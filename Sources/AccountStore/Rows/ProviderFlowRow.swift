@@ -33,8 +33,8 @@ package struct TakenProviderFlow: RowDecodable {
     package let sealedFlow: [UInt8]
 
     package init(row: inout RowDecoder) throws(PostgresError) {
-        provider = try row.parsed("provider_flows.provider_id", ProviderID.init)
-        sealedFlow = try row.next([UInt8].self)
+        provider = try row.next()
+        sealedFlow = try row.next()
     }
 }
 
@@ -42,8 +42,8 @@ enum ProviderFlowRow {
     static func insert(_ flow: ProviderFlowRecord) -> SQL {
         """
         INSERT INTO provider_flows (tenant_id, state_digest, session_digest, provider_id, sealed_flow, expires_at)
-        VALUES (\(flow.tenant.rawValue), \(flow.stateDigest), \(flow.sessionDigest), \(flow.provider.rawValue),
-            \(flow.sealedFlow), \(flow.expiresAt.stored))
+        VALUES (\(flow.tenant), \(flow.stateDigest), \(flow.sessionDigest), \(flow.provider),
+            \(flow.sealedFlow), \(flow.expiresAt))
         """
     }
 
@@ -51,8 +51,8 @@ enum ProviderFlowRow {
     static func take(_ stateDigest: [UInt8], session: [UInt8], tenant: TenantID, at now: Timestamp) -> SQL {
         """
         DELETE FROM provider_flows
-        WHERE tenant_id = \(tenant.rawValue) AND state_digest = \(stateDigest) AND session_digest = \(session)
-            AND expires_at > \(now.stored)
+        WHERE tenant_id = \(tenant) AND state_digest = \(stateDigest) AND session_digest = \(session)
+            AND expires_at > \(now)
         RETURNING provider_id, sealed_flow
         """
     }
@@ -60,7 +60,7 @@ enum ProviderFlowRow {
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM provider_flows WHERE (tenant_id, state_digest) IN (
-            SELECT tenant_id, state_digest FROM provider_flows WHERE expires_at <= \(cutoff.stored)
+            SELECT tenant_id, state_digest FROM provider_flows WHERE expires_at <= \(cutoff)
             ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """

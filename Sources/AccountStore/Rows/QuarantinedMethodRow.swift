@@ -24,34 +24,30 @@ struct QuarantinedMethodRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         record = QuarantinedMethod(
-            method: try row.parsed("quarantined_methods.method", SignInMethod.init(name:)),
-            event: try row.next(PostgresUUID.self),
-            rule: try row.parsed("quarantined_methods.rule", Rule.init(rawValue:)),
-            quarantinedAt: try row.timestamp(),
-            expiresAt: try row.timestamp()
+            method: try row.next(),
+            event: try row.next(),
+            rule: try row.next(),
+            quarantinedAt: try row.next(),
+            expiresAt: try row.next()
         )
     }
 
     /// Those of a user whose time is not over at `now`, by name.
     static func of(_ id: UserID, tenant: TenantID, at now: Timestamp) -> Query<QuarantinedMethodRow> {
-        Query(
-            """
-            SELECT method, event_id, rule, quarantined_at, expires_at FROM quarantined_methods
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND expires_at > \(now.stored)
-            ORDER BY method
-            """
-        )
+        """
+        SELECT method, event_id, rule, quarantined_at, expires_at FROM quarantined_methods
+        WHERE tenant_id = \(tenant) AND user_id = \(id) AND expires_at > \(now)
+        ORDER BY method
+        """
     }
 
     /// The hash of the suspended password, while its time is not over.
     static func password(of id: UserID, tenant: TenantID, at now: Timestamp) -> Query<PasswordCredentialRow> {
-        Query(
-            """
-            SELECT password_hash FROM quarantined_methods
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND method = 'password'
-                AND expires_at > \(now.stored)
-            """
-        )
+        """
+        SELECT password_hash FROM quarantined_methods
+        WHERE tenant_id = \(tenant) AND user_id = \(id) AND method = 'password'
+            AND expires_at > \(now)
+        """
     }
 
     private static let columns: SQL = """
@@ -76,8 +72,8 @@ struct QuarantinedMethodRow: RowDecodable {
             }
         return """
             \(columns)
-            VALUES (\(user.tenant.rawValue), \(user.id.rawValue), \(method.name), NULL, \(subject), \(event.id),
-                \(event.rule.rawValue), \(event.occurredAt.stored), \(end.stored))
+            VALUES (\(user.tenant), \(user.id), \(method.name), NULL, \(subject), \(event.id),
+                \(event.rule), \(event.occurredAt), \(end))
             \(replacement)
             """
     }
@@ -86,10 +82,10 @@ struct QuarantinedMethodRow: RowDecodable {
     static func insertPassword(of user: UserRecord, by event: AccountEvent, until end: Timestamp) -> SQL {
         """
         \(columns)
-        SELECT tenant_id, user_id, 'password', hash, NULL, \(event.id), \(event.rule.rawValue),
-            \(event.occurredAt.stored), \(end.stored)
+        SELECT tenant_id, user_id, 'password', hash, NULL, \(event.id), \(event.rule),
+            \(event.occurredAt), \(end)
         FROM password_credentials
-        WHERE tenant_id = \(user.tenant.rawValue) AND user_id = \(user.id.rawValue)
+        WHERE tenant_id = \(user.tenant) AND user_id = \(user.id)
         \(replacement)
         """
     }
@@ -98,21 +94,21 @@ struct QuarantinedMethodRow: RowDecodable {
     static func delete(_ methods: [SignInMethod], of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM quarantined_methods
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND method = ANY(\(methods.map(\.name)))
+        WHERE tenant_id = \(tenant) AND user_id = \(id) AND method = ANY(\(methods.map(\.name)))
         """
     }
 
     static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
         """
         DELETE FROM quarantined_methods
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
         """
     }
 
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM quarantined_methods WHERE (tenant_id, user_id, method) IN (
-            SELECT tenant_id, user_id, method FROM quarantined_methods WHERE expires_at <= \(cutoff.stored)
+            SELECT tenant_id, user_id, method FROM quarantined_methods WHERE expires_at <= \(cutoff)
             ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """

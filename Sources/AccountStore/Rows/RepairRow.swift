@@ -7,7 +7,7 @@ enum RepairRow {
     static func assertNoUser(_ id: UserID, tenant: TenantID) -> SQL {
         """
         SELECT 1 / (NOT EXISTS (
-            SELECT FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)
+            SELECT FROM users WHERE tenant_id = \(tenant) AND user_id = \(id)
         ))::integer
         """
     }
@@ -25,8 +25,8 @@ enum RepairRow {
             case .conflicts: "DELETE FROM conflicts"
             }
         return """
-            \(beginning) WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND NOT EXISTS (
-                SELECT FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)
+            \(beginning) WHERE tenant_id = \(tenant) AND user_id = \(id) AND NOT EXISTS (
+                SELECT FROM users WHERE tenant_id = \(tenant) AND user_id = \(id)
             )
             """
     }
@@ -35,7 +35,7 @@ enum RepairRow {
     static func release(kind: String, key: String, of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
-        WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind) AND value = \(key) AND user_id = \(id.rawValue)
+        WHERE tenant_id = \(tenant) AND kind = \(kind) AND value = \(key) AND user_id = \(id)
             AND reserved_until IS NULL
         """
     }
@@ -48,8 +48,8 @@ enum RepairRow {
     ) -> SQL {
         """
         DELETE FROM one_time_codes
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND kind = \(kind.rawValue)
-            AND consumed_at IS NULL AND created_at < \(cutoff.stored)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND kind = \(kind)
+            AND consumed_at IS NULL AND created_at < \(cutoff)
         """
     }
 
@@ -61,15 +61,15 @@ enum RepairRow {
     ) -> SQL {
         """
         DELETE FROM one_time_codes
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND kind = \(kind.rawValue)
-            AND expires_at < \(cutoff.stored)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND kind = \(kind)
+            AND expires_at < \(cutoff)
         """
     }
 
     static func deleteConflicts(expiredBefore cutoff: Timestamp, user: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM conflicts
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND expires_at < \(cutoff.stored)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND expires_at < \(cutoff)
         """
     }
 }

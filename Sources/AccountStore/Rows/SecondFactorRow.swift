@@ -47,8 +47,8 @@ enum SecondFactorRow {
         """
         INSERT INTO second_factors (tenant_id, user_id, enrollment_id, slot, number, sealed_secret, last_step,
             display_name, enrolled_at)
-        VALUES (\(tenant.rawValue), \(id.rawValue), \(factor.id.rawValue), \(slot), \(factor.number?.rawValue),
-            \(secret?.sealed), \(secret?.acceptedStep), \(factor.displayName), \(factor.enrolledAt.stored))
+        VALUES (\(tenant), \(id), \(factor.id), \(slot), \(factor.number),
+            \(secret?.sealed), \(secret?.acceptedStep), \(factor.displayName), \(factor.enrolledAt))
         """
     }
 
@@ -56,25 +56,25 @@ enum SecondFactorRow {
     static func insertNumbers(_ factors: [(UserID, Int32, SecondFactor)], tenant: TenantID) -> SQL {
         """
         INSERT INTO second_factors (tenant_id, user_id, enrollment_id, slot, number, display_name, enrolled_at)
-        SELECT \(tenant.rawValue), new.*
-        FROM unnest(\(factors.map(\.0.rawValue)), \(factors.map(\.2.id.rawValue)), \(factors.map(\.1)),
-            \(factors.map { $0.2.number?.rawValue }), \(factors.map(\.2.displayName)),
-            \(factors.map(\.2.enrolledAt.stored))) AS new
+        SELECT \(tenant), new.*
+        FROM unnest(\(factors.map(\.0)), \(factors.map(\.2.id)), \(factors.map(\.1)),
+            \(factors.map { $0.2.number }), \(factors.map(\.2.displayName)),
+            \(factors.map(\.2.enrolledAt))) AS new
         """
     }
 
     static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
         """
         DELETE FROM second_factors
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
         """
     }
 
     static func update(_ factor: SecondFactor, slot: Int32, of id: UserID, tenant: TenantID) -> SQL {
         """
-        UPDATE second_factors SET slot = \(slot), number = \(factor.number?.rawValue),
-            display_name = \(factor.displayName), enrolled_at = \(factor.enrolledAt.stored)
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND enrollment_id = \(factor.id.rawValue)
+        UPDATE second_factors SET slot = \(slot), number = \(factor.number),
+            display_name = \(factor.displayName), enrolled_at = \(factor.enrolledAt)
+        WHERE tenant_id = \(tenant) AND user_id = \(id) AND enrollment_id = \(factor.id)
         """
     }
 
@@ -87,40 +87,36 @@ enum SecondFactorRow {
         tenant: TenantID
     ) -> SQL {
         """
-        UPDATE second_factors SET user_id = \(id.rawValue), slot = \(slot), sealed_secret = \(moved.sealedSecret),
-            enrolled_at = \(factor.enrolledAt.stored)
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(moved.from.rawValue)
-            AND enrollment_id = \(factor.id.rawValue)
+        UPDATE second_factors SET user_id = \(id), slot = \(slot), sealed_secret = \(moved.sealedSecret),
+            enrolled_at = \(factor.enrolledAt)
+        WHERE tenant_id = \(tenant) AND user_id = \(moved.from)
+            AND enrollment_id = \(factor.id)
         """
     }
 
     static func delete(_ factor: SecondFactorID, of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM second_factors
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND enrollment_id = \(factor.rawValue)
+        WHERE tenant_id = \(tenant) AND user_id = \(id) AND enrollment_id = \(factor)
         """
     }
 
     /// Whether a number is somebody's second factor.
     static func isEnrolled(_ number: PhoneNumber, tenant: TenantID) -> Query<Bool> {
-        Query(
-            """
-            SELECT EXISTS (
-                SELECT FROM second_factors WHERE tenant_id = \(tenant.rawValue) AND number = \(number.rawValue)
-            )
-            """
+        """
+        SELECT EXISTS (
+            SELECT FROM second_factors WHERE tenant_id = \(tenant) AND number = \(number)
         )
+        """
     }
 
     /// No row for a factor that has a number, or is gone.
     static func secret(of factor: SecondFactorID, of id: UserID, tenant: TenantID) -> Query<TOTPSecretRow> {
-        Query(
-            """
-            SELECT sealed_secret, last_step FROM second_factors
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND enrollment_id = \(factor.rawValue)
-                AND sealed_secret IS NOT NULL
-            """
-        )
+        """
+        SELECT sealed_secret, last_step FROM second_factors
+        WHERE tenant_id = \(tenant) AND user_id = \(id) AND enrollment_id = \(factor)
+            AND sealed_secret IS NOT NULL
+        """
     }
 
     /// Accepts the code of `step`, unless that of it or of a later one was accepted: then nothing changes, and
@@ -134,7 +130,7 @@ enum SecondFactorRow {
     ) -> SQL {
         """
         UPDATE second_factors SET last_step = \(step), accepted_by = \(use)
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND enrollment_id = \(factor.rawValue)
+        WHERE tenant_id = \(tenant) AND user_id = \(id) AND enrollment_id = \(factor)
             AND last_step < \(step)
         """
     }
@@ -149,7 +145,7 @@ enum SecondFactorRow {
     ) -> SQL {
         """
         SELECT 1 / count(*) FROM second_factors
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND enrollment_id = \(factor.rawValue)
+        WHERE tenant_id = \(tenant) AND user_id = \(id) AND enrollment_id = \(factor)
             AND last_step = \(step) AND accepted_by = \(use)
         """
     }

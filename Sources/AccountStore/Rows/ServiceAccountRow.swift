@@ -24,10 +24,10 @@ struct ServiceAccountRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         record = ServiceAccountRecord(
-            keyID: try row.next(String.self),
-            email: try row.next(String.self),
-            publicKey: try row.next([UInt8].self),
-            createdAt: try row.timestamp()
+            keyID: try row.next(),
+            email: try row.next(),
+            publicKey: try row.next(),
+            createdAt: try row.next()
         )
     }
 
@@ -50,7 +50,7 @@ struct ServiceAccountRow: RowDecodable {
     static func insert(_ account: ServiceAccountRecord) -> SQL {
         """
         INSERT INTO service_accounts (key_id, email, public_key, created_at)
-        VALUES (\(account.keyID), \(account.email), \(account.publicKey), \(account.createdAt.stored))
+        VALUES (\(account.keyID), \(account.email), \(account.publicKey), \(account.createdAt))
         """
     }
 

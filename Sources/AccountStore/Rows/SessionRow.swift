@@ -83,20 +83,20 @@ struct SessionRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         _ = try row.next(Bytes.self)
-        let tenant = TenantID(try row.next(String.self))
-        let user = try row.parsed("sessions.user_id", UserID.init)
+        let tenant: TenantID = try row.next()
+        let user: UserID = try row.next()
         let id = try row.next(Bytes.self)
         let secretHash = try row.next(Bytes.self)
         let epoch = try row.next(Int64.self)
-        let authTime = try row.timestamp()
+        let authTime: Timestamp = try row.next()
         let signInProvider = try row.next(String.self)
         let secondFactor = try row.next(String?.self)
         let secondFactorID = try row.next(String?.self)
-        let claims = try row.optionalJSON("sessions.session_claims")
-        let attributes = try row.optionalJSON("sessions.sign_in_attributes")
-        let startedAt = try row.optionalTimestamp()
-        let lifetimeStart = try row.optionalTimestamp()
-        let lastUsedAt = try row.optionalTimestamp()
+        let claims: JSONValue? = try row.next()
+        let attributes: JSONValue? = try row.next()
+        let startedAt: Timestamp? = try row.next()
+        let lifetimeStart: Timestamp? = try row.next()
+        let lastUsedAt: Timestamp? = try row.next()
         var factor: SessionRecord.SecondFactor?
         if let secondFactor, let secondFactorID {
             factor = SessionRecord.SecondFactor(kind: secondFactor, enrollmentID: secondFactorID)
@@ -126,7 +126,7 @@ struct SessionRow: RowDecodable {
             """
             SELECT keys.key, tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
                 second_factor, second_factor_id, session_claims, sign_in_attributes, started_at, lifetime_start, last_used_at
-            FROM (SELECT * FROM sessions WHERE tenant_id = \(tenant.rawValue)) AS sessions
+            FROM (SELECT * FROM sessions WHERE tenant_id = \(tenant)) AS sessions
             JOIN unnest(\([id + Array(user.rawValue.utf8)])) AS keys (key)
                 ON user_id = convert_from(substr(key, 17), 'UTF8') AND session_id = substr(key, 1, 16)
             """
@@ -136,11 +136,11 @@ struct SessionRow: RowDecodable {
     /// Raises 23503 when the user is gone.
     static func insert(_ session: SessionRecord) -> SQL {
         let values: SQL = """
-            (\(session.tenant.rawValue), \(session.user.rawValue), \(session.id), \(session.secretHash),
-            \(session.epoch), \(session.authTime.stored), \(session.signInProvider),
+            (\(session.tenant), \(session.user), \(session.id), \(session.secretHash),
+            \(session.epoch), \(session.authTime), \(session.signInProvider),
             \(session.secondFactor?.kind), \(session.secondFactor?.enrollmentID),
-            \(session.claims.map { JSONText($0.text) }), \(session.signInAttributes.map { JSONText($0.text) }),
-            \(session.startedAt?.stored), \(session.lifetimeStart?.stored), \(session.device))
+            \(session.claims), \(session.signInAttributes),
+            \(session.startedAt), \(session.lifetimeStart), \(session.device))
             """
         return """
             INSERT INTO sessions (tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
@@ -153,27 +153,27 @@ struct SessionRow: RowDecodable {
     static func deleteEnded(of user: UserID, tenant: TenantID, epoch: Int64) -> SQL {
         """
         DELETE FROM sessions
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND session_epoch <> \(epoch)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND session_epoch <> \(epoch)
         """
     }
 
     static func deleteAll(of users: [UserID], tenant: TenantID) -> SQL {
         """
-        DELETE FROM sessions WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(users.map(\.rawValue)))
+        DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = ANY(\(users))
         """
     }
 
     static func delete(_ id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM sessions
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND session_id = \(id)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND session_id = \(id)
         """
     }
 
     static func deleteOthers(than id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM sessions
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND session_id <> \(id)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND session_id <> \(id)
         """
     }
 
@@ -193,19 +193,17 @@ struct SessionRow: RowDecodable {
         rowsMax: Int64,
         endedBy cutoffs: SessionCutoffs
     ) -> Query<SessionPlaceRow> {
-        Query(
-            """
-            SELECT page.tenant_id, page.user_id, page.session_id,
-                page.session_epoch <> users.session_epoch OR \(cutoffs.isOver("page"))
-            FROM (
-                SELECT tenant_id, user_id, session_id, session_epoch, auth_time, started_at, lifetime_start, last_used_at
-                FROM sessions
-                WHERE (tenant_id, user_id, session_id) > (\(place.tenant), \(place.user), \(place.session))
-                ORDER BY tenant_id, user_id, session_id LIMIT \(rowsMax)
-            ) AS page JOIN users USING (tenant_id, user_id)
-            ORDER BY page.tenant_id, page.user_id, page.session_id
-            """
-        )
+        """
+        SELECT page.tenant_id, page.user_id, page.session_id,
+            page.session_epoch <> users.session_epoch OR \(cutoffs.isOver("page"))
+        FROM (
+            SELECT tenant_id, user_id, session_id, session_epoch, auth_time, started_at, lifetime_start, last_used_at
+            FROM sessions
+            WHERE (tenant_id, user_id, session_id) > (\(place.tenant), \(place.user), \(place.session))
+            ORDER BY tenant_id, user_id, session_id LIMIT \(rowsMax)
+        ) AS page JOIN users USING (tenant_id, user_id)
+        ORDER BY page.tenant_id, page.user_id, page.session_id
+        """
     }
 
     /// Deletes those of the sessions that have ended.
@@ -235,8 +233,8 @@ package struct SessionCutoffs: Sendable, Hashable {
     /// True for a row of `table` that is over: `SessionRecord.times` in SQL.
     fileprivate func isOver(_ table: SQL) -> SQL {
         """
-        coalesce(coalesce(\(table).lifetime_start, \(table).started_at, \(table).auth_time) <= \(startedBefore?.stored)
-            OR coalesce(\(table).last_used_at, \(table).started_at, \(table).auth_time) <= \(usedBefore?.stored), false)
+        coalesce(coalesce(\(table).lifetime_start, \(table).started_at, \(table).auth_time) <= \(startedBefore)
+            OR coalesce(\(table).last_used_at, \(table).started_at, \(table).auth_time) <= \(usedBefore), false)
         """
     }
 }
@@ -247,10 +245,10 @@ struct SessionPlaceRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         place = AccountStore.SessionPlace(
-            tenant: try row.next(String.self),
-            user: try row.next(String.self),
-            session: try row.next(Bytes.self)
+            tenant: try row.next(),
+            user: try row.next(),
+            session: try row.next()
         )
-        isEnded = try row.next(Bool.self)
+        isEnded = try row.next()
     }
 }

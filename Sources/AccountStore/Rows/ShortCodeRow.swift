@@ -8,10 +8,10 @@ struct ShortCodeRow: RowDecodable {
     let expiresAt: Timestamp
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        linkHash = try row.next([UInt8]?.self)
-        sealedCode = try row.next([UInt8]?.self)
-        attempts = try row.next(Int32.self)
-        expiresAt = try row.timestamp()
+        linkHash = try row.next()
+        sealedCode = try row.next()
+        attempts = try row.next()
+        expiresAt = try row.next()
     }
 
     static func current(
@@ -19,20 +19,18 @@ struct ShortCodeRow: RowDecodable {
         of mailbox: EmailAddress,
         tenant: TenantID
     ) -> Query<ShortCodeRow> {
-        Query(
-            """
-            SELECT code_hash, sealed_code, attempts, expires_at FROM short_codes
-            WHERE tenant_id = \(tenant.rawValue) AND kind = \(kind.rawValue) AND email_key = \(mailbox.canonical)
-            """
-        )
+        """
+        SELECT code_hash, sealed_code, attempts, expires_at FROM short_codes
+        WHERE tenant_id = \(tenant) AND kind = \(kind) AND email_key = \(mailbox.canonical)
+        """
     }
 
     /// Takes the place of what was there, its guesses too.
     static func replace(_ code: ShortCodeRecord) -> SQL {
         """
         INSERT INTO short_codes (tenant_id, kind, email_key, code_hash, sealed_code, attempts, expires_at)
-        VALUES (\(code.tenant.rawValue), \(code.kind.rawValue), \(code.mailbox.canonical), \(code.linkHash),
-            \(code.sealedCode), \(code.attempts), \(code.expiresAt.stored))
+        VALUES (\(code.tenant), \(code.kind), \(code.mailbox.canonical), \(code.linkHash),
+            \(code.sealedCode), \(code.attempts), \(code.expiresAt))
         ON CONFLICT (tenant_id, kind, email_key) DO UPDATE SET code_hash = excluded.code_hash,
             sealed_code = excluded.sealed_code, attempts = excluded.attempts, expires_at = excluded.expires_at
         """
@@ -44,13 +42,13 @@ struct ShortCodeRow: RowDecodable {
     static func countGuess(_ code: ShortCodeRecord, until expiresAt: Timestamp, at now: Timestamp) -> SQL {
         """
         INSERT INTO short_codes AS known (tenant_id, kind, email_key, attempts, expires_at)
-        VALUES (\(code.tenant.rawValue), \(code.kind.rawValue), \(code.mailbox.canonical), 1, \(expiresAt.stored))
+        VALUES (\(code.tenant), \(code.kind), \(code.mailbox.canonical), 1, \(expiresAt))
         ON CONFLICT (tenant_id, kind, email_key) DO UPDATE SET
-            attempts = CASE WHEN known.expires_at > \(now.stored) THEN known.attempts + 1 ELSE 1 END,
-            code_hash = CASE WHEN known.expires_at > \(now.stored) THEN known.code_hash END,
-            sealed_code = CASE WHEN known.expires_at > \(now.stored) THEN known.sealed_code END,
-            expires_at = CASE WHEN known.expires_at > \(now.stored) THEN known.expires_at ELSE excluded.expires_at END
-        WHERE known.expires_at <= \(now.stored)
+            attempts = CASE WHEN known.expires_at > \(now) THEN known.attempts + 1 ELSE 1 END,
+            code_hash = CASE WHEN known.expires_at > \(now) THEN known.code_hash END,
+            sealed_code = CASE WHEN known.expires_at > \(now) THEN known.sealed_code END,
+            expires_at = CASE WHEN known.expires_at > \(now) THEN known.expires_at ELSE excluded.expires_at END
+        WHERE known.expires_at <= \(now)
             OR (known.attempts < \(ShortCodeRecord.attemptsMax) AND known.code_hash IS NOT DISTINCT FROM \(code.linkHash))
         """
     }
@@ -61,26 +59,26 @@ struct ShortCodeRow: RowDecodable {
         """
         WITH guessed AS (
             SELECT tenant_id, code_hash FROM short_codes
-            WHERE tenant_id = \(code.tenant.rawValue) AND kind = \(code.kind.rawValue)
+            WHERE tenant_id = \(code.tenant) AND kind = \(code.kind)
                 AND email_key = \(code.mailbox.canonical) AND code_hash = \(code.linkHash)
-                AND attempts < \(ShortCodeRecord.attemptsMax) AND expires_at > \(now.stored)
+                AND attempts < \(ShortCodeRecord.attemptsMax) AND expires_at > \(now)
             FOR UPDATE
         )
         UPDATE one_time_codes AS link SET code_hash = \(hash) FROM guessed
         WHERE link.tenant_id = guessed.tenant_id AND link.code_hash = guessed.code_hash AND link.consumed_at IS NULL
-            AND link.attempts < \(EmailCodeRecord.attemptsMax) AND link.expires_at > \(now.stored)
+            AND link.attempts < \(EmailCodeRecord.attemptsMax) AND link.expires_at > \(now)
         """
     }
 
     /// Raises 22012 (division by zero) unless a link has this code.
     static func assertExchanged(for hash: [UInt8], tenant: TenantID) -> SQL {
-        "SELECT 1 / count(*) FROM one_time_codes WHERE tenant_id = \(tenant.rawValue) AND code_hash = \(hash)"
+        "SELECT 1 / count(*) FROM one_time_codes WHERE tenant_id = \(tenant) AND code_hash = \(hash)"
     }
 
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM short_codes WHERE (tenant_id, kind, email_key) IN (
-            SELECT tenant_id, kind, email_key FROM short_codes WHERE expires_at <= \(cutoff.stored)
+            SELECT tenant_id, kind, email_key FROM short_codes WHERE expires_at <= \(cutoff)
             ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """

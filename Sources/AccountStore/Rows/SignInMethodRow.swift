@@ -10,7 +10,7 @@ enum SignInMethodRow {
         tenant: TenantID
     ) -> SQL {
         let values: SQL = """
-            (\(tenant.rawValue), \(id.rawValue), \(method.name), \(proof.proof.rawValue), \(proof.provenAt.stored))
+            (\(tenant), \(id), \(method.name), \(proof.proof), \(proof.provenAt))
             """
         return """
             INSERT INTO sign_in_methods (tenant_id, user_id, method, proof, proven_at)
@@ -22,7 +22,7 @@ enum SignInMethodRow {
     static func delete(_ method: SignInMethod, of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM sign_in_methods
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND method = \(method.name)
+        WHERE tenant_id = \(tenant) AND user_id = \(id) AND method = \(method.name)
         """
     }
 
@@ -33,16 +33,16 @@ enum SignInMethodRow {
     ) -> SQL {
         """
         INSERT INTO sign_in_methods (tenant_id, user_id, method, proof, proven_at)
-        SELECT \(tenant.rawValue), new.*
-        FROM unnest(\(proofs.map(\.0.rawValue)), \(proofs.map(\.1.name)), \(proofs.map(\.2.proof.rawValue)),
-            \(proofs.map(\.2.provenAt.stored))) AS new
+        SELECT \(tenant), new.*
+        FROM unnest(\(proofs.map(\.0)), \(proofs.map(\.1.name)), \(proofs.map(\.2.proof)),
+            \(proofs.map(\.2.provenAt))) AS new
         """
     }
 
     static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
         """
         DELETE FROM sign_in_methods
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids.map(\.rawValue)))
+        WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
         """
     }
 }

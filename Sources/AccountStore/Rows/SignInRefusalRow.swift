@@ -32,22 +32,20 @@ struct SignInRefusalRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         refusals = SignInRefusals(
-            reason: try row.next(String.self),
-            count: try row.next(Int64.self),
-            firstAt: try row.timestamp(),
-            lastAt: try row.timestamp()
+            reason: try row.next(),
+            count: try row.next(),
+            firstAt: try row.next(),
+            lastAt: try row.next()
         )
     }
 
     /// The newest first.
     static func of(_ user: UserID, tenant: TenantID, rowsMax: Int64) -> Query<SignInRefusalRow> {
-        Query(
-            """
-            SELECT reason, count, first_at, last_at FROM sign_in_refusals
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)
-            ORDER BY day DESC, reason LIMIT \(rowsMax)
-            """
-        )
+        """
+        SELECT reason, count, first_at, last_at FROM sign_in_refusals
+        WHERE tenant_id = \(tenant) AND user_id = \(user)
+        ORDER BY day DESC, reason LIMIT \(rowsMax)
+        """
     }
 
     /// Adds many counts at once; accounts that are gone are skipped. In the order of the keys, so that two servers that add to

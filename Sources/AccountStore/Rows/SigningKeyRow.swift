@@ -51,15 +51,15 @@ struct SigningKeyRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         record = SigningKeyRecord(
-            id: try row.next(String.self),
-            purpose: try row.parsed("signing_keys.purpose", SigningKeyRecord.Purpose.init(rawValue:)),
-            generation: try row.next(Int64.self),
-            algorithm: try row.next(String.self),
-            sealedPrivateKey: try row.next([UInt8].self),
-            certificate: try row.next([UInt8].self),
-            createdAt: try row.timestamp(),
-            signsFrom: try row.timestamp(),
-            publishedUntil: try row.optionalTimestamp()
+            id: try row.next(),
+            purpose: try row.next(),
+            generation: try row.next(),
+            algorithm: try row.next(),
+            sealedPrivateKey: try row.next(),
+            certificate: try row.next(),
+            createdAt: try row.next(),
+            signsFrom: try row.next(),
+            publishedUntil: try row.next()
         )
     }
 
@@ -73,8 +73,8 @@ struct SigningKeyRow: RowDecodable {
         """
         INSERT INTO signing_keys (key_id, purpose, generation, algorithm, sealed_private_key, certificate, created_at,
             signs_from, published_until)
-        VALUES (\(key.id), \(key.purpose.rawValue), \(key.generation), \(key.algorithm), \(key.sealedPrivateKey),
-            \(key.certificate), \(key.createdAt.stored), \(key.signsFrom.stored), \(key.publishedUntil?.stored))
+        VALUES (\(key.id), \(key.purpose), \(key.generation), \(key.algorithm), \(key.sealedPrivateKey),
+            \(key.certificate), \(key.createdAt), \(key.signsFrom), \(key.publishedUntil))
         ON CONFLICT (purpose, generation) DO NOTHING
         """
     }
@@ -82,7 +82,7 @@ struct SigningKeyRow: RowDecodable {
     static func deleteRetired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM signing_keys WHERE (key_id) IN (
-            SELECT key_id FROM signing_keys WHERE published_until <= \(cutoff.stored)
+            SELECT key_id FROM signing_keys WHERE published_until <= \(cutoff)
             ORDER BY published_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
@@ -91,8 +91,8 @@ struct SigningKeyRow: RowDecodable {
     /// Says when a key leaves the published set; whoever is first decides.
     static func retire(_ purpose: SigningKeyRecord.Purpose, generation: Int64, publishedUntil: Timestamp) -> SQL {
         """
-        UPDATE signing_keys SET published_until = \(publishedUntil.stored)
-        WHERE purpose = \(purpose.rawValue) AND generation = \(generation) AND published_until IS NULL
+        UPDATE signing_keys SET published_until = \(publishedUntil)
+        WHERE purpose = \(purpose) AND generation = \(generation) AND published_until IS NULL
         """
     }
 }

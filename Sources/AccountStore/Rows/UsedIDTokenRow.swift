@@ -20,7 +20,7 @@ package struct IDTokenUse: Sendable, Hashable {
 enum UsedIDTokenRow {
     /// Raises 23505 for a token that was used before, where the use has to be the first; 23503 when the user is gone.
     static func insert(_ use: IDTokenUse, of user: UserID, tenant: TenantID) -> SQL {
-        let values: SQL = "(\(tenant.rawValue), \(user.rawValue), \(use.digest), \(use.expiresAt.stored))"
+        let values: SQL = "(\(tenant), \(user), \(use.digest), \(use.expiresAt))"
         if use.isFirst {
             return "INSERT INTO used_id_tokens (tenant_id, user_id, token_digest, expires_at) VALUES \(row: values)"
         }
@@ -31,20 +31,18 @@ enum UsedIDTokenRow {
     }
 
     static func isUsed(_ digest: [UInt8], of user: UserID, tenant: TenantID) -> Query<Bool> {
-        Query(
-            """
-            SELECT EXISTS (
-                SELECT FROM used_id_tokens
-                WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue) AND token_digest = \(digest)
-            )
-            """
+        """
+        SELECT EXISTS (
+            SELECT FROM used_id_tokens
+            WHERE tenant_id = \(tenant) AND user_id = \(user) AND token_digest = \(digest)
         )
+        """
     }
 
     static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM used_id_tokens WHERE (tenant_id, user_id, token_digest) IN (
-            SELECT tenant_id, user_id, token_digest FROM used_id_tokens WHERE expires_at <= \(cutoff.stored)
+            SELECT tenant_id, user_id, token_digest FROM used_id_tokens WHERE expires_at <= \(cutoff)
             ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """

@@ -6,29 +6,25 @@ struct UserIDRow: RowDecodable {
     let id: UserID
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        id = try row.parsed("users.user_id", UserID.init)
+        id = try row.next()
     }
 
     /// The accounts whose first address is one of `emails`.
     static func withInitialEmails(_ emails: [String], tenant: TenantID) -> Query<UserIDRow> {
-        Query(
-            """
-            SELECT user_id FROM users
-            WHERE tenant_id = \(tenant.rawValue) AND initial_email IS NOT NULL
-                AND lower(initial_email COLLATE "C") = ANY(\(emails.map(asciiLowercased)))
-            """
-        )
+        """
+        SELECT user_id FROM users
+        WHERE tenant_id = \(tenant) AND initial_email IS NOT NULL
+            AND lower(initial_email COLLATE "C") = ANY(\(emails.map(asciiLowercased)))
+        """
     }
 
     /// The accounts with a provider row that shows `email`.
     static func linkedWithEmail(_ email: EmailAddress, tenant: TenantID) -> Query<UserIDRow> {
-        Query(
-            """
-            SELECT DISTINCT user_id FROM linked_providers
-            WHERE tenant_id = \(tenant.rawValue) AND email_key = \(email.canonical)
-            ORDER BY user_id LIMIT 100
-            """
-        )
+        """
+        SELECT DISTINCT user_id FROM linked_providers
+        WHERE tenant_id = \(tenant) AND email_key = \(email.canonical)
+        ORDER BY user_id LIMIT 100
+        """
     }
 
     /// The ids in so many of a hundred blocks of the table, taken at random.

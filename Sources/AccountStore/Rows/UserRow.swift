@@ -56,7 +56,7 @@ struct UserRow: RowDecodable {
     static func withID(_ id: UserID, tenant: TenantID) -> Query<UserRow> {
         """
         \(select) FROM users \(joins)
-        WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = \(id.rawValue)
+        WHERE users.tenant_id = \(tenant) AND users.user_id = \(id)
         """
     }
 
@@ -69,7 +69,7 @@ struct UserRow: RowDecodable {
     static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
         """
         \(select) FROM users \(joins)
-        WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = ANY(\(ids.map(\.rawValue)))
+        WHERE users.tenant_id = \(tenant) AND users.user_id = ANY(\(ids))
         """
     }
 
@@ -77,16 +77,16 @@ struct UserRow: RowDecodable {
     /// every id.
     static func withManyIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
         """
-        \(select) FROM unnest(\(ids.map(\.rawValue))) AS wanted (user_id) JOIN LATERAL (
+        \(select) FROM unnest(\(ids)) AS wanted (user_id) JOIN LATERAL (
             SELECT own.tableoid, own.* FROM users AS own
-            WHERE own.tenant_id = \(tenant.rawValue) AND own.user_id = wanted.user_id OFFSET 0
+            WHERE own.tenant_id = \(tenant) AND own.user_id = wanted.user_id OFFSET 0
         ) AS users ON true \(joins)
         """
     }
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        let tenant = TenantID(try row.next(String.self))
-        let id = try row.parsed("users.user_id", UserID.init)
+        let tenant: TenantID = try row.next()
+        let id: UserID = try row.next("users.user_id")
         let version = try row.next(Int64.self)
         let sessionEpoch = try row.next(Int64.self)
         var record = UserRecord(
@@ -96,28 +96,28 @@ struct UserRow: RowDecodable {
             createdAt: Timestamp(secondsSinceEpoch: 0)
         )
         record.version = version
-        let address = try row.optionallyParsed("users.email", EmailAddress.init)
-        let proof = try row.optionallyParsed("users.email_proof", EmailProof.init(name:))
+        let address: EmailAddress? = try row.next("users.email")
+        let proof: EmailProof? = try row.next("users.email_proof")
         record.email = address.map { AccountEmail(address: $0, proof: proof) }
-        record.emailProvenAt = try row.optionalTimestamp()
-        record.initialEmail = try row.next(String?.self)
-        record.phoneNumber = try row.optionallyParsed("users.phone_number", PhoneNumber.init)
-        record.unprovenPhoneNumber = try row.optionallyParsed("users.unproven_phone_number", PhoneNumber.init)
-        record.profile.displayName = try row.next(String?.self)
-        record.profile.photoURL = try row.next(String?.self)
-        record.profile.screenName = try row.next(String?.self)
-        record.profile.language = try row.next(String?.self)
-        record.profile.timeZone = try row.next(String?.self)
-        record.profile.dateOfBirth = try row.next(String?.self)
-        record.isDisabled = try row.next(Bool.self)
-        record.usesCustomTokens = try row.next(Bool.self)
-        record.customAttributes = try row.next(String?.self)
-        record.validSince = try row.timestamp()
-        record.createdAt = try row.timestamp()
-        record.lastLoginAt = try row.optionalTimestamp()
-        record.lastRefreshAt = try row.optionalTimestamp()
-        record.sessionEndedAt = try row.optionalTimestamp()
-        record.passwordUpdatedAt = try row.optionalTimestamp()
+        record.emailProvenAt = try row.next()
+        record.initialEmail = try row.next()
+        record.phoneNumber = try row.next("users.phone_number")
+        record.unprovenPhoneNumber = try row.next("users.unproven_phone_number")
+        record.profile.displayName = try row.next()
+        record.profile.photoURL = try row.next()
+        record.profile.screenName = try row.next()
+        record.profile.language = try row.next()
+        record.profile.timeZone = try row.next()
+        record.profile.dateOfBirth = try row.next()
+        record.isDisabled = try row.next()
+        record.usesCustomTokens = try row.next()
+        record.customAttributes = try row.next()
+        record.validSince = try row.next()
+        record.createdAt = try row.next()
+        record.lastLoginAt = try row.next()
+        record.lastRefreshAt = try row.next()
+        record.sessionEndedAt = try row.next()
+        record.passwordUpdatedAt = try row.next()
         if let provider = try Self.linkedProvider(&row) {
             record.linkedProviders = [provider.identity.provider: provider]
         }
@@ -139,8 +139,8 @@ struct UserRow: RowDecodable {
         let displayName = try row.next(String?.self)
         let photoURL = try row.next(String?.self)
         let screenName = try row.next(String?.self)
-        let linkedAt = try row.optionalTimestamp()
-        let updatedAt = try row.optionalTimestamp()
+        let linkedAt: Timestamp? = try row.next()
+        let updatedAt: Timestamp? = try row.next()
         guard let id, let subject, let linkedAt, let updatedAt else { return nil }
         guard let provider = ProviderID(id), let identity = ProviderIdentity(provider: provider, subject: subject)
         else { throw .unreadable("linked_providers.provider_id") }
@@ -162,9 +162,9 @@ struct UserRow: RowDecodable {
     ) throws(PostgresError) -> (slot: Int32, factor: SecondFactor)? {
         let slot = try row.next(Int32?.self)
         let id = try row.next(String?.self)
-        let number = try row.optionallyParsed("second_factors.number", PhoneNumber.init)
+        let number: PhoneNumber? = try row.next("second_factors.number")
         let displayName = try row.next(String?.self)
-        let enrolledAt = try row.optionalTimestamp()
+        let enrolledAt: Timestamp? = try row.next()
         guard let slot, let id, let enrolledAt else { return nil }
         guard let id = SecondFactorID(id) else { throw .unreadable("second_factors.enrollment_id") }
         let factor = SecondFactor(
@@ -182,7 +182,7 @@ struct UserRow: RowDecodable {
     ) throws(PostgresError) -> (SignInMethod, UserRecord.MethodProof)? {
         let name = try row.next(String?.self)
         let proof = try row.next(String?.self)
-        let provenAt = try row.optionalTimestamp()
+        let provenAt: Timestamp? = try row.next()
         guard let name, let proof, let provenAt else { return nil }
         guard let method = SignInMethod(name: name), let proof = UserRecord.Proof(rawValue: proof)
         else { throw .unreadable("sign_in_methods.proof") }
@@ -224,8 +224,8 @@ struct UserOrigin: Hashable, Sendable {
     static let columns: SQL = "pg_postmaster_start_time(), users.tableoid::bigint"
 
     init(_ row: inout RowDecoder) throws(PostgresError) {
-        serverStart = try row.next(PostgresTimestamp.self)
-        table = try row.next(Int64.self)
+        serverStart = try row.next()
+        table = try row.next()
     }
 
     init(serverStart: PostgresTimestamp, table: Int64) {
@@ -270,17 +270,17 @@ struct UserStampRow: RowDecodable {
             keyColumn: 0,
             """
             SELECT user_id, version, session_epoch, last_login_at, last_refresh_at, \(UserOrigin.columns) FROM users
-            WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\([id.rawValue]))
+            WHERE tenant_id = \(tenant) AND user_id = ANY(\([id.rawValue]))
             """
         )
     }
 
     init(row: inout RowDecoder) throws(PostgresError) {
         _ = try row.next(String.self)
-        version = try row.next(Int64.self)
-        sessionEpoch = try row.next(Int64.self)
-        lastLoginAt = try row.optionalTimestamp()
-        lastRefreshAt = try row.optionalTimestamp()
+        version = try row.next()
+        sessionEpoch = try row.next()
+        lastLoginAt = try row.next()
+        lastRefreshAt = try row.next()
         origin = try UserOrigin(&row)
     }
 
@@ -299,14 +299,14 @@ struct UserStampRow: RowDecodable {
 extension UserRow {
     static func insert(_ record: UserRecord) -> SQL {
         let values: SQL = """
-            (\(record.tenant.rawValue), \(record.id.rawValue), \(record.version), \(record.sessionEpoch),
-            \(record.email?.address.raw), \(record.email?.proof?.name), \(record.emailProvenAt?.stored),
-            \(record.initialEmail), \(record.phoneNumber?.rawValue), \(record.unprovenPhoneNumber?.rawValue),
+            (\(record.tenant), \(record.id), \(record.version), \(record.sessionEpoch),
+            \(record.email?.address), \(record.email?.proof?.name), \(record.emailProvenAt),
+            \(record.initialEmail), \(record.phoneNumber), \(record.unprovenPhoneNumber),
             \(record.profile.displayName), \(record.profile.photoURL), \(record.profile.screenName),
             \(record.profile.language), \(record.profile.timeZone), \(record.profile.dateOfBirth),
             \(record.isDisabled), \(record.usesCustomTokens), \(record.customAttributes),
-            \(record.validSince.stored), \(record.createdAt.stored),
-            \(record.lastLoginAt?.stored), \(record.lastRefreshAt?.stored))
+            \(record.validSince), \(record.createdAt),
+            \(record.lastLoginAt), \(record.lastRefreshAt))
             """
         return """
             INSERT INTO users (tenant_id, user_id, version, session_epoch,
@@ -329,17 +329,17 @@ extension UserRow {
         UPDATE users SET
             version = CASE WHEN version = \(record.version) AND session_epoch = \(epoch) THEN version + 1 END,
             session_epoch = \(record.sessionEpoch),
-            email = \(record.email?.address.raw), email_proof = \(record.email?.proof?.name),
-            email_proven_at = \(record.emailProvenAt?.stored), initial_email = \(record.initialEmail),
-            phone_number = \(record.phoneNumber?.rawValue),
-            unproven_phone_number = \(record.unprovenPhoneNumber?.rawValue),
+            email = \(record.email?.address), email_proof = \(record.email?.proof?.name),
+            email_proven_at = \(record.emailProvenAt), initial_email = \(record.initialEmail),
+            phone_number = \(record.phoneNumber),
+            unproven_phone_number = \(record.unprovenPhoneNumber),
             display_name = \(record.profile.displayName), photo_url = \(record.profile.photoURL),
             screen_name = \(record.profile.screenName), language = \(record.profile.language),
             time_zone = \(record.profile.timeZone), date_of_birth = \(record.profile.dateOfBirth),
             disabled = \(record.isDisabled), uses_custom_tokens = \(record.usesCustomTokens),
-            custom_attributes = \(record.customAttributes), valid_since = \(record.validSince.stored),
-            created_at = \(record.createdAt.stored), session_ended_at = \(record.sessionEndedAt?.stored)
-        WHERE tenant_id = \(record.tenant.rawValue) AND user_id = \(record.id.rawValue)
+            custom_attributes = \(record.customAttributes), valid_since = \(record.validSince),
+            created_at = \(record.createdAt), session_ended_at = \(record.sessionEndedAt)
+        WHERE tenant_id = \(record.tenant) AND user_id = \(record.id)
         """
     }
 
@@ -347,7 +347,7 @@ extension UserRow {
     static func assertVersion(_ version: Int64, of id: UserID, tenant: TenantID) -> SQL {
         """
         SELECT 1 / count(*) FROM users
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue) AND version = \(version)
+        WHERE tenant_id = \(tenant) AND user_id = \(id) AND version = \(version)
         """
     }
 
@@ -356,7 +356,7 @@ extension UserRow {
     static func assertRaised(_ record: UserRecord) -> SQL {
         """
         SELECT 1 / count(*) FROM users
-        WHERE tenant_id = \(record.tenant.rawValue) AND user_id = \(record.id.rawValue)
+        WHERE tenant_id = \(record.tenant) AND user_id = \(record.id)
             AND version = \(record.version + 1) AND session_epoch = \(record.sessionEpoch)
         """
     }
@@ -366,7 +366,7 @@ extension UserRow {
         """
         SELECT 1 / count(*) FROM (
             SELECT FROM users
-            WHERE tenant_id = \(record.tenant.rawValue) AND user_id = \(record.id.rawValue)
+            WHERE tenant_id = \(record.tenant) AND user_id = \(record.id)
                 AND version = \(record.version) AND session_epoch = \(record.sessionEpoch)
             FOR SHARE
         ) AS unchanged
@@ -376,7 +376,7 @@ extension UserRow {
     /// Takes the rows of several users for this transaction, in the order of their ids.
     static func hold(_ ids: [String], tenant: TenantID) -> SQL {
         """
-        SELECT FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id = ANY(\(ids))
+        SELECT FROM users WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
         ORDER BY user_id FOR UPDATE
         """
     }
@@ -387,13 +387,13 @@ extension UserRow {
         """
         UPDATE users SET version = CASE WHEN version = \(user.version) AND session_epoch = \(user.sessionEpoch)
             THEN version + 1 END
-        WHERE tenant_id = \(user.tenant.rawValue) AND user_id = \(user.id.rawValue)
+        WHERE tenant_id = \(user.tenant) AND user_id = \(user.id)
         """
     }
 
     /// Deletes the user and everything that hangs off the row; its claims go separately. Only after `lock`.
     static func delete(_ id: UserID, tenant: TenantID) -> SQL {
-        "DELETE FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)"
+        "DELETE FROM users WHERE tenant_id = \(tenant) AND user_id = \(id)"
     }
 
     /// Merges many sign-in and refresh times into one statement. Times never move backwards; unknown users are skipped, and
@@ -427,7 +427,7 @@ extension UserRow {
             email, email_proof, email_proven_at, initial_email, phone_number, unproven_phone_number,
             display_name, photo_url, screen_name, language, time_zone, date_of_birth,
             disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at)
-        SELECT \(tenant.rawValue), new.* FROM \(unnested(records)) AS new
+        SELECT \(tenant), new.* FROM \(unnested(records)) AS new
         """
     }
 
@@ -452,7 +452,7 @@ extension UserRow {
             display_name, photo_url, screen_name, language, time_zone, date_of_birth,
             disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at,
             epoch_before)
-        WHERE users.tenant_id = \(tenant.rawValue) AND users.user_id = new.user_id
+        WHERE users.tenant_id = \(tenant) AND users.user_id = new.user_id
         """
     }
 
@@ -460,27 +460,27 @@ extension UserRow {
     static func assertAllRaised(_ records: [UserRecord], tenant: TenantID) -> SQL {
         """
         SELECT 1 / (count(*) = \(Int64(records.count)))::integer
-        FROM users JOIN unnest(\(records.map(\.id.rawValue)), \(records.map(\.version)), \(records.map(\.sessionEpoch)))
+        FROM users JOIN unnest(\(records.map(\.id)), \(records.map(\.version)), \(records.map(\.sessionEpoch)))
             AS old (user_id, version, session_epoch)
             ON users.user_id = old.user_id AND users.version = old.version + 1
                 AND users.session_epoch = old.session_epoch
-        WHERE users.tenant_id = \(tenant.rawValue)
+        WHERE users.tenant_id = \(tenant)
         """
     }
 
     /// The columns of `insert` after the tenant, in their order, and what else there is of each.
     private static func unnested(_ records: [UserRecord], and more: SQL = "") -> SQL {
         """
-        unnest(\(records.map(\.id.rawValue)), \(records.map(\.version)), \(records.map(\.sessionEpoch)),
+        unnest(\(records.map(\.id)), \(records.map(\.version)), \(records.map(\.sessionEpoch)),
             \(records.map { $0.email?.address.raw }), \(records.map { $0.email?.proof?.name }),
-            \(records.map { $0.emailProvenAt?.stored }), \(records.map(\.initialEmail)),
-            \(records.map { $0.phoneNumber?.rawValue }), \(records.map { $0.unprovenPhoneNumber?.rawValue }),
+            \(records.map { $0.emailProvenAt }), \(records.map(\.initialEmail)),
+            \(records.map { $0.phoneNumber }), \(records.map { $0.unprovenPhoneNumber }),
             \(records.map(\.profile.displayName)), \(records.map(\.profile.photoURL)),
             \(records.map(\.profile.screenName)), \(records.map(\.profile.language)),
             \(records.map(\.profile.timeZone)), \(records.map(\.profile.dateOfBirth)),
             \(records.map(\.isDisabled)), \(records.map(\.usesCustomTokens)), \(records.map(\.customAttributes)),
-            \(records.map(\.validSince.stored)), \(records.map(\.createdAt.stored)),
-            \(records.map { $0.lastLoginAt?.stored }), \(records.map { $0.lastRefreshAt?.stored })\(more))
+            \(records.map(\.validSince)), \(records.map(\.createdAt)),
+            \(records.map { $0.lastLoginAt }), \(records.map { $0.lastRefreshAt })\(more))
         """
     }
 }
@@ -491,7 +491,7 @@ extension UserRow {
         // No id is empty, so every id comes after the empty text.
         """
         \(select) FROM (
-            SELECT tableoid, * FROM users WHERE tenant_id = \(tenant.rawValue) AND user_id > \(id?.rawValue ?? "")
+            SELECT tableoid, * FROM users WHERE tenant_id = \(tenant) AND user_id > \(id?.rawValue ?? "")
             ORDER BY user_id LIMIT \(limit)
         ) AS users \(joins)
         ORDER BY users.user_id
@@ -501,7 +501,7 @@ extension UserRow {
     static func page(by order: UserOrder, limit: Int64, offset: Int64, tenant: TenantID) -> Query<UserRow> {
         """
         \(select) FROM (
-            SELECT tableoid, * FROM users WHERE tenant_id = \(tenant.rawValue)
+            SELECT tableoid, * FROM users WHERE tenant_id = \(tenant)
             ORDER BY \(order.clause) LIMIT \(limit) OFFSET \(offset)
         ) AS users \(joins)
         ORDER BY \(order.clause)
@@ -509,16 +509,16 @@ extension UserRow {
     }
 
     static func count(tenant: TenantID) -> Query<Int64?> {
-        Query("SELECT count(*) FROM users WHERE tenant_id = \(tenant.rawValue)")
+        Query("SELECT count(*) FROM users WHERE tenant_id = \(tenant)")
     }
 
     /// Deletes every account of the tenant, with one event each. Crosses users, which a distributed database would not do.
     static func deleteAll(tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        WITH deleted AS (DELETE FROM users WHERE tenant_id = \(tenant.rawValue) RETURNING tenant_id, user_id)
+        WITH deleted AS (DELETE FROM users WHERE tenant_id = \(tenant) RETURNING tenant_id, user_id)
         INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule)
-        SELECT tenant_id, user_id, gen_random_uuid(), \(now.stored), \(AccountEvent.Kind.userDeleted.rawValue),
-            \(Rule.accountDeleted.rawValue)
+        SELECT tenant_id, user_id, gen_random_uuid(), \(now), \(AccountEvent.Kind.userDeleted),
+            \(Rule.accountDeleted)
         FROM deleted
         """
     }
@@ -526,8 +526,8 @@ extension UserRow {
     /// Sets the time of the last sign-in to whatever an administrator says, also to an earlier one.
     static func setLastLogin(_ instant: Timestamp, of id: UserID, tenant: TenantID) -> SQL {
         """
-        UPDATE users SET last_login_at = \(instant.stored)
-        WHERE tenant_id = \(tenant.rawValue) AND user_id = \(id.rawValue)
+        UPDATE users SET last_login_at = \(instant)
+        WHERE tenant_id = \(tenant) AND user_id = \(id)
         """
     }
 }

@@ -28,17 +28,14 @@ struct WebhookEndpointRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         record = WebhookEndpointRecord(
-            id: try row.next(PostgresUUID.self),
-            url: try row.next(String.self),
-            createdAt: try row.timestamp(),
-            failingSince: try row.optionalTimestamp(),
-            disabledReason: try row.optionallyParsed(
-                "webhook_endpoints.disabled_reason",
-                WebhookEndpointRecord.DisabledReason.init(rawValue:)
-            ),
-            waitingCount: try row.next(Int64.self),
-            failedCount: try row.next(Int64.self),
-            version: try row.next(Int64.self)
+            id: try row.next(),
+            url: try row.next(),
+            createdAt: try row.next(),
+            failingSince: try row.next(),
+            disabledReason: try row.next(),
+            waitingCount: try row.next(),
+            failedCount: try row.next(),
+            version: try row.next()
         )
     }
 
@@ -65,7 +62,7 @@ struct WebhookEndpointRow: RowDecodable {
     static func insert(_ id: PostgresUUID, url: String, sealedSecret: [UInt8], at now: Timestamp) -> SQL {
         """
         INSERT INTO webhook_endpoints (endpoint_id, slot, url, sealed_secret, created_at)
-        SELECT \(id), slot, \(url), \(sealedSecret), \(now.stored) FROM generate_series(1, 10) AS slot
+        SELECT \(id), slot, \(url), \(sealedSecret), \(now) FROM generate_series(1, 10) AS slot
         WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoints AS taken WHERE taken.slot = slot.slot)
         ORDER BY slot LIMIT 1
         """
@@ -87,7 +84,7 @@ struct WebhookEndpointRow: RowDecodable {
         until: Timestamp
     ) -> SQL {
         """
-        UPDATE webhook_endpoints SET sealed_older_secret = sealed_secret, older_secret_until = \(until.stored),
+        UPDATE webhook_endpoints SET sealed_older_secret = sealed_secret, older_secret_until = \(until),
             sealed_secret = \(sealedSecret), version = version + 1
         WHERE endpoint_id = \(id) AND (\(version)::bigint IS NULL OR version = \(version))
         """
@@ -107,7 +104,7 @@ struct WebhookEndpointRow: RowDecodable {
 
     static func noteFailure(of id: PostgresUUID, at now: Timestamp) -> SQL {
         """
-        UPDATE webhook_endpoints SET failing_since = \(now.stored)
+        UPDATE webhook_endpoints SET failing_since = \(now)
         WHERE endpoint_id = \(id) AND failing_since IS NULL
         """
     }
@@ -120,9 +117,9 @@ struct WebhookEndpointRow: RowDecodable {
         at now: Timestamp
     ) -> SQL {
         """
-        UPDATE webhook_endpoints SET disabled_at = \(now.stored), disabled_reason = \(reason.rawValue),
+        UPDATE webhook_endpoints SET disabled_at = \(now), disabled_reason = \(reason),
             version = version + 1
-        WHERE endpoint_id = \(id) AND disabled_at IS NULL AND failing_since <= \(failingBefore.stored)
+        WHERE endpoint_id = \(id) AND disabled_at IS NULL AND failing_since <= \(failingBefore)
         """
     }
 }

@@ -41,9 +41,9 @@ package struct ClaimedWebhookMessage: Sendable, RowDecodable {
 
     package init(row: inout RowDecoder) throws(PostgresError) {
         message = try WebhookMessageRow(row: &row).record
-        url = try row.next(String.self)
-        sealedSecret = try row.next([UInt8].self)
-        sealedOlderSecret = try row.next([UInt8]?.self)
+        url = try row.next()
+        sealedSecret = try row.next()
+        sealedOlderSecret = try row.next()
     }
 }
 
@@ -85,26 +85,26 @@ struct WebhookMessageRow: RowDecodable {
 
     init(row: inout RowDecoder) throws(PostgresError) {
         record = WebhookMessageRecord(
-            position: try row.next(Int64.self),
-            endpoint: try row.next(PostgresUUID.self),
-            tenant: TenantID(try row.next(String.self)),
-            user: try row.parsed("webhook_messages.user_id", UserID.init),
-            id: try row.next(PostgresUUID.self),
-            kind: try row.parsed("webhook_messages.type", Announcement.Kind.init(rawValue:)),
-            occurredAt: try row.timestamp(),
-            conflict: try row.next([UInt8]?.self),
-            method: try row.optionallyParsed("webhook_messages.method", SignInMethod.init(name:)),
-            methodChanges: try row.optionalJSON("webhook_messages.method_changes"),
+            position: try row.next(),
+            endpoint: try row.next(),
+            tenant: try row.next(),
+            user: try row.next(),
+            id: try row.next(),
+            kind: try row.next(),
+            occurredAt: try row.next(),
+            conflict: try row.next(),
+            method: try row.next(),
+            methodChanges: try row.next(),
             merge: try Self.merge(&row),
-            rule: try row.next(String.self),
-            attempts: try row.next(Int32.self),
-            lastStatus: try row.next(Int32?.self)
+            rule: try row.next(),
+            attempts: try row.next(),
+            lastStatus: try row.next()
         )
     }
 
     private static func merge(_ row: inout RowDecoder) throws(PostgresError) -> WebhookMessageRecord.MergedUser? {
         let merge = try row.next(PostgresUUID?.self)
-        let user = try row.optionallyParsed("webhook_messages.merged_user_id", UserID.init)
+        let user: UserID? = try row.next()
         guard let merge, let user else { return nil }
         return WebhookMessageRecord.MergedUser(merge: merge, user: user)
     }
@@ -115,23 +115,21 @@ struct WebhookMessageRow: RowDecodable {
         """
         INSERT INTO webhook_messages (endpoint_id, tenant_id, user_id, message_id, type, occurred_at, merge_id,
             merged_user_id, rule, next_attempt_at)
-        SELECT endpoint_id, \(merge.tenant.rawValue), \(merge.survivor.rawValue), \(id), \(kind.rawValue),
-            \(event.occurredAt.stored), \(merge.id), \(merge.absorbed.rawValue), \(event.rule.rawValue),
-            \(event.occurredAt.stored)
+        SELECT endpoint_id, \(merge.tenant), \(merge.survivor), \(id), \(kind),
+            \(event.occurredAt), \(merge.id), \(merge.absorbed), \(event.rule),
+            \(event.occurredAt)
         FROM webhook_endpoints WHERE disabled_at IS NULL
         """
     }
 
     /// What those who were asked have said to a merge that was prepared.
     static func answers(to merge: PostgresUUID) -> Query<MergeAnswersRow> {
-        Query(
-            """
-            SELECT count(*) FILTER (WHERE state <> 'delivered'), count(*) FILTER (
-                WHERE last_status = \(Int32(WebhookAttempt.vetoStatus)))
-            FROM webhook_messages
-            WHERE merge_id = \(merge) AND type = \(Announcement.Kind.mergePrepared.rawValue)
-            """
-        )
+        """
+        SELECT count(*) FILTER (WHERE state <> 'delivered'), count(*) FILTER (
+            WHERE last_status = \(Int32(WebhookAttempt.vetoStatus)))
+        FROM webhook_messages
+        WHERE merge_id = \(merge) AND type = \(Announcement.Kind.mergePrepared)
+        """
     }
 
     /// One row for each endpoint that is sent to.
@@ -145,7 +143,7 @@ struct WebhookMessageRow: RowDecodable {
     ) -> SQL {
         insert(
             announcement,
-            type: "\(announcement.kind.rawValue)",
+            type: "\(announcement.kind)",
             id: id,
             rule: rule,
             of: user,
@@ -169,10 +167,10 @@ struct WebhookMessageRow: RowDecodable {
                 JOIN users AS u ON u.tenant_id = q.tenant_id AND u.user_id = q.user_id
                 LEFT JOIN linked_providers AS l
                     ON l.tenant_id = q.tenant_id AND l.user_id = q.user_id AND l.provider_id = q.method
-                WHERE q.tenant_id = \(tenant.rawValue) AND q.user_id = \(user.rawValue)
-                    AND q.method = \(announcement.method?.name) AND q.expires_at > \(now.stored)
+                WHERE q.tenant_id = \(tenant) AND q.user_id = \(user)
+                    AND q.method = \(announcement.method?.name) AND q.expires_at > \(now)
                     AND q.subject = CASE WHEN q.method = 'phone' THEN u.phone_number ELSE l.subject END)
-            THEN \(Announcement.Kind.methodRestored.rawValue) ELSE \(announcement.kind.rawValue) END
+            THEN \(Announcement.Kind.methodRestored) ELSE \(announcement.kind) END
             """
         return insert(announcement, type: type, id: id, rule: rule, of: user, tenant: tenant, at: now)
     }
@@ -189,9 +187,9 @@ struct WebhookMessageRow: RowDecodable {
         """
         INSERT INTO webhook_messages (endpoint_id, tenant_id, user_id, message_id, type, occurred_at, conflict_id, method,
             method_changes, rule, next_attempt_at)
-        SELECT endpoint_id, \(tenant.rawValue), \(user.rawValue), \(id), \(type), \(now.stored),
-            \(announcement.conflict), \(announcement.method?.name), \(announcement.changes.map { JSONText($0.text) }),
-            \(rule.rawValue), \(now.stored)
+        SELECT endpoint_id, \(tenant), \(user), \(id), \(type), \(now),
+            \(announcement.conflict), \(announcement.method?.name), \(announcement.changes),
+            \(rule), \(now)
         FROM webhook_endpoints WHERE disabled_at IS NULL
         """
     }
@@ -207,7 +205,7 @@ struct WebhookMessageRow: RowDecodable {
     ) -> SQL {
         """
         \(insert(announcement, id: id, rule: rule, of: user, tenant: tenant, at: now))
-            AND EXISTS (SELECT 1 FROM conflicts WHERE tenant_id = \(tenant.rawValue) AND user_id = \(user.rawValue)
+            AND EXISTS (SELECT 1 FROM conflicts WHERE tenant_id = \(tenant) AND user_id = \(user)
                 AND conflict_id = \(announcement.conflict))
         """
     }
@@ -217,7 +215,7 @@ struct WebhookMessageRow: RowDecodable {
     static func claim(at now: Timestamp, until: Timestamp, places: WebhookPlaces) -> SQL {
         // Joined with the rows themselves, all of the table would be read: of a computed limit PostgreSQL expects many.
         """
-        UPDATE webhook_messages AS m SET attempts = m.attempts + 1, next_attempt_at = \(until.stored)
+        UPDATE webhook_messages AS m SET attempts = m.attempts + 1, next_attempt_at = \(until)
         FROM webhook_endpoints AS e
         WHERE e.endpoint_id = m.endpoint_id AND m.position = ANY (ARRAY(
             SELECT next.position FROM webhook_endpoints AS open
@@ -226,7 +224,7 @@ struct WebhookMessageRow: RowDecodable {
             CROSS JOIN LATERAL (
                 SELECT due.position FROM webhook_messages AS due
                 WHERE due.endpoint_id = open.endpoint_id AND due.state = 'pending'
-                    AND due.next_attempt_at <= \(now.stored)
+                    AND due.next_attempt_at <= \(now)
                     AND NOT EXISTS (SELECT 1 FROM webhook_messages AS earlier
                         WHERE earlier.endpoint_id = due.endpoint_id AND earlier.tenant_id = due.tenant_id
                             AND earlier.user_id = due.user_id AND earlier.state = 'pending'
@@ -239,7 +237,7 @@ struct WebhookMessageRow: RowDecodable {
             WHERE open.disabled_at IS NULL
         ))
         RETURNING \(columns), e.url, e.sealed_secret,
-            CASE WHEN e.older_secret_until > \(now.stored) THEN e.sealed_older_secret END
+            CASE WHEN e.older_secret_until > \(now) THEN e.sealed_older_secret END
         """
     }
 
@@ -262,29 +260,25 @@ struct WebhookMessageRow: RowDecodable {
             finishedAt = nil
         }
         return """
-            UPDATE webhook_messages SET state = \(state), next_attempt_at = \(next.stored), last_status = \(status),
-                finished_at = \(finishedAt?.stored)
+            UPDATE webhook_messages SET state = \(state), next_attempt_at = \(next), last_status = \(status),
+                finished_at = \(finishedAt)
             WHERE position = \(message.position) AND attempts = \(message.attempts) AND state = 'pending'
             """
     }
 
     /// Those that were given up, the newest first.
     static func failed(of endpoint: PostgresUUID, countMax: Int64) -> Query<WebhookMessageRow> {
-        Query(
-            """
-            SELECT \(columns) FROM webhook_messages AS m
-            WHERE m.endpoint_id = \(endpoint) AND m.state = 'failed' ORDER BY m.position DESC LIMIT \(countMax)
-            """
-        )
+        """
+        SELECT \(columns) FROM webhook_messages AS m
+        WHERE m.endpoint_id = \(endpoint) AND m.state = 'failed' ORDER BY m.position DESC LIMIT \(countMax)
+        """
     }
 
     /// How many wait, counted up to `countMax`.
     static func waitingCount(countMax: Int64) -> Query<CountRow> {
-        Query(
-            """
-            SELECT count(*) FROM (SELECT 1 FROM webhook_messages WHERE state = 'pending' LIMIT \(countMax)) AS waiting
-            """
-        )
+        """
+        SELECT count(*) FROM (SELECT 1 FROM webhook_messages WHERE state = 'pending' LIMIT \(countMax)) AS waiting
+        """
     }
 
     /// Those that ended before `cutoff`, or that wait for an endpoint that has been off since before then.
@@ -292,9 +286,9 @@ struct WebhookMessageRow: RowDecodable {
         """
         DELETE FROM webhook_messages WHERE position IN (
             SELECT position FROM webhook_messages AS m
-            WHERE state <> 'pending' AND finished_at <= \(cutoff.stored)
+            WHERE state <> 'pending' AND finished_at <= \(cutoff)
                 OR state = 'pending' AND EXISTS (SELECT 1 FROM webhook_endpoints AS e
-                    WHERE e.endpoint_id = m.endpoint_id AND e.disabled_at <= \(cutoff.stored))
+                    WHERE e.endpoint_id = m.endpoint_id AND e.disabled_at <= \(cutoff))
             ORDER BY position LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """
@@ -307,8 +301,8 @@ struct MergeAnswersRow: RowDecodable {
     let vetoCount: Int64
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        waitingCount = try row.next(Int64.self)
-        vetoCount = try row.next(Int64.self)
+        waitingCount = try row.next()
+        vetoCount = try row.next()
     }
 }
 
