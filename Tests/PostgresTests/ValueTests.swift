@@ -154,35 +154,6 @@ import Testing
         #expect(throws: PostgresError.self) { try decode([Int64].self, boasting) }
     }
 
-    private enum Colour: String, PostgresConvertible {
-        case red
-        case green
-    }
-
-    private struct Wrapped: PostgresConvertible, Equatable {
-        var number: Int64
-        var postgresForm: Int64 { number }
-        init?(postgresForm: Int64) {
-            guard postgresForm > 0 else { return nil }
-            number = postgresForm
-        }
-    }
-
-    @Test func `types of other targets are stored as one of these`() async throws {
-        try await roundTrip([Colour.red, .green])
-        try await roundTrip(arraysOf: [Colour.green, .red])
-        try await roundTrip([try #require(Wrapped(postgresForm: 5))])
-        let configuration = try TestCluster.shared.get().configuration()
-        try await PostgresConnection.withConnection(configuration) { connection in
-            #expect(throws: PostgresError(.decoding, "stored value is not a valid Colour")) {
-                let _: [Colour] = try connection.query("SELECT 'blue'::text")
-            }
-            #expect(throws: PostgresError(.decoding, "stored value is not a valid Wrapped")) {
-                let _: [Wrapped] = try connection.query("SELECT 0::int8")
-            }
-        }
-    }
-
     @Test func `a string with U+0000 is refused by the server`() async throws {
         let configuration = try TestCluster.shared.get().configuration()
         try await PostgresConnection.withConnection(configuration) { connection in

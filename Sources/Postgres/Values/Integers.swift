@@ -14,39 +14,25 @@ extension Bool: PostgresValue, PostgresArrayElement {
 extension Int16: PostgresValue, PostgresArrayElement {
     package static var typeOID: UInt32 { 21 }
     package static var arrayTypeOID: UInt32 { 1005 }
-
-    package func encode(into buffer: inout ParameterBuffer) {
-        buffer.append(self)
-    }
-
-    package init(decoding bytes: RawSpan) throws(PostgresError) {
-        self = try bytes.integer(Int16.self)
-    }
 }
 
 extension Int32: PostgresValue, PostgresArrayElement {
     package static var typeOID: UInt32 { 23 }
     package static var arrayTypeOID: UInt32 { 1007 }
-
-    package func encode(into buffer: inout ParameterBuffer) {
-        buffer.append(self)
-    }
-
-    package init(decoding bytes: RawSpan) throws(PostgresError) {
-        self = try bytes.integer(Int32.self)
-    }
 }
 
 extension Int64: PostgresValue, PostgresArrayElement {
     package static var typeOID: UInt32 { 20 }
     package static var arrayTypeOID: UInt32 { 1016 }
+}
 
+extension PostgresValue where Self: FixedWidthInteger & BitwiseCopyable {
     package func encode(into buffer: inout ParameterBuffer) {
         buffer.append(self)
     }
 
     package init(decoding bytes: RawSpan) throws(PostgresError) {
-        self = try bytes.integer(Int64.self)
+        self = try bytes.integer(Self.self)
     }
 }
 
