@@ -49,31 +49,42 @@ extension AccountStore {
         case auditSteps
         case auditPlans
 
-        fileprivate func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
-            switch self {
-            case .conflicts: ConflictRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
-            case .codes: EmailCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
-            case .reservedAddresses: IdentifierRow.deleteReserved(before: cutoff, rowsMax: rowsMax)
-            case .shortCodes: ShortCodeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
-            case .phoneVerifications: PhoneVerificationRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
-            case .factorChallenges: FactorChallengeRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
-            case .messageCounts: MessageCountRow.deleteOver(before: cutoff, rowsMax: rowsMax)
-            case .messages: OutboxRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+        /// Deletes at most `rowsMax` rows that ended before `cutoff`, the oldest first. Rows that another transaction holds are
+        /// left for later.
+        func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
+            func ended(_ table: SQL, key: SQL, by end: SQL) -> SQL {
+                """
+                DELETE FROM \(table) WHERE (\(key)) IN (
+                    SELECT \(key) FROM \(table) WHERE \(end) <= \(cutoff)
+                    ORDER BY \(end) LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+                )
+                """
+            }
+            return switch self {
+            case .conflicts: ended("conflicts", key: "tenant_id, user_id, conflict_id", by: "expires_at")
+            case .codes: ended("one_time_codes", key: "tenant_id, code_hash", by: "expires_at")
+            case .reservedAddresses: ended("identifiers", key: "tenant_id, kind, value", by: "reserved_until")
+            case .shortCodes: ended("short_codes", key: "tenant_id, kind, email_key", by: "expires_at")
+            case .phoneVerifications: ended("phone_verifications", key: "tenant_id, verification_id", by: "expires_at")
+            case .factorChallenges:
+                ended("factor_challenges", key: "tenant_id, user_id, challenge_id", by: "expires_at")
+            case .messageCounts: ended("message_counts", key: "tenant_id, count_digest", by: "ends_at")
+            case .messages: ended("outbox", key: "tenant_id, message_id", by: "expires_at")
             case .finishedMessages: OutboxRow.deleteFinished(before: cutoff, rowsMax: rowsMax)
             case .webhookMessages: WebhookMessageRow.deleteEnded(before: cutoff, rowsMax: rowsMax)
             case .passwordAttempts: PasswordAttemptRow.deleteForgotten(before: cutoff, rowsMax: rowsMax)
             case .signInRefusals: SignInRefusalRow.deleteOld(before: cutoff, rowsMax: rowsMax)
-            case .signingKeys: SigningKeyRow.deleteRetired(before: cutoff, rowsMax: rowsMax)
-            case .keptAnswers: KeptAnswerRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
-            case .quarantinedMethods: QuarantinedMethodRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .signingKeys: ended("signing_keys", key: "key_id", by: "published_until")
+            case .keptAnswers: ended("kept_answers", key: "tenant_id, user_id, key_digest", by: "expires_at")
+            case .quarantinedMethods: ended("quarantined_methods", key: "tenant_id, user_id, method", by: "expires_at")
             case .events: AccountEventRow.deleteOld(before: cutoff, rowsMax: rowsMax)
-            case .auditSteps: AuditStepRow.deleteOld(before: cutoff, rowsMax: rowsMax)
+            case .auditSteps: ended("audit_steps", key: "plan_id, step", by: "kept_until")
             case .auditPlans: AuditPlanRow.deleteOld(before: cutoff, rowsMax: rowsMax)
-            case .providerFlows: ProviderFlowRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
-            case .usedIDTokens: UsedIDTokenRow.deleteExpired(before: cutoff, rowsMax: rowsMax)
+            case .providerFlows: ended("provider_flows", key: "tenant_id, state_digest", by: "expires_at")
+            case .usedIDTokens: ended("used_id_tokens", key: "tenant_id, user_id, token_digest", by: "expires_at")
             case .merges: MergeRow.deleteOver(before: cutoff, rowsMax: rowsMax)
             case .journal: AccountJournalRow.deleteOld(before: cutoff, rowsMax: rowsMax)
-            case .proofMails: ProofMailRow.deleteFree(before: cutoff, rowsMax: rowsMax)
+            case .proofMails: ended("proof_mails", key: "tenant_id, user_id, place", by: "free_at")
             }
         }
     }
@@ -86,8 +97,7 @@ extension AccountStore {
         endedBefore cutoff: Timestamp,
         rowsMax: Int
     ) async throws(PostgresError) -> Int {
-        var batch = WriteBatch("purge")
-        batch.append(kind.deletion(endedBefore: cutoff, rowsMax: Int64(rowsMax)))
+        let batch = WriteBatch("purge", [kind.deletion(endedBefore: cutoff, rowsMax: Int64(rowsMax))])
         return try await client.write(batch).affectedRows(0)
     }
 

@@ -122,6 +122,7 @@ package final class PostgresClient: Sendable {
     /// - Throws: as `read`, and `.commitOutcomeUnknown` when the batch was sent and neither success nor failure came
     ///   back: the connection broke, the server did not answer in time, or the task was cancelled. After any other
     ///   error nothing of the batch has been or will be applied.
+    @discardableResult
     package func write(_ batch: WriteBatch) async throws(PostgresError) -> WriteResult {
         let start = currentInstant()
         defer { metrics?.timer(ofCall: batch.name.description).record(since: start) }

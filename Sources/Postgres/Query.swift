@@ -50,13 +50,18 @@ package struct WriteBatch: Sendable {
     package var order: [UInt8] = []
     package private(set) var statements: [SQL] = []
 
-    package init(_ name: StaticString, isShared: Bool = false) {
+    package init(_ name: StaticString, _ statements: [SQL] = [], isShared: Bool = false) {
         self.name = name
         self.isShared = isShared
+        self.statements = statements
     }
 
     package mutating func append(_ statement: SQL) {
         statements.append(statement)
+    }
+
+    package mutating func append(_ more: [SQL]) {
+        statements += more
     }
 
     package var isEmpty: Bool { statements.isEmpty }

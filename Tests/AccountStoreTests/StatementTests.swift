@@ -22,7 +22,7 @@ private let fixed = userID("user-7")
 private let cutoffs = SessionCutoffs(startedBefore: Timestamp(secondsSinceEpoch: 1), usedBefore: nil)
 private let tableScope = TableScope.blocks(128, before: 256, holdsOthers: true)
 
-private let statements = [statementsOfDecisions, statementsOfJournal].flatMap(\.self)
+private let statements = [statementsOfDecisions, statementsOfJournal, statementsOfPurges].flatMap(\.self)
 
 private let statementsOfDecisions: [Statement] = {
     let user = UserRecord.blank("user-7")
@@ -59,7 +59,7 @@ private let statementsOfDecisions: [Statement] = {
     let use = PostgresUUID(high: 3, low: 4)
     let code = EmailCodeRecord(
         tenant: tenant,
-        hash: Array(repeating: 5, count: 32),
+        hash: [1],
         kind: .passwordReset,
         user: fixed,
         email: address("user7@example.com"),
@@ -99,7 +99,7 @@ private let statementsOfDecisions: [Statement] = {
     )
     let verification = PhoneVerificationRecord(
         tenant: tenant,
-        id: Array(repeating: 7, count: 16),
+        id: [1],
         sessionDigests: [Array(repeating: 8, count: 32)],
         purpose: .signIn,
         number: number("+16505553434"),
@@ -110,7 +110,7 @@ private let statementsOfDecisions: [Statement] = {
     let challenge = FactorChallenge(
         tenant: tenant,
         user: fixed,
-        id: Array(repeating: 11, count: 16),
+        id: [1],
         purpose: .signIn,
         sessionEpoch: 7,
         sealedContent: [12],
@@ -293,11 +293,6 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(
-            name: "AuditStepRow.deleteOld",
-            sql: AuditStepRow.deleteOld(before: origin, rowsMax: 10),
-            isHot: false
-        ),
-        Statement(
             name: "AuditStepRow.insert",
             sql: AuditStepRow.insert(use, appliedStep, at: origin, keptUntil: later),
             isHot: false
@@ -343,11 +338,6 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "ConflictRow.countEnded", sql: ConflictRow.countEnded(at: origin, rowsMax: 10), isHot: false),
         Statement(
-            name: "ConflictRow.deleteExpired",
-            sql: ConflictRow.deleteExpired(before: origin, rowsMax: 10),
-            isHot: false
-        ),
-        Statement(
             name: "ConflictRow.live",
             sql: ConflictRow.live(carrying: conflict.tokenDigests, of: fixed, tenant: tenant).sql
         ),
@@ -375,24 +365,10 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "ConflictRow.update", sql: ConflictRow.update(conflict, at: origin)),
         Statement(name: "ConflictRow.withID", sql: ConflictRow.withID(conflict.id, of: fixed, tenant: tenant).sql),
-        Statement(
-            name: "FactorChallengeRow.assertUsed",
-            sql: FactorChallengeRow.assertUsed([1], of: fixed, tenant: tenant, by: use)
-        ),
-        Statement(
-            name: "FactorChallengeRow.countAttempt",
-            sql: FactorChallengeRow.countAttempt([1], of: fixed, tenant: tenant)
-        ),
-        Statement(
-            name: "FactorChallengeRow.deleteExpired",
-            sql: FactorChallengeRow.deleteExpired(before: origin, rowsMax: 10),
-            isHot: false
-        ),
+        Statement(name: "OneTimeSecret.assertUsed", sql: OneTimeSecret.of(challenge).assertUsed(by: use)),
+        Statement(name: "OneTimeSecret.countAttempt", sql: OneTimeSecret.of(challenge).countAttempt()),
         Statement(name: "FactorChallengeRow.insert", sql: FactorChallengeRow.insert(challenge)),
-        Statement(
-            name: "FactorChallengeRow.use",
-            sql: FactorChallengeRow.use([1], of: fixed, tenant: tenant, by: use, at: origin)
-        ),
+        Statement(name: "OneTimeSecret.use", sql: OneTimeSecret.of(challenge).use(by: use, at: "\(origin)")),
         Statement(
             name: "FactorChallengeRow.withID",
             sql: FactorChallengeRow.withID([1], of: fixed, tenant: tenant).sql
@@ -414,11 +390,6 @@ private let statementsOfDecisions: [Statement] = {
         Statement(
             name: "IdentifierRow.clearAny",
             sql: IdentifierRow.clearAny(mailbox.canonical, of: fixed, tenant: tenant)
-        ),
-        Statement(
-            name: "IdentifierRow.deleteReserved",
-            sql: IdentifierRow.deleteReserved(before: origin, rowsMax: 10),
-            isHot: false
         ),
         Statement(name: "AddresseeRow.of", sql: AddresseeRow.of(mailbox, tenant: tenant).sql),
         Statement(name: "IdentifierRow.owner", sql: IdentifierRow.owner(of: email, tenant: tenant).sql),
@@ -445,11 +416,6 @@ private let statementsOfDecisions: [Statement] = {
         Statement(
             name: "KeptAnswerRow.deleteAnswers",
             sql: KeptAnswerRow.deleteAnswers(to: fixed, tenant: tenant)
-        ),
-        Statement(
-            name: "KeptAnswerRow.deleteExpired",
-            sql: KeptAnswerRow.deleteExpired(before: origin, rowsMax: 10),
-            isHot: false
         ),
         Statement(name: "KeptAnswerRow.deleteOver", sql: KeptAnswerRow.deleteOver(answerKey, at: origin)),
         Statement(
@@ -505,18 +471,13 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "CodeMethodRow.voidLater", sql: CodeMethodRow.voidLater(than: code, of: fixed, at: origin)),
-        Statement(name: "EmailCodeRow.assertUsed", sql: EmailCodeRow.assertUsed([1], tenant: tenant, by: use)),
+        Statement(name: "OneTimeSecret.assertUsed", sql: OneTimeSecret.of(code).assertUsed(by: use)),
         Statement(
             name: "EmailCodeRow.canTakeBack",
             sql: EmailCodeRow.canTakeBack(of: fixed, tenant: tenant, at: origin).sql
         ),
-        Statement(name: "EmailCodeRow.countAttempt", sql: EmailCodeRow.countAttempt([1], tenant: tenant)),
+        Statement(name: "OneTimeSecret.countAttempt", sql: OneTimeSecret.of(code).countAttempt()),
         Statement(name: "EmailCodeRow.deleteAll", sql: EmailCodeRow.deleteAll(of: fixed, tenant: tenant)),
-        Statement(
-            name: "EmailCodeRow.deleteExpired",
-            sql: EmailCodeRow.deleteExpired(before: origin, rowsMax: 10),
-            isHot: false
-        ),
         Statement(
             name: "EmailCodeRow.deleteOrphans",
             sql: EmailCodeRow.deleteOrphans(tenant: tenant),
@@ -539,7 +500,10 @@ private let statementsOfDecisions: [Statement] = {
             name: "EmailCodeRow.usable",
             sql: EmailCodeRow.usable(among: [[1], [2]], tenant: tenant, at: origin).sql
         ),
-        Statement(name: "EmailCodeRow.use", sql: EmailCodeRow.use([1], tenant: tenant, by: use, at: origin)),
+        Statement(
+            name: "OneTimeSecret.use",
+            sql: OneTimeSecret.of(code).use(by: use, at: "greatest(created_at, \(origin))")
+        ),
         Statement(name: "EmailCodeRow.user", sql: EmailCodeRow.user(of: [1], tenant: tenant).sql),
         Statement(
             name: "EmailCodeRow.voidAddressChanges",
@@ -571,22 +535,12 @@ private let statementsOfDecisions: [Statement] = {
             sql: MessageCountRow.count(perNumber, tenant: tenant, at: origin)
         ),
         Statement(
-            name: "MessageCountRow.deleteOver",
-            sql: MessageCountRow.deleteOver(before: origin, rowsMax: 10),
-            isHot: false
-        ),
-        Statement(
             name: "MessageCountRow.reached",
             sql: MessageCountRow.reached([perNumber], tenant: tenant, at: origin).sql
         ),
         Statement(
             name: "OutboxRow.claim",
             sql: OutboxRow.claim(.mail, at: origin, until: later, countMax: 16),
-            isHot: false
-        ),
-        Statement(
-            name: "OutboxRow.deleteExpired",
-            sql: OutboxRow.deleteExpired(before: origin, rowsMax: 10),
             isHot: false
         ),
         Statement(
@@ -724,22 +678,11 @@ private let statementsOfDecisions: [Statement] = {
             sql: PasswordCredentialRow.replace("old", by: "new", of: fixed, tenant: tenant)
         ),
         Statement(name: "PasswordHashRow.withIDs", sql: PasswordHashRow.withIDs([fixed], tenant: tenant).sql),
-        Statement(
-            name: "PhoneVerificationRow.assertUsed",
-            sql: PhoneVerificationRow.assertUsed([1], tenant: tenant, by: use)
-        ),
-        Statement(
-            name: "PhoneVerificationRow.countAttempt",
-            sql: PhoneVerificationRow.countAttempt([1], tenant: tenant)
-        ),
+        Statement(name: "OneTimeSecret.assertUsed", sql: OneTimeSecret.of(verification).assertUsed(by: use)),
+        Statement(name: "OneTimeSecret.countAttempt", sql: OneTimeSecret.of(verification).countAttempt()),
         Statement(
             name: "PhoneVerificationRow.current",
             sql: PhoneVerificationRow.current(.signIn, of: verification.number, tenant: tenant).sql
-        ),
-        Statement(
-            name: "PhoneVerificationRow.deleteExpired",
-            sql: PhoneVerificationRow.deleteExpired(before: origin, rowsMax: 10),
-            isHot: false
         ),
         Statement(
             name: "PhoneVerificationRow.insert",
@@ -755,10 +698,7 @@ private let statementsOfDecisions: [Statement] = {
             sql: PhoneVerificationRow.usable(among: [[1], [2]], tenant: tenant, at: origin).sql,
             isHot: false
         ),
-        Statement(
-            name: "PhoneVerificationRow.use",
-            sql: PhoneVerificationRow.use([1], tenant: tenant, by: use, at: origin)
-        ),
+        Statement(name: "OneTimeSecret.use", sql: OneTimeSecret.of(verification).use(by: use, at: "\(origin)")),
         Statement(name: "PhoneVerificationRow.user", sql: PhoneVerificationRow.user(of: [1], tenant: tenant).sql),
         Statement(name: "PhoneVerificationRow.withID", sql: PhoneVerificationRow.withID([1], tenant: tenant).sql),
         Statement(name: "ProjectConfigRow.insertIfAbsent", sql: ProjectConfigRow.insertIfAbsent(project), isHot: false),
@@ -796,11 +736,6 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "ProofMailRow.all", sql: ProofMailRow.all(of: fixed, tenant: tenant).sql),
         Statement(
-            name: "ProofMailRow.deleteFree",
-            sql: ProofMailRow.deleteFree(before: origin, rowsMax: 10),
-            isHot: false
-        ),
-        Statement(
             name: "ProofMailRow.deleteOver",
             sql: ProofMailRow.deleteOver(1, of: fixed, tenant: tenant, at: origin)
         ),
@@ -836,22 +771,12 @@ private let statementsOfDecisions: [Statement] = {
             sql: QuarantinedMethodRow.delete([.password], of: fixed, tenant: tenant)
         ),
         Statement(
-            name: "QuarantinedMethodRow.deleteExpired",
-            sql: QuarantinedMethodRow.deleteExpired(before: origin, rowsMax: 10),
-            isHot: false
-        ),
-        Statement(
             name: "QuarantinedMethodRow.insert",
             sql: QuarantinedMethodRow.insert(.provider(.google), of: user, by: event, until: later)
         ),
         Statement(
             name: "QuarantinedMethodRow.insertPassword",
             sql: QuarantinedMethodRow.insertPassword(of: user, by: event, until: later)
-        ),
-        Statement(
-            name: "ProviderFlowRow.deleteExpired",
-            sql: ProviderFlowRow.deleteExpired(before: origin, rowsMax: 10),
-            isHot: false
         ),
         Statement(name: "ProviderFlowRow.insert", sql: ProviderFlowRow.insert(flow)),
         Statement(
@@ -945,11 +870,6 @@ private let statementsOfDecisions: [Statement] = {
             name: "ShortCodeRow.current",
             sql: ShortCodeRow.current(.passwordReset, of: mailbox, tenant: tenant).sql
         ),
-        Statement(
-            name: "ShortCodeRow.deleteExpired",
-            sql: ShortCodeRow.deleteExpired(before: origin, rowsMax: 10),
-            isHot: false
-        ),
         Statement(name: "ShortCodeRow.exchange", sql: ShortCodeRow.exchange(shortCode, for: [3], at: origin)),
         Statement(name: "ShortCodeRow.replace", sql: ShortCodeRow.replace(shortCode)),
         Statement(
@@ -988,11 +908,6 @@ private let statementsOfDecisions: [Statement] = {
             )
         ),
         Statement(name: "SigningKeyRow.all", sql: SigningKeyRow.all.sql, isHot: false),
-        Statement(
-            name: "SigningKeyRow.deleteRetired",
-            sql: SigningKeyRow.deleteRetired(before: origin, rowsMax: 10),
-            isHot: false
-        ),
         Statement(name: "SigningKeyRow.insertIfAbsent", sql: SigningKeyRow.insertIfAbsent(key), isHot: false),
         Statement(
             name: "SigningKeyRow.retire",
@@ -1097,11 +1012,6 @@ private let statementsOfDecisions: [Statement] = {
         Statement(
             name: "StoredEventRow.withQuestions",
             sql: StoredEventRow.withQuestions(after: event.id, tenant: nil, limit: 500).sql,
-            isHot: false
-        ),
-        Statement(
-            name: "UsedIDTokenRow.deleteExpired",
-            sql: UsedIDTokenRow.deleteExpired(before: origin, rowsMax: 10),
             isHot: false
         ),
         Statement(
@@ -1228,6 +1138,11 @@ private let statementsOfDecisions: [Statement] = {
     ]
 }()
 
+private let statementsOfPurges: [Statement] = AccountStore.Purgeable.allCases.map { kind in
+    Statement(name: "Purgeable.\(kind)", sql: kind.deletion(endedBefore: origin, rowsMax: 10), isHot: false)
+}
+.filter { purge in !(statementsOfDecisions + statementsOfJournal).contains { $0.sql.text == purge.sql.text } }
+
 /// For administrators' changes; nobody waits for them, but they are about one account too.
 private let statementsOfJournal: [Statement] = {
     let step = JournalStep(tenant: tenant, change: PostgresUUID(high: 3, low: 4))
@@ -1269,8 +1184,9 @@ struct StatementTests {
             var type = ""
             for line in try String(contentsOfFile: folder + "/" + file, encoding: .utf8).split(separator: "\n") {
                 if let match = line.firstMatch(of: #/^(?:struct|enum|extension) (\w+)/#) { type = String(match.1) }
-                if let match = line.firstMatch(of: #/^    static (?:func|let) (\w+)/#),
-                    type.hasSuffix("Row")
+                let isMember = type == "OneTimeSecret" && line.hasPrefix("    func ")
+                if let match = line.firstMatch(of: #/^    (?:static )?(?:func|let) (\w+)/#),
+                    isMember || type.hasSuffix("Row") && line.hasPrefix("    static ")
                 {
                     declared.insert("\(type).\(match.1)")
                 }
@@ -1278,7 +1194,8 @@ struct StatementTests {
         }
         let listed = Set(statements.map(\.name))
         #expect(declared.subtracting(listed) == [], "add these to the list")
-        #expect(listed.subtracting(declared) == [], "these are gone")
+        // Every kind of `Purgeable` is listed.
+        #expect(listed.filter { !$0.hasPrefix("Purgeable.") }.subtracting(declared) == [], "these are gone")
     }
 
     @Test func `every read is measured by its table`() {

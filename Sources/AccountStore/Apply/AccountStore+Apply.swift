@@ -41,14 +41,14 @@ extension AccountStore {
     }
 
     private func append(_ write: AccountWrite, to batch: inout WriteBatch) {
-        for statement in write.journal?.opening ?? [] { batch.append(statement) }
-        for statement in write.statements() { batch.append(statement) }
+        batch.append(write.journal?.opening ?? [])
+        batch.append(write.statements())
         let (user, tenant) = (write.user.id, write.user.tenant)
         announce(write.announcements, as: write.event, of: user, tenant: tenant, in: &batch)
         let gained = write.gainedMethods
         // After the announcements, which tell whether a method is back or new.
         if !gained.isEmpty { batch.append(QuarantinedMethodRow.delete(gained, of: user, tenant: tenant)) }
-        for statement in write.journal?.closing ?? [] { batch.append(statement) }
+        batch.append(write.journal?.closing ?? [])
     }
 
     /// Deletes an account with everything that hangs off it, and frees its identifiers.
@@ -72,9 +72,9 @@ extension AccountStore {
             for identifier in user.identifiers {
                 batch.append(IdentifierRow.release(identifier, of: user.id, tenant: user.tenant))
             }
-            for statement in Self.deletion(of: user, event: event) { batch.append(statement) }
+            batch.append(Self.deletion(of: user, event: event))
         }
-        for statement in freed { batch.append(statement) }
+        batch.append(freed)
         // All or nothing, so one event tells of all.
         let applied = try await run(batch, event: first.event, of: first.user.id, tenant: first.user.tenant)
         if applied == .applied { for (_, event) in deletions.dropFirst() { observer?.applied(event) } }
@@ -109,29 +109,29 @@ extension AccountStore {
         of user: UserID,
         tenant: TenantID
     ) async throws(PostgresError) -> Applied {
-        do {
-            _ = try await client.write(batch)
-        } catch {
-            if error.saysFactsMoved { return .factsMoved }
-            guard error.code == .commitOutcomeUnknown else { throw error }
+        let applied = try await applying(batch) { () throws(PostgresError) in
             let found = try await client.read(AccountEventRow.withID(event.id, of: user, tenant: tenant))
-            if found.isEmpty { return .factsMoved }
+            return found.isEmpty ? .factsMoved : .applied
         }
-        observer?.applied(event)
-        return .applied
+        if applied == .applied { observer?.applied(event) }
+        return applied
     }
-}
 
-extension AccountStore {
-    /// Writes `batch`, which nothing tells apart from one that was not written if the answer to its commit is lost.
+    /// Writes `batch`.
+    ///
+    /// - `whenUnknown`: finds out what became of the batch if the answer to its commit is lost; `nil` if nothing tells.
     /// - Returns: `.factsMoved` if a guard of the batch stopped it.
-    func applying(_ batch: WriteBatch) async throws(PostgresError) -> Applied {
+    func applying(
+        _ batch: WriteBatch,
+        whenUnknown: () async throws(PostgresError) -> Applied? = { nil }
+    ) async throws(PostgresError) -> Applied {
         do {
-            _ = try await client.write(batch)
+            try await client.write(batch)
             return .applied
         } catch {
-            guard error.saysFactsMoved else { throw error }
-            return .factsMoved
+            if error.saysFactsMoved { return .factsMoved }
+            guard error.code == .commitOutcomeUnknown, let applied = try await whenUnknown() else { throw error }
+            return applied
         }
     }
 }

@@ -13,6 +13,6 @@ extension AccountStore {
         batch.append(PasswordAttemptRow.deleteAllSources(tenant: tenant))
         // Their uids can be taken again.
         batch.append(MergeRow.deleteAll(tenant: tenant))
-        _ = try await client.write(batch)
+        try await client.write(batch)
     }
 }

@@ -96,7 +96,7 @@ extension AccountStore {
         let writes = writes.sorted { $0.user.id.rawValue < $1.user.id.rawValue }
         guard let first = writes.first else { return .applied }
         var batch = WriteBatch("account-import")
-        for statement in Self.statements(writes, tenant: tenant, at: first.event.occurredAt) { batch.append(statement) }
+        batch.append(Self.statements(writes, tenant: tenant, at: first.event.occurredAt))
         // All or nothing, so one event tells of all.
         let applied = try await run(batch, event: first.event, of: first.user.id, tenant: tenant)
         if applied == .applied { for write in writes.dropFirst() { observer?.applied(write.event) } }

@@ -65,14 +65,14 @@ extension AccountStore {
         batch.append(AccountJournalRow.hold(write.step))
         batch.append(AccountJournalRow.lockUsers(write.step))
         batch.append(AccountJournalRow.assertClashes(write.clashes, write.step))
-        for statement in AccountJournalRow.removeAfter(write.step) { batch.append(statement) }
+        batch.append(AccountJournalRow.removeAfter(write.step))
         let now = write.event.occurredAt
         batch.append(AccountJournalRow.restoreUsers(write.step, endingSessions: write.endsSessions, at: now))
         batch.append(AccountJournalRow.insertUsers(write.step, at: now))
         batch.append(AccountJournalRow.deleteUsers(write.step))
-        for statement in AccountJournalRow.restoreRows(write.step) { batch.append(statement) }
+        batch.append(AccountJournalRow.restoreRows(write.step))
         batch.append(AccountJournalRow.delete(write.step))
-        for statement in write.companions.flatMap(\.statements) { batch.append(statement) }
+        batch.append(write.companions.flatMap(\.statements))
         batch.append(AccountEventRow.insert(write.event, of: write.user, tenant: write.step.tenant))
         announce(
             write.companions.flatMap(\.announcements),

@@ -59,7 +59,7 @@ extension AccountStore {
         batch.append(UserRow.assertVersion(merge.absorbedVersion, of: merge.absorbed, tenant: tenant))
         batch.append(MergeRow.insert(merge))
         batch.append(MergeRow.assertAlone(merge))
-        for statement in companions.flatMap(\.statements) { batch.append(statement) }
+        batch.append(companions.flatMap(\.statements))
         batch.append(AccountEventRow.insert(event, of: merge.survivor, tenant: tenant))
         batch.append(WebhookMessageRow.tell(.mergePrepared, of: merge, id: event.id, by: event))
         return try await run(batch, event: event, of: merge.survivor, tenant: tenant)
@@ -91,16 +91,16 @@ extension AccountStore {
         change.raisesVersion = true
         change.companions = write.companions
         var batch = WriteBatch("merge-commit")
-        for statement in journal.opening { batch.append(statement) }
+        batch.append(journal.opening)
         batch.append(UserRow.lock(write.absorbed))
         batch.append(UserRow.assertRaised(write.absorbed))
         for identifier in write.absorbed.identifiers {
             batch.append(IdentifierRow.release(identifier, of: merge.absorbed, tenant: tenant))
         }
         // The codes go with the account. An undo brings back no reservation: somebody may have the address by then.
-        for statement in freed { batch.append(statement) }
-        for statement in change.statements() { batch.append(statement) }
-        for statement in Self.deletion(of: write.absorbed, event: write.absorbedEvent) { batch.append(statement) }
+        batch.append(freed)
+        batch.append(change.statements())
+        batch.append(Self.deletion(of: write.absorbed, event: write.absorbedEvent))
         announce(change.announcements, as: write.survivorEvent, of: merge.survivor, tenant: tenant, in: &batch)
         let gained = change.gainedMethods
         if !gained.isEmpty { batch.append(QuarantinedMethodRow.delete(gained, of: merge.survivor, tenant: tenant)) }
@@ -112,7 +112,7 @@ extension AccountStore {
             by: write.survivorEvent
         )
         batch.append(told)
-        for statement in journal.closing { batch.append(statement) }
+        batch.append(journal.closing)
         let applied = try await run(batch, event: write.survivorEvent, of: merge.survivor, tenant: tenant)
         if applied == .applied { observer?.applied(write.absorbedEvent) }
         return applied
@@ -127,7 +127,7 @@ extension AccountStore {
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("merge-abort")
         batch.append(MergeRow.abort(merge, reason, at: event.occurredAt))
-        for statement in companions.flatMap(\.statements) { batch.append(statement) }
+        batch.append(companions.flatMap(\.statements))
         batch.append(AccountEventRow.insert(event, of: merge.survivor, tenant: merge.tenant))
         batch.append(WebhookMessageRow.tell(.mergeAborted, of: merge, id: event.id, by: event))
         return try await run(batch, event: event, of: merge.survivor, tenant: merge.tenant)

@@ -57,16 +57,13 @@ extension AccountStore {
         at now: Timestamp,
         keptUntil: Timestamp
     ) async throws(PostgresError) {
-        var batch = WriteBatch("audit-plan")
-        batch.append(AuditPlanRow.begin(plan, madeAt: madeAt, steps: steps, at: now, keptUntil: keptUntil))
-        _ = try await client.write(batch)
+        let statement = AuditPlanRow.begin(plan, madeAt: madeAt, steps: steps, at: now, keptUntil: keptUntil)
+        try await client.write(WriteBatch("audit-plan", [statement]))
     }
 
     /// Notes that a plan was applied to its end.
     package func finishPlan(_ plan: AppliedPlan.ID, skipped: Int64, at now: Timestamp) async throws(PostgresError) {
-        var batch = WriteBatch("audit-plan")
-        batch.append(AuditPlanRow.finish(plan, skipped: skipped, at: now))
-        _ = try await client.write(batch)
+        try await client.write(WriteBatch("audit-plan", [AuditPlanRow.finish(plan, skipped: skipped, at: now)]))
     }
 
     /// The plans that were applied, the newest first.
@@ -153,16 +150,12 @@ extension AccountStore {
         guard let first = writes.first else { return .applied }
         var batch = WriteBatch("audit-repair")
         for write in writes { append(write, of: plan, to: &batch) }
-        do {
-            _ = try await client.write(batch)
-        } catch {
-            if error.saysFactsMoved { return .factsMoved }
-            guard error.code == .commitOutcomeUnknown else { throw error }
-            // All or nothing, so one step tells of all.
-            if try await client.read(AuditStepRow.of(plan, numbers: [first.number])).isEmpty { return .factsMoved }
+        // All or nothing, so one step tells of all.
+        let applied = try await applying(batch) { () throws(PostgresError) in
+            try await client.read(AuditStepRow.of(plan, numbers: [first.number])).isEmpty ? .factsMoved : .applied
         }
-        for write in writes { observer?.applied(write.event) }
-        return .applied
+        if applied == .applied { for write in writes { observer?.applied(write.event) } }
+        return applied
     }
 
     private func append(_ write: RepairWrite, of plan: AppliedPlan.ID, to batch: inout WriteBatch) {
@@ -175,19 +168,19 @@ extension AccountStore {
                 + write.repair.journaledClaims,
             keptUntil: write.keptUntil
         )
-        for statement in journal.opening { batch.append(statement) }
+        batch.append(journal.opening)
         if var account = write.account {
             account.raisesVersion = true
-            for statement in account.statements() { batch.append(statement) }
+            batch.append(account.statements())
             announce(account.announcements, as: write.event, of: id, tenant: tenant, in: &batch)
-            for statement in write.repair.statements(for: account.user) { batch.append(statement) }
+            batch.append(write.repair.statements(for: account.user))
         } else {
             batch.append(RepairRow.assertNoUser(id, tenant: tenant))
-            for statement in write.repair.statementsWithoutAccount(of: id, tenant: tenant) { batch.append(statement) }
+            batch.append(write.repair.statementsWithoutAccount(of: id, tenant: tenant))
             batch.append(AccountEventRow.insert(write.event, of: id, tenant: tenant))
         }
         batch.append(AuditStepRow.insert(plan, step, at: write.event.occurredAt, keptUntil: write.keptUntil))
-        for statement in journal.closing { batch.append(statement) }
+        batch.append(journal.closing)
     }
 }
 

@@ -232,7 +232,7 @@ package final class ActivityBuffer: Sendable {
             var batch = WriteBatch("activity")
             batch.append(statement(slice))
             do {
-                _ = try await store.client.write(batch)
+                try await store.client.write(batch)
             } catch {
                 state.withLock { state in for entry in left { restoring(entry, &state) } }
                 throw error

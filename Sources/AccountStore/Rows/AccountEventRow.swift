@@ -237,8 +237,6 @@ extension AccountStore {
 
     /// Keeps an event that changed nothing: a "no".
     package func keep(_ event: AccountEvent, of user: UserID, tenant: TenantID) async throws(PostgresError) {
-        var batch = WriteBatch("event")
-        batch.append(AccountEventRow.insert(event, of: user, tenant: tenant))
-        _ = try await client.write(batch)
+        try await client.write(WriteBatch("event", [AccountEventRow.insert(event, of: user, tenant: tenant)]))
     }
 }

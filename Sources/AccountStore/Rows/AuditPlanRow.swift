@@ -196,15 +196,6 @@ struct AuditStepRow: RowDecodable {
         SELECT 1 / count(*) FROM marked
         """
     }
-
-    static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM audit_steps WHERE (plan_id, step) IN (
-            SELECT plan_id, step FROM audit_steps WHERE kept_until <= \(cutoff)
-            ORDER BY kept_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
 }
 
 extension AccountWrite.Companion {

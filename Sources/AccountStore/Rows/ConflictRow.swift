@@ -273,15 +273,6 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM conflicts WHERE (tenant_id, user_id, conflict_id) IN (
-            SELECT tenant_id, user_id, conflict_id FROM conflicts WHERE expires_at <= \(cutoff)
-            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
-
     /// Marks at most `rowsMax` conflicts that have ended as counted, those that ended first, and returns them. What somebody
     /// else holds is left for later.
     static func countEnded(at now: Timestamp, rowsMax: Int64) -> SQL {
@@ -429,7 +420,7 @@ extension AccountStore {
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("conflict-change")
         for companion in [.update(record, at: now)] + companions {
-            for statement in companion.statements { batch.append(statement) }
+            batch.append(companion.statements)
         }
         batch.append(AccountEventRow.insert(event, of: record.user, tenant: record.tenant))
         let announcements = event.kind.announcement.map { [Announcement.about(record, $0)] } ?? []
@@ -479,8 +470,7 @@ extension AccountStore {
 
     /// Takes note that conflicts have ended, settled or not: each is returned once, whichever server asks.
     package func countEndedConflicts(at now: Timestamp, rowsMax: Int) async throws(PostgresError) -> [EndedConflict] {
-        var batch = WriteBatch("conflict-count")
-        batch.append(ConflictRow.countEnded(at: now, rowsMax: Int64(rowsMax)))
+        let batch = WriteBatch("conflict-count", [ConflictRow.countEnded(at: now, rowsMax: Int64(rowsMax))])
         return try await client.write(batch).rows(0)
     }
 

@@ -115,32 +115,6 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// Uses the code, unless somebody has, or it is locked: then nothing changes, and `assertUsed` must follow.
-    static func use(_ hash: [UInt8], tenant: TenantID, by use: PostgresUUID, at now: Timestamp) -> SQL {
-        """
-        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now)), consumed_by = \(use)
-        WHERE tenant_id = \(tenant) AND code_hash = \(hash) AND consumed_at IS NULL
-            AND attempts < \(EmailCodeRecord.attemptsMax)
-        """
-    }
-
-    /// Raises 22012 (division by zero) unless `use` is what used the code.
-    static func assertUsed(_ hash: [UInt8], tenant: TenantID, by use: PostgresUUID) -> SQL {
-        """
-        SELECT 1 / count(*) FROM one_time_codes
-        WHERE tenant_id = \(tenant) AND code_hash = \(hash) AND consumed_by = \(use)
-        """
-    }
-
-    /// Changes nothing when the code is used, void or locked.
-    static func countAttempt(_ hash: [UInt8], tenant: TenantID) -> SQL {
-        """
-        UPDATE one_time_codes SET attempts = attempts + 1
-        WHERE tenant_id = \(tenant) AND code_hash = \(hash) AND consumed_at IS NULL
-            AND attempts < \(EmailCodeRecord.attemptsMax)
-        """
-    }
-
     static func voidAll(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
@@ -199,15 +173,6 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM one_time_codes WHERE (tenant_id, code_hash) IN (
-            SELECT tenant_id, code_hash FROM one_time_codes WHERE expires_at <= \(cutoff)
-            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
-
     static func deleteAll(of user: UserID, tenant: TenantID) -> SQL {
         "DELETE FROM one_time_codes WHERE tenant_id = \(tenant) AND user_id = \(user)"
     }
@@ -233,6 +198,19 @@ struct RecoverableAddressRow: RowDecodable {
     init(row: inout RowDecoder) throws(PostgresError) {
         user = try row.next()
         key = try row.next()
+    }
+}
+
+extension OneTimeSecret {
+    static func of(_ code: EmailCodeRecord) -> OneTimeSecret {
+        OneTimeSecret(
+            table: "one_time_codes",
+            row: "tenant_id = \(code.tenant) AND code_hash = \(code.hash)",
+            isUsable: """
+                consumed_at IS NULL
+                    AND attempts < \(EmailCodeRecord.attemptsMax)
+                """
+        )
     }
 }
 
@@ -264,10 +242,7 @@ extension AccountWrite.Companion {
         by use: PostgresUUID,
         at now: Timestamp
     ) -> Self {
-        Self([
-            EmailCodeRow.use(code.hash, tenant: code.tenant, by: use, at: now),
-            EmailCodeRow.assertUsed(code.hash, tenant: code.tenant, by: use),
-        ])
+        useUp(OneTimeSecret.of(code), by: use, at: "greatest(created_at, \(now))")
     }
 
     /// Makes outstanding codes of an account void.
@@ -343,20 +318,14 @@ extension AccountStore {
         companions: [AccountWrite.Companion] = []
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("code-issue")
-        for companion in companions { for statement in companion.statements { batch.append(statement) } }
+        batch.append(companions.flatMap(\.statements))
         batch.append(EmailCodeRow.insert(code))
         if let message { batch.append(OutboxRow.insert(message)) }
         if let shortCode { batch.append(ShortCodeRow.replace(shortCode)) }
-        for limit in limits { batch.append(MessageCountRow.count(limit, tenant: code.tenant, at: code.createdAt)) }
-        do {
-            _ = try await client.write(batch)
-            return .applied
-        } catch {
-            if error.saysFactsMoved { return .factsMoved }
-            // All went in together, so the code's presence answers for the rest.
-            guard error.code == .commitOutcomeUnknown, try await emailCode(code.hash, tenant: code.tenant) != nil
-            else { throw error }
-            return .applied
+        batch.append(limits.map { MessageCountRow.count($0, tenant: code.tenant, at: code.createdAt) })
+        // All went in together, so the code's presence answers for the rest.
+        return try await applying(batch) { () throws(PostgresError) in
+            try await emailCode(code.hash, tenant: code.tenant) == nil ? nil : .applied
         }
     }
 
@@ -367,14 +336,8 @@ extension AccountStore {
         by use: PostgresUUID,
         at now: Timestamp
     ) async throws(PostgresError) -> Applied {
-        var batch = WriteBatch("code-use")
-        for statement in AccountWrite.Companion.useUp(code, by: use, at: now).statements { batch.append(statement) }
-        do {
-            _ = try await client.write(batch)
-            return .applied
-        } catch {
-            if error.saysFactsMoved { return .factsMoved }
-            guard error.code == .commitOutcomeUnknown else { throw error }
+        let batch = WriteBatch("code-use", AccountWrite.Companion.useUp(code, by: use, at: now).statements)
+        return try await applying(batch) { () throws(PostgresError) in
             let user = try await client.read(EmailCodeRow.user(of: code.hash, tenant: code.tenant)).first
             return user == .some(use) ? .applied : .factsMoved
         }
@@ -383,8 +346,7 @@ extension AccountStore {
     /// Counts that a code came back with an address it was not sent to.
     /// - Returns: whether it was counted; a code that is used, void or locked counts no more.
     package func countWrongAddress(_ code: EmailCodeRecord) async throws(PostgresError) -> Bool {
-        var batch = WriteBatch("code-attempt")
-        batch.append(EmailCodeRow.countAttempt(code.hash, tenant: code.tenant))
+        let batch = WriteBatch("code-attempt", [OneTimeSecret.of(code).countAttempt()])
         return try await client.write(batch).affectedRows(0) == 1
     }
 }

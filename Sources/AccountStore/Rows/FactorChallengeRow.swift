@@ -37,47 +37,16 @@ struct FactorChallengeRow: RowDecodable {
             \(challenge.createdAt), \(challenge.expiresAt))
         """
     }
+}
 
-    /// Uses it up, unless somebody has, or it is locked: then nothing changes, and `assertUsed` must follow.
-    static func use(
-        _ id: [UInt8],
-        of user: UserID,
-        tenant: TenantID,
-        by use: PostgresUUID,
-        at now: Timestamp
-    ) -> SQL {
-        """
-        UPDATE factor_challenges SET consumed_at = \(now), consumed_by = \(use)
-        WHERE tenant_id = \(tenant) AND user_id = \(user) AND challenge_id = \(id)
-            AND consumed_at IS NULL AND attempts < \(FactorChallenge.attemptsMax)
-        """
-    }
-
-    /// Raises 22012 (division by zero) unless `use` is what used it.
-    static func assertUsed(_ id: [UInt8], of user: UserID, tenant: TenantID, by use: PostgresUUID) -> SQL {
-        """
-        SELECT 1 / count(*) FROM factor_challenges
-        WHERE tenant_id = \(tenant) AND user_id = \(user) AND challenge_id = \(id)
-            AND consumed_by = \(use)
-        """
-    }
-
-    /// Changes nothing when it is used or locked.
-    static func countAttempt(_ id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
-        """
-        UPDATE factor_challenges SET attempts = attempts + 1
-        WHERE tenant_id = \(tenant) AND user_id = \(user) AND challenge_id = \(id)
-            AND consumed_at IS NULL AND attempts < \(FactorChallenge.attemptsMax)
-        """
-    }
-
-    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM factor_challenges WHERE (tenant_id, user_id, challenge_id) IN (
-            SELECT tenant_id, user_id, challenge_id FROM factor_challenges WHERE expires_at <= \(cutoff)
-            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+extension OneTimeSecret {
+    static func of(_ challenge: FactorChallenge) -> OneTimeSecret {
+        OneTimeSecret(
+            table: "factor_challenges",
+            row:
+                "tenant_id = \(challenge.tenant) AND user_id = \(challenge.user) AND challenge_id = \(challenge.id)\n   ",
+            isUsable: "consumed_at IS NULL AND attempts < \(FactorChallenge.attemptsMax)"
         )
-        """
     }
 }
 
@@ -86,11 +55,7 @@ extension AccountWrite.Companion {
     ///
     /// `use`: fresh for each request, the same on each of its attempts.
     package static func useUp(_ challenge: FactorChallenge, by use: PostgresUUID, at now: Timestamp) -> Self {
-        let (id, user, tenant) = (challenge.id, challenge.user, challenge.tenant)
-        return Self([
-            FactorChallengeRow.use(id, of: user, tenant: tenant, by: use, at: now),
-            FactorChallengeRow.assertUsed(id, of: user, tenant: tenant, by: use),
-        ])
+        useUp(OneTimeSecret.of(challenge), by: use, at: "\(now)")
     }
 }
 
@@ -98,9 +63,7 @@ extension AccountStore {
     /// Uses up what was shown for a sign-in that comes to nothing: in one transaction, all or none of it.
     /// - Returns: `.factsMoved` when a guard of `companions` stopped it.
     package func spend(_ companions: [AccountWrite.Companion]) async throws(PostgresError) -> Applied {
-        var batch = WriteBatch("factor-spend")
-        for companion in companions { for statement in companion.statements { batch.append(statement) } }
-        return try await applying(batch)
+        try await applying(WriteBatch("factor-spend", companions.flatMap(\.statements)))
     }
 
     /// The challenge with `id`, whatever its state; `nil` when there is none. One round trip.
@@ -120,17 +83,11 @@ extension AccountStore {
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("factor-challenge")
         batch.append(FactorChallengeRow.insert(challenge))
-        for companion in companions { for statement in companion.statements { batch.append(statement) } }
-        do {
-            _ = try await client.write(batch)
-            return .applied
-        } catch {
-            if error.saysFactsMoved { return .factsMoved }
-            // All went in together, so the challenge's presence answers for the rest.
-            guard error.code == .commitOutcomeUnknown,
-                try await factorChallenge(challenge.id, of: challenge.user, tenant: challenge.tenant) != nil
-            else { throw error }
-            return .applied
+        batch.append(companions.flatMap(\.statements))
+        // All went in together, so the challenge's presence answers for the rest.
+        return try await applying(batch) { () throws(PostgresError) in
+            let stored = try await factorChallenge(challenge.id, of: challenge.user, tenant: challenge.tenant)
+            return stored == nil ? nil : .applied
         }
     }
 
@@ -143,14 +100,11 @@ extension AccountStore {
         guessing guessed: Guessed?,
         at now: Timestamp
     ) async throws(PostgresError) -> Bool {
-        var batch = WriteBatch("factor-attempt")
-        let (user, tenant) = (challenge.user, challenge.tenant)
-        batch.append(FactorChallengeRow.countAttempt(challenge.id, of: user, tenant: tenant))
+        let batch = WriteBatch("factor-attempt", [OneTimeSecret.of(challenge).countAttempt()])
         guard try await client.write(batch).affectedRows(0) == 1 else { return false }
         guard let guessed else { return true }
         // Only what was compared counts against the user.
-        var guess = WriteBatch("password-attempt")
-        guess.append(PasswordAttemptRow.count(guessed, tenant: tenant, at: now))
-        return try await client.write(guess).affectedRows(0) == 1
+        let count = PasswordAttemptRow.count(guessed, tenant: challenge.tenant, at: now)
+        return try await client.write(WriteBatch("password-attempt", [count])).affectedRows(0) == 1
     }
 }

@@ -77,7 +77,7 @@ extension AccountStore {
         var batch = WriteBatch("hash-key-add")
         batch.append(HashKeyRow.insert(key))
         do {
-            _ = try await client.write(batch)
+            try await client.write(batch)
             return true
         } catch {
             if error.code == .server(.uniqueViolation) { return false }

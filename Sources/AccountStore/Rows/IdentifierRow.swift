@@ -137,15 +137,6 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
-    static func deleteReserved(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM identifiers WHERE (tenant_id, kind, value) IN (
-            SELECT tenant_id, kind, value FROM identifiers WHERE reserved_until <= \(cutoff)
-            ORDER BY reserved_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
-
     static func release(_ identifier: Identifier, of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers

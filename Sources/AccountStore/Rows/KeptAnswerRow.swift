@@ -59,15 +59,6 @@ struct KeptAnswerRow: RowDecodable {
     static func deleteAll(tenant: TenantID) -> SQL {
         "DELETE FROM kept_answers WHERE tenant_id = \(tenant)"
     }
-
-    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM kept_answers WHERE (tenant_id, user_id, key_digest) IN (
-            SELECT tenant_id, user_id, key_digest FROM kept_answers WHERE expires_at <= \(cutoff)
-            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
 }
 
 extension AccountWrite.Companion {

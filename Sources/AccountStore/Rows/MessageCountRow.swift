@@ -49,15 +49,6 @@ enum MessageCountRow {
                 ends_at = CASE WHEN counted.ends_at <= \(now) THEN excluded.ends_at ELSE counted.ends_at END
             """
     }
-
-    static func deleteOver(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM message_counts WHERE (tenant_id, count_digest) IN (
-            SELECT tenant_id, count_digest FROM message_counts WHERE ends_at <= \(cutoff)
-            ORDER BY ends_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
 }
 
 extension [CountedLimit] {
@@ -101,7 +92,7 @@ extension AccountStore {
     ) async throws(PostgresError) -> Applied {
         if limits.isEmpty { return .applied }
         var batch = WriteBatch("message-count")
-        for limit in limits { batch.append(MessageCountRow.count(limit, tenant: tenant, at: now)) }
+        batch.append(limits.map { MessageCountRow.count($0, tenant: tenant, at: now) })
         return try await applying(batch)
     }
 
@@ -115,7 +106,7 @@ extension AccountStore {
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("outbox-enqueue")
         batch.append(OutboxRow.insert(message))
-        for limit in limits { batch.append(MessageCountRow.count(limit, tenant: message.tenant, at: now)) }
+        batch.append(limits.map { MessageCountRow.count($0, tenant: message.tenant, at: now) })
         return try await applying(batch)
     }
 }

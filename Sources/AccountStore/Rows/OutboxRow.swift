@@ -401,15 +401,6 @@ enum OutboxRow {
         """
     }
 
-    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM outbox WHERE (tenant_id, message_id) IN (
-            SELECT tenant_id, message_id FROM outbox WHERE expires_at <= \(cutoff)
-            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
-
     /// Those that were sent, discarded or never meant to be sent, and were written before `cutoff`. What was given up stays until it has
     /// expired.
     static func deleteFinished(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
@@ -487,9 +478,8 @@ extension AccountStore {
         until: Timestamp,
         countMax: Int
     ) async throws(PostgresError) -> [ClaimedMessage] {
-        var batch = WriteBatch("outbox-claim")
-        batch.append(OutboxRow.claim(kind, at: now, until: until, countMax: Int64(countMax)))
-        return try await client.write(batch).rows(0)
+        let statement = OutboxRow.claim(kind, at: now, until: until, countMax: Int64(countMax))
+        return try await client.write(WriteBatch("outbox-claim", [statement])).rows(0)
     }
 
     /// Keeps what came of an attempt. Nothing but a delivery counts once another worker has taken the message.
@@ -502,7 +492,7 @@ extension AccountStore {
         case .expired: batch.append(OutboxRow.giveUp(message, reason: "expired", keepsContent: false))
         case .withheld: batch.append(OutboxRow.discard(message))
         }
-        _ = try await client.write(batch)
+        try await client.write(batch)
     }
 
     /// Gives messages back that were not tried, for whoever comes from `until` on: no attempt is counted.
@@ -513,17 +503,14 @@ extension AccountStore {
         until: Timestamp,
         reason: String?
     ) async throws(PostgresError) {
-        var batch = WriteBatch("outbox-release")
-        batch.append(
-            OutboxRow.release(
-                tenants: messages.map(\.tenant.rawValue),
-                ids: messages.map(\.id),
-                leasedUntil: messages.map(\.leasedUntil.stored),
-                until: until,
-                reason: reason
-            )
+        let statement = OutboxRow.release(
+            tenants: messages.map(\.tenant.rawValue),
+            ids: messages.map(\.id),
+            leasedUntil: messages.map(\.leasedUntil.stored),
+            until: until,
+            reason: reason
         )
-        _ = try await client.write(batch)
+        try await client.write(WriteBatch("outbox-release", [statement]))
     }
 
     /// The oldest `countMax` messages of all tenants in a state, the oldest first.
@@ -541,8 +528,7 @@ extension AccountStore {
         at now: Timestamp,
         countMax: Int
     ) async throws(PostgresError) -> Int {
-        var batch = WriteBatch("outbox-retry")
-        batch.append(OutboxRow.retry(ids, at: now, countMax: Int64(countMax)))
+        let batch = WriteBatch("outbox-retry", [OutboxRow.retry(ids, at: now, countMax: Int64(countMax))])
         return try await client.write(batch).affectedRows(0)
     }
 
@@ -572,8 +558,7 @@ extension AccountStore {
         at now: Timestamp,
         countMax: Int
     ) async throws(PostgresError) -> Int {
-        var batch = WriteBatch("outbox-discard")
-        batch.append(OutboxRow.discard(selection, at: now, countMax: Int64(countMax)))
+        let batch = WriteBatch("outbox-discard", [OutboxRow.discard(selection, at: now, countMax: Int64(countMax))])
         return try await client.write(batch).affectedRows(0)
     }
 

@@ -342,7 +342,7 @@ extension AccountStore {
         }
         batch.append(PasswordAttemptRow.countBoth(guessed[0], guessed[1], tenant: tenant, at: now))
         do {
-            _ = try await client.write(batch)
+            try await client.write(batch)
             return true
         } catch {
             if error.saysFactsMoved { return false }

@@ -89,40 +89,19 @@ struct PhoneVerificationRow: RowDecodable {
             AND cardinality(session_digests) < \(Int32(PhoneVerificationRecord.sessionsMax))
         """
     }
+}
 
-    /// Uses it up, unless somebody has, or it is locked: then nothing changes, and `assertUsed` must follow.
-    static func use(_ id: [UInt8], tenant: TenantID, by use: PostgresUUID, at now: Timestamp) -> SQL {
-        """
-        UPDATE phone_verifications SET consumed_at = \(now), consumed_by = \(use), is_current = false
-        WHERE tenant_id = \(tenant) AND verification_id = \(id) AND consumed_at IS NULL
-            AND attempts < \(PhoneVerificationRecord.attemptsMax)
-        """
-    }
-
-    /// Raises 22012 (division by zero) unless `use` is what used it.
-    static func assertUsed(_ id: [UInt8], tenant: TenantID, by use: PostgresUUID) -> SQL {
-        """
-        SELECT 1 / count(*) FROM phone_verifications
-        WHERE tenant_id = \(tenant) AND verification_id = \(id) AND consumed_by = \(use)
-        """
-    }
-
-    /// Changes nothing when it is used or locked.
-    static func countAttempt(_ id: [UInt8], tenant: TenantID) -> SQL {
-        """
-        UPDATE phone_verifications SET attempts = attempts + 1
-        WHERE tenant_id = \(tenant) AND verification_id = \(id) AND consumed_at IS NULL
-            AND attempts < \(PhoneVerificationRecord.attemptsMax)
-        """
-    }
-
-    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM phone_verifications WHERE (tenant_id, verification_id) IN (
-            SELECT tenant_id, verification_id FROM phone_verifications WHERE expires_at <= \(cutoff)
-            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+extension OneTimeSecret {
+    static func of(_ verification: PhoneVerificationRecord) -> OneTimeSecret {
+        OneTimeSecret(
+            table: "phone_verifications",
+            row: "tenant_id = \(verification.tenant) AND verification_id = \(verification.id)",
+            isUsable: """
+                consumed_at IS NULL
+                    AND attempts < \(PhoneVerificationRecord.attemptsMax)
+                """,
+            sets: ", is_current = false"
         )
-        """
     }
 }
 
@@ -135,10 +114,7 @@ extension AccountWrite.Companion {
         by use: PostgresUUID,
         at now: Timestamp
     ) -> Self {
-        Self([
-            PhoneVerificationRow.use(verification.id, tenant: verification.tenant, by: use, at: now),
-            PhoneVerificationRow.assertUsed(verification.id, tenant: verification.tenant, by: use),
-        ])
+        useUp(OneTimeSecret.of(verification), by: use, at: "\(now)")
     }
 }
 
@@ -195,17 +171,10 @@ extension AccountStore {
         if let superseded { batch.append(PhoneVerificationRow.retire(superseded.id, tenant: superseded.tenant)) }
         batch.append(PhoneVerificationRow.insert(verification, isCurrent: isCurrent))
         if let message { batch.append(OutboxRow.insert(message)) }
-        for limit in limits { batch.append(MessageCountRow.count(limit, tenant: verification.tenant, at: now)) }
-        do {
-            _ = try await client.write(batch)
-            return .applied
-        } catch {
-            if error.saysFactsMoved { return .factsMoved }
-            // All went in together, so the verification's presence answers for the rest.
-            guard error.code == .commitOutcomeUnknown,
-                try await phoneVerification(verification.id, tenant: verification.tenant) != nil
-            else { throw error }
-            return .applied
+        batch.append(limits.map { MessageCountRow.count($0, tenant: verification.tenant, at: now) })
+        // All went in together, so the verification's presence answers for the rest.
+        return try await applying(batch) { () throws(PostgresError) in
+            try await phoneVerification(verification.id, tenant: verification.tenant) == nil ? nil : .applied
         }
     }
 
@@ -215,19 +184,19 @@ extension AccountStore {
         _ verification: PhoneVerificationRecord,
         sessionDigest: [UInt8]
     ) async throws(PostgresError) -> Bool {
-        var batch = WriteBatch("phone-issue")
-        batch.append(
-            PhoneVerificationRow.join(verification.id, tenant: verification.tenant, sessionDigest: sessionDigest)
+        let statement = PhoneVerificationRow.join(
+            verification.id,
+            tenant: verification.tenant,
+            sessionDigest: sessionDigest
         )
-        return try await client.write(batch).affectedRows(0) == 1
+        return try await client.write(WriteBatch("phone-issue", [statement])).affectedRows(0) == 1
     }
 
     /// Counts a wrong code.
     /// - Returns: whether it was counted; one that is used or locked counts no more.
     package func countWrongCode(_ verification: PhoneVerificationRecord) async throws(PostgresError) -> Bool {
-        var batch = WriteBatch("phone-attempt")
-        batch.append(PhoneVerificationRow.countAttempt(verification.id, tenant: verification.tenant))
-        return try await client.write(batch).affectedRows(0) == 1
+        let statement = OneTimeSecret.of(verification).countAttempt()
+        return try await client.write(WriteBatch("phone-attempt", [statement])).affectedRows(0) == 1
     }
 
     /// Uses a verification up without anything else but, where there is one, another that it is exchanged for.
@@ -238,22 +207,11 @@ extension AccountStore {
         at now: Timestamp,
         exchangingFor next: PhoneVerificationRecord? = nil
     ) async throws(PostgresError) -> Applied {
-        var batch = WriteBatch("phone-use")
-        for statement in AccountWrite.Companion.useUp(verification, by: use, at: now).statements {
-            batch.append(statement)
-        }
+        var batch = WriteBatch("phone-use", AccountWrite.Companion.useUp(verification, by: use, at: now).statements)
         if let next { batch.append(PhoneVerificationRow.insert(next, isCurrent: false)) }
-        do {
-            _ = try await client.write(batch)
-            return .applied
-        } catch {
-            if error.saysFactsMoved { return .factsMoved }
-            guard error.code == .commitOutcomeUnknown else { throw error }
-            let user = try await client.read(
-                PhoneVerificationRow.user(of: verification.id, tenant: verification.tenant)
-            )
-            .first
-            return user == .some(use) ? .applied : .factsMoved
+        return try await applying(batch) { () throws(PostgresError) in
+            let query = PhoneVerificationRow.user(of: verification.id, tenant: verification.tenant)
+            return try await client.read(query).first == .some(use) ? .applied : .factsMoved
         }
     }
 }

@@ -34,15 +34,6 @@ struct ProofMailRow: RowDecodable {
         VALUES (\(tenant), \(user), \(place), \(freeAt))
         """
     }
-
-    static func deleteFree(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM proof_mails WHERE (tenant_id, user_id, place) IN (
-            SELECT tenant_id, user_id, place FROM proof_mails WHERE free_at <= \(cutoff)
-            ORDER BY free_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
 }
 
 extension AccountWrite.Companion {

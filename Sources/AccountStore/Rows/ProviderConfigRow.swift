@@ -254,8 +254,7 @@ extension AccountStore {
         _ provider: ProviderID,
         tenant: TenantID
     ) async throws(PostgresError) -> Bool {
-        var batch = WriteBatch("provider-config-remove")
-        batch.append(ProviderConfigRow.delete(provider, tenant: tenant))
+        let batch = WriteBatch("provider-config-remove", [ProviderConfigRow.delete(provider, tenant: tenant)])
         return try await client.write(batch).affectedRows(0) == 1
     }
 }

@@ -56,15 +56,6 @@ enum ProviderFlowRow {
         RETURNING provider_id, sealed_flow
         """
     }
-
-    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM provider_flows WHERE (tenant_id, state_digest) IN (
-            SELECT tenant_id, state_digest FROM provider_flows WHERE expires_at <= \(cutoff)
-            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
 }
 
 extension AccountStore {
@@ -77,7 +68,7 @@ extension AccountStore {
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("provider-flow")
         batch.append(ProviderFlowRow.insert(flow))
-        for limit in limits { batch.append(MessageCountRow.count(limit, tenant: flow.tenant, at: now)) }
+        batch.append(limits.map { MessageCountRow.count($0, tenant: flow.tenant, at: now) })
         return try await applying(batch)
     }
 
@@ -91,8 +82,8 @@ extension AccountStore {
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> TakenProviderFlow? {
-        var batch = WriteBatch("provider-flow")
-        batch.append(ProviderFlowRow.take(stateDigest, session: sessionDigest, tenant: tenant, at: now))
-        return try await client.write(batch).rows(0, as: TakenProviderFlow.self).first
+        let statement = ProviderFlowRow.take(stateDigest, session: sessionDigest, tenant: tenant, at: now)
+        return try await client.write(WriteBatch("provider-flow", [statement])).rows(0, as: TakenProviderFlow.self)
+            .first
     }
 }

@@ -104,15 +104,6 @@ struct QuarantinedMethodRow: RowDecodable {
         WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
         """
     }
-
-    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM quarantined_methods WHERE (tenant_id, user_id, method) IN (
-            SELECT tenant_id, user_id, method FROM quarantined_methods WHERE expires_at <= \(cutoff)
-            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
 }
 
 extension AccountWrite.Companion {

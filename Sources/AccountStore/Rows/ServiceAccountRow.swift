@@ -77,16 +77,13 @@ extension AccountStore {
 
     /// Registers a key. It is good from the moment this returns.
     package func addServiceAccount(_ account: ServiceAccountRecord) async throws(PostgresError) {
-        var batch = WriteBatch("service-account-add")
-        batch.append(ServiceAccountRow.insert(account))
-        _ = try await client.write(batch)
+        try await client.write(WriteBatch("service-account-add", [ServiceAccountRow.insert(account)]))
     }
 
     /// Takes a key away; what it has signed is good for nothing from then on.
     /// - Returns: whether there was one.
     package func removeServiceAccount(keyID: String) async throws(PostgresError) -> Bool {
-        var batch = WriteBatch("service-account-remove")
-        batch.append(ServiceAccountRow.delete(keyID))
+        let batch = WriteBatch("service-account-remove", [ServiceAccountRow.delete(keyID)])
         return try await client.write(batch).affectedRows(0) == 1
     }
 }

@@ -74,15 +74,6 @@ struct ShortCodeRow: RowDecodable {
     static func assertExchanged(for hash: [UInt8], tenant: TenantID) -> SQL {
         "SELECT 1 / count(*) FROM one_time_codes WHERE tenant_id = \(tenant) AND code_hash = \(hash)"
     }
-
-    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM short_codes WHERE (tenant_id, kind, email_key) IN (
-            SELECT tenant_id, kind, email_key FROM short_codes WHERE expires_at <= \(cutoff)
-            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
 }
 
 extension AccountStore {
@@ -116,7 +107,7 @@ extension AccountStore {
     ) async throws(PostgresError) -> Bool {
         var batch = WriteBatch("code-attempt")
         batch.append(ShortCodeRow.countGuess(code, until: expiresAt, at: now))
-        for limit in limits { batch.append(MessageCountRow.count(limit, tenant: code.tenant, at: now)) }
+        batch.append(limits.map { MessageCountRow.count($0, tenant: code.tenant, at: now) })
         do {
             return try await client.write(batch).affectedRows(0) == 1
         } catch {
@@ -137,17 +128,16 @@ extension AccountStore {
         within limits: [CountedLimit],
         at now: Timestamp
     ) async throws(PostgresError) -> Applied {
-        var batch = WriteBatch("code-exchange")
-        batch.append(ShortCodeRow.exchange(code, for: hash, at: now))
-        batch.append(ShortCodeRow.assertExchanged(for: hash, tenant: code.tenant))
-        batch.append(MessageCountRow.assertNoneReached(limits, tenant: code.tenant, at: now))
-        do {
-            _ = try await client.write(batch)
-            return .applied
-        } catch {
-            if error.saysFactsMoved { return .factsMoved }
-            guard error.code == .commitOutcomeUnknown else { throw error }
-            return try await emailCode(hash, tenant: code.tenant) == nil ? .factsMoved : .applied
+        let batch = WriteBatch(
+            "code-exchange",
+            [
+                ShortCodeRow.exchange(code, for: hash, at: now),
+                ShortCodeRow.assertExchanged(for: hash, tenant: code.tenant),
+                MessageCountRow.assertNoneReached(limits, tenant: code.tenant, at: now),
+            ]
+        )
+        return try await applying(batch) { () throws(PostgresError) in
+            try await emailCode(hash, tenant: code.tenant) == nil ? .factsMoved : .applied
         }
     }
 }

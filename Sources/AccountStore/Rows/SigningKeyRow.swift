@@ -79,15 +79,6 @@ struct SigningKeyRow: RowDecodable {
         """
     }
 
-    static func deleteRetired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM signing_keys WHERE (key_id) IN (
-            SELECT key_id FROM signing_keys WHERE published_until <= \(cutoff)
-            ORDER BY published_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
-
     /// Says when a key leaves the published set; whoever is first decides.
     static func retire(_ purpose: SigningKeyRecord.Purpose, generation: Int64, publishedUntil: Timestamp) -> SQL {
         """
@@ -121,6 +112,6 @@ extension AccountStore {
                 )
             )
         }
-        _ = try await client.write(batch)
+        try await client.write(batch)
     }
 }

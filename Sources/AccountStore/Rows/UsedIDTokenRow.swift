@@ -38,15 +38,6 @@ enum UsedIDTokenRow {
         )
         """
     }
-
-    static func deleteExpired(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM used_id_tokens WHERE (tenant_id, user_id, token_digest) IN (
-            SELECT tenant_id, user_id, token_digest FROM used_id_tokens WHERE expires_at <= \(cutoff)
-            ORDER BY expires_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
-    }
 }
 
 extension AccountStore {

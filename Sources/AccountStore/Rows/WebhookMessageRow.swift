@@ -342,8 +342,7 @@ extension AccountStore {
         until: Timestamp,
         places: WebhookPlaces
     ) async throws(PostgresError) -> [ClaimedWebhookMessage] {
-        var batch = WriteBatch("webhook-claim")
-        batch.append(WebhookMessageRow.claim(at: now, until: until, places: places))
+        let batch = WriteBatch("webhook-claim", [WebhookMessageRow.claim(at: now, until: until, places: places)])
         return try await client.write(batch).rows(0)
     }
 
@@ -375,7 +374,7 @@ extension AccountStore {
                 )
             )
         }
-        _ = try await client.write(batch)
+        try await client.write(batch)
     }
 
     /// The newest `countMax` messages to an endpoint that were given up.

@@ -12,8 +12,6 @@ extension AccountStore {
     ///
     /// - Throws: what a write throws; `PostgresError.refusesWrites` on a standby, for one.
     package func probeWrites() async throws(PostgresError) {
-        var batch = WriteBatch("write-probe")
-        batch.append(WriteProbeRow.deleteNothing)
-        _ = try await client.write(batch)
+        try await client.write(WriteBatch("write-probe", [WriteProbeRow.deleteNothing]))
     }
 }
