@@ -20,6 +20,15 @@ extension StoredValue where Self: RawRepresentable, RawValue: PostgresValue & Po
     static func reading(_ stored: RawValue) -> Self? { Self(rawValue: stored) }
 }
 
+/// A row of one column that must not be NULL.
+struct OneValue<Value: StoredValue>: RowDecodable {
+    let value: Value
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        value = try row.next()
+    }
+}
+
 extension SQL.Interpolation {
     mutating func appendInterpolation<Value: StoredValue>(_ value: Value) {
         appendInterpolation(value.stored)

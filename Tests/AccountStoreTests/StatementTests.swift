@@ -151,7 +151,8 @@ private let statementsOfDecisions: [Statement] = {
         version: 2,
         suspendedMethod: .phone,
         canUndo: true,
-        isUndone: false
+        isUndone: false,
+        mail: nil
     )
     var everything = ConflictFilter()
     everything.state = .expired
@@ -1103,12 +1104,19 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(
             name: "WebhookMessageRow.insert",
-            sql: WebhookMessageRow.insert(news, id: use, rule: .providerLinked, of: fixed, tenant: tenant, at: origin),
+            sql: WebhookMessageRow.insert(
+                .about(conflict, .conflictProven),
+                id: use,
+                rule: .providerLinked,
+                of: fixed,
+                tenant: tenant,
+                at: origin
+            ),
             isHot: false
         ),
         Statement(
-            name: "WebhookMessageRow.insertLinked",
-            sql: WebhookMessageRow.insertLinked(
+            name: "WebhookMessageRow.insert",
+            sql: WebhookMessageRow.insert(
                 linked,
                 id: use,
                 rule: .providerLinked,
@@ -1119,8 +1127,8 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(
-            name: "WebhookMessageRow.insertOpened",
-            sql: WebhookMessageRow.insertOpened(
+            name: "WebhookMessageRow.insert",
+            sql: WebhookMessageRow.insert(
                 news,
                 id: use,
                 rule: .untrustedEmailConflict,

@@ -80,7 +80,7 @@ extension AccountStore {
                 uniquingKeysWith: { first, _ in first }
             ),
             reserved: reserved,
-            tombstones: Set(tombstones.map(\.user))
+            tombstones: Set(tombstones.map(\.value))
         )
     }
 

@@ -1,5 +1,6 @@
 package import AccountLinking
 import JSON
+import Postgres
 
 /// One thing that receivers of webhooks are told, written in the transaction that makes it true.
 ///
@@ -66,7 +67,7 @@ package struct Announcement: Sendable, Hashable {
 
 extension AccountWrite {
     /// What the write makes true, in the order in which it is told. The methods a new account begins with are no news.
-    /// Whether a provider that is linked had been suspended is found out where it is written (`insertLinked`).
+    /// Whether a provider that is linked had been suspended is found out where it is written (`WebhookMessageRow.insert`).
     var announcements: [Announcement] {
         var announced = companions.flatMap(\.announcements)
         if event.kind == .sessionsRevoked { announced.append(.ofAccount(.sessionsRevoked)) }
@@ -115,5 +116,32 @@ extension UserRecord {
             }
         }
         return owners
+    }
+}
+
+extension AccountStore {
+    /// Adds to a batch what receivers are told of the decision it applies; nothing where there is nobody to tell.
+    func announce(
+        _ announcements: @autoclosure () -> [Announcement],
+        as event: AccountEvent,
+        of user: UserID,
+        tenant: TenantID,
+        in batch: inout WriteBatch
+    ) {
+        guard hasWebhooks else { return }
+        for (index, announcement) in announcements().enumerated() {
+            // An event's id is random, so those that follow it are nobody else's.
+            let id = PostgresUUID(high: event.id.high, low: event.id.low ^ UInt64(index))
+            batch.append(
+                WebhookMessageRow.insert(
+                    announcement,
+                    id: id,
+                    rule: event.rule,
+                    of: user,
+                    tenant: tenant,
+                    at: event.occurredAt
+                )
+            )
+        }
     }
 }

@@ -136,8 +136,8 @@ extension AccountStore {
             )
             facts.counts = PasswordCounts(counts)
             let owner = claims.first?.owner
-            // Where there is no owner somebody else is asked for and left alone, so that the answer takes as long.
-            guard let id = owner ?? UserID("-") else { return facts }
+            // If the address has no owner, nobody is asked for, so that the answer takes as long.
+            let id = owner ?? .nobody
             // The user first: a password younger than its user's record opens a session that is over already.
             let (users, passwords) = try await client.read(
                 UserRow.withID(id, tenant: tenant),
@@ -146,7 +146,7 @@ extension AccountStore {
             guard owner != nil, let user = users.records.first else { return facts }
             guard user.holds(identifier) else { continue }
             facts.user = activity.overlay(user)
-            facts.passwordHash = passwords.first?.hash
+            facts.passwordHash = passwords.first
             return facts
         }
         return facts

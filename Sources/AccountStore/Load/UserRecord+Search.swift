@@ -39,7 +39,9 @@ extension AccountStore {
             UserIDRow.withInitialEmails(search.initialEmails, tenant: tenant)
         )
         return Array(
-            Set(search.ids).union((byEmail + byPhone + byIdentity).compactMap(\.owner)).union(byInitialEmail.map(\.id))
+            Set(search.ids).union((byEmail + byPhone + byIdentity).compactMap(\.owner)).union(
+                byInitialEmail.map(\.value)
+            )
         )
     }
 
@@ -86,6 +88,6 @@ extension AccountStore {
         linkedWithEmail email: EmailAddress,
         tenant: TenantID
     ) async throws(PostgresError) -> [UserID] {
-        try await client.read(UserIDRow.linkedWithEmail(email, tenant: tenant)).map(\.id)
+        try await client.read(UserIDRow.linkedWithEmail(email, tenant: tenant)).map(\.value)
     }
 }

@@ -70,13 +70,7 @@ package struct AccountEvent: Sendable {
     }
 }
 
-struct AccountEventRow: RowDecodable {
-    let id: PostgresUUID
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        id = try row.next()
-    }
-
+enum AccountEventRow {
     static func insert(_ event: AccountEvent, of user: UserID, tenant: TenantID) -> SQL {
         let values: SQL = """
             (\(tenant), \(user), \(event.id), \(event.occurredAt), \(event.kind),
@@ -107,7 +101,7 @@ struct AccountEventRow: RowDecodable {
         return JSONText(writer.text)
     }
 
-    static func withID(_ id: PostgresUUID, of user: UserID, tenant: TenantID) -> Query<AccountEventRow> {
+    static func withID(_ id: PostgresUUID, of user: UserID, tenant: TenantID) -> Query<PostgresUUID> {
         """
         SELECT event_id FROM account_events
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND event_id = \(id)

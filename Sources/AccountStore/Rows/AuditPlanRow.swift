@@ -101,28 +101,6 @@ package struct AppliedStep: Sendable, Hashable {
     /// The mail that told the owner of it; `nil` where there was none, or an earlier version applied the step.
     package let mail: PostgresUUID?
 
-    package init(
-        number: Int64,
-        tenant: TenantID,
-        user: UserID,
-        rule: String,
-        version: Int64?,
-        suspendedMethod: SignInMethod?,
-        canUndo: Bool,
-        isUndone: Bool,
-        mail: PostgresUUID? = nil
-    ) {
-        self.number = number
-        self.tenant = tenant
-        self.user = user
-        self.rule = rule
-        self.version = version
-        self.suspendedMethod = suspendedMethod
-        self.canUndo = canUndo
-        self.isUndone = isUndone
-        self.mail = mail
-    }
-
     /// What it has in the journal.
     package func journal(of plan: AppliedPlan.ID) -> JournalStep {
         JournalStep(tenant: tenant, change: plan, number: Int32(clamping: number))

@@ -2,21 +2,15 @@ package import AccountLinking
 package import Postgres
 
 /// PostgreSQL's clock. Behind it is no table.
-struct ClockRow: RowDecodable {
-    let now: Timestamp
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        now = try row.next()
-    }
-
+enum ClockRow {
     /// The time at which the statement runs.
-    static let current = Query<ClockRow>("SELECT clock.now FROM clock_timestamp() AS clock (now)")
+    static let current = Query<OneValue<Timestamp>>("SELECT clock.now FROM clock_timestamp() AS clock (now)")
 }
 
 extension AccountStore {
     /// The time by PostgreSQL's clock. One round trip.
     package func clock() async throws(PostgresError) -> Timestamp {
         guard let row = try await client.read(ClockRow.current).first else { throw .unreadable("clock_timestamp") }
-        return row.now
+        return row.value
     }
 }

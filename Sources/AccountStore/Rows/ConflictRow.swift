@@ -320,15 +320,6 @@ package struct EndedConflict: Sendable, Hashable, RowDecodable {
     }
 }
 
-/// The id of the conflict that `openOrJoin` ended with.
-private struct ConflictIDRow: RowDecodable {
-    let id: [UInt8]
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        id = try row.next()
-    }
-}
-
 extension AccountWrite.Companion {
     /// Replaces a conflict by `record`, if it is still the one that was loaded; otherwise the write is stopped.
     package static func update(_ record: ConflictRecord, at now: Timestamp) -> Self {
@@ -407,7 +398,7 @@ extension AccountStore {
         )
         return (
             conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner,
-            answers.first?.sealed
+            answers.first
         )
     }
 
@@ -498,7 +489,7 @@ extension AccountStore {
             batch.append(MessageCountRow.count(limit, tenant: conflict.tenant, at: event.occurredAt))
         }
         do {
-            let id = try await client.write(batch).rows(0, as: ConflictIDRow.self).first?.id
+            let id = try await client.write(batch).rows(0, as: Bytes.self).first
             observer?.applied(event)
             return id
         } catch {

@@ -45,10 +45,12 @@ struct HashKeyRow: RowDecodable {
         )
     }
 
-    static let all: Query<HashKeyRow> = "SELECT slot, key_id, sealed_key, created_at FROM hash_keys ORDER BY slot"
+    private static let select: SQL = "SELECT slot, key_id, sealed_key, created_at FROM hash_keys"
+
+    static let all: Query<HashKeyRow> = "\(select) ORDER BY slot"
 
     static func withID(_ id: HashKeyID) -> Query<HashKeyRow> {
-        Query("SELECT slot, key_id, sealed_key, created_at FROM hash_keys WHERE key_id = \(id)")
+        "\(select) WHERE key_id = \(id)"
     }
 
     /// Raises 23505 when the place is taken.

@@ -18,16 +18,9 @@ package struct KeptAnswerKey: Sendable, Hashable {
     fileprivate var storedUser: String { user?.rawValue ?? "" }
 }
 
-struct KeptAnswerRow: RowDecodable {
-    /// What was asked and what was answered.
-    let sealed: [UInt8]
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        sealed = try row.next()
-    }
-
-    /// The answer that is kept for `key` at `now`; one whose time is over counts as none.
-    static func withKey(_ key: KeptAnswerKey, at now: Timestamp) -> Query<KeptAnswerRow> {
+enum KeptAnswerRow {
+    /// The request and its answer, sealed: the answer that is kept for `key` at `now`; one whose time is over counts as none.
+    static func withKey(_ key: KeptAnswerKey, at now: Timestamp) -> Query<Bytes> {
         """
         SELECT sealed_answer FROM kept_answers
         WHERE tenant_id = \(key.tenant) AND user_id = \(key.storedUser) AND key_digest = \(key.digest)
@@ -77,6 +70,6 @@ extension AccountWrite.Companion {
 extension AccountStore {
     /// The answer that is kept for `key`, sealed; `nil` when there is none. One round trip.
     package func keptAnswer(_ key: KeptAnswerKey, at now: Timestamp) async throws(PostgresError) -> [UInt8]? {
-        try await client.read(KeptAnswerRow.withKey(key, at: now)).first?.sealed
+        try await client.read(KeptAnswerRow.withKey(key, at: now)).first
     }
 }

@@ -126,7 +126,7 @@ struct MergeRow: RowDecodable {
     }
 
     /// Those of the ids whose accounts are others now.
-    static func tombstones(among ids: [UserID], tenant: TenantID) -> Query<TombstoneRow> {
+    static func tombstones(among ids: [UserID], tenant: TenantID) -> Query<OneValue<UserID>> {
         """
         SELECT absorbed_id FROM merges
         WHERE tenant_id = \(tenant) AND absorbed_id = ANY(\(ids)) AND state = 'committed'
@@ -134,7 +134,7 @@ struct MergeRow: RowDecodable {
     }
 
     /// The account that `id` is now, over all merges since.
-    static func current(_ id: UserID, tenant: TenantID) -> Query<TombstoneRow> {
+    static func current(_ id: UserID, tenant: TenantID) -> Query<OneValue<UserID>> {
         """
         WITH RECURSIVE path (user_id, step) AS (
             SELECT survivor_id, 1 FROM merges
@@ -218,14 +218,6 @@ struct MergeRow: RowDecodable {
     }
 }
 
-struct TombstoneRow: RowDecodable {
-    let user: UserID
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        user = try row.next()
-    }
-}
-
 extension AccountStore {
     /// `nil` when there is none. One round trip.
     package func merge(_ id: PostgresUUID, tenant: TenantID) async throws(PostgresError) -> MergeRecord? {
@@ -243,7 +235,7 @@ extension AccountStore {
             MergeRow.of(user, tenant: tenant, rowsMax: Int64(countMax)),
             MergeRow.current(user, tenant: tenant)
         )
-        return (merges.map(\.record), current.first?.user)
+        return (merges.map(\.record), current.first?.value)
     }
 
     /// A merge that waits and has to do with one of the accounts.

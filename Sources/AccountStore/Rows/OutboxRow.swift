@@ -158,15 +158,6 @@ package struct DiscardableMessages: Sendable, Hashable, RowDecodable {
     }
 }
 
-/// The state of one message.
-struct MessageStateRow: RowDecodable {
-    let state: OutboxMessage.State
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        state = try row.next()
-    }
-}
-
 /// How much waits to be sent by one way out.
 package struct WaitingMessages: Sendable, Hashable {
     package let count: Int64
@@ -353,7 +344,7 @@ enum OutboxRow {
     }
 
     /// The state of one message.
-    static func state(of id: PostgresUUID, tenant: TenantID) -> Query<MessageStateRow> {
+    static func state(of id: PostgresUUID, tenant: TenantID) -> Query<OneValue<OutboxMessage.State>> {
         Query("SELECT state FROM outbox WHERE tenant_id = \(tenant) AND message_id = \(id)")
     }
 
@@ -438,15 +429,6 @@ extension AccountWrite.Companion {
         at now: Timestamp
     ) -> Self {
         Self([OutboxRow.discard(message, tenant: tenant, because: reason, at: now)])
-    }
-}
-
-/// A number of rows.
-struct CountRow: RowDecodable {
-    let count: Int64
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        count = try row.next()
     }
 }
 
@@ -567,6 +549,6 @@ extension AccountStore {
         _ id: PostgresUUID,
         tenant: TenantID
     ) async throws(PostgresError) -> OutboxMessage.State? {
-        try await client.read(OutboxRow.state(of: id, tenant: tenant)).first?.state
+        try await client.read(OutboxRow.state(of: id, tenant: tenant)).first?.value
     }
 }

@@ -2,14 +2,8 @@ package import AccountLinking
 import Postgres
 
 /// The hash of a user's password.
-struct PasswordCredentialRow: RowDecodable {
-    let hash: String
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        hash = try row.next()
-    }
-
-    static func of(_ id: UserID, tenant: TenantID) -> Query<PasswordCredentialRow> {
+enum PasswordCredentialRow {
+    static func of(_ id: UserID, tenant: TenantID) -> Query<String> {
         """
         SELECT hash FROM password_credentials
         WHERE tenant_id = \(tenant) AND user_id = \(id)

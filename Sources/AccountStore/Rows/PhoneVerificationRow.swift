@@ -20,11 +20,15 @@ struct PhoneVerificationRow: RowDecodable {
         )
     }
 
-    static func withID(_ id: [UInt8], tenant: TenantID) -> Query<PhoneVerificationRow> {
-        """
+    private static let select: SQL = """
         SELECT tenant_id, verification_id, session_digests, purpose, user_id, number, sealed_code, created_at,
             expires_at, consumed_at, attempts
         FROM phone_verifications
+        """
+
+    static func withID(_ id: [UInt8], tenant: TenantID) -> Query<PhoneVerificationRow> {
+        """
+        \(select)
         WHERE tenant_id = \(tenant) AND verification_id = \(id)
         """
     }
@@ -36,9 +40,7 @@ struct PhoneVerificationRow: RowDecodable {
         tenant: TenantID
     ) -> Query<PhoneVerificationRow> {
         """
-        SELECT tenant_id, verification_id, session_digests, purpose, user_id, number, sealed_code, created_at,
-            expires_at, consumed_at, attempts
-        FROM phone_verifications
+        \(select)
         WHERE tenant_id = \(tenant) AND number = \(number) AND purpose = \(purpose)
             AND is_current
         """

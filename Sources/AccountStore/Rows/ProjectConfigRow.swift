@@ -41,23 +41,20 @@ struct ProjectConfigRow: RowDecodable {
     let record: ProjectRecord
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        let projectID = try row.next(String.self)
-        let projectNumber = try row.next(Int64.self)
-        let settings: JSONValue? = try row.next()
         record = ProjectRecord(
-            projectID: projectID,
-            projectNumber: projectNumber,
-            settings: settings ?? .object([:]),
+            projectID: try row.next(),
+            projectNumber: try row.next(),
+            settings: try row.next(),
             version: try row.next()
         )
     }
 
-    static let only: Query<ProjectConfigRow> =
-        "SELECT project_id, project_number, settings, version FROM project_config"
+    private static let select: SQL = "SELECT project_id, project_number, settings, version FROM project_config"
+
+    static let only = Query<ProjectConfigRow>(select)
 
     /// Holds off other changes until the transaction ends.
-    static let locked: Query<ProjectConfigRow> =
-        "SELECT project_id, project_number, settings, version FROM project_config FOR UPDATE"
+    static let locked: Query<ProjectConfigRow> = "\(select) FOR UPDATE"
 
     /// Replaces the settings of a project that was `locked` in the same transaction.
     static func update(_ record: ProjectRecord, at now: Timestamp) -> SQL {
@@ -101,14 +98,8 @@ struct ProjectConfigRow: RowDecodable {
 }
 
 /// The settings of a version that is or was in force.
-struct ProjectConfigVersionRow: RowDecodable {
-    let settings: JSONValue
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        settings = try row.next() ?? JSONValue.object([:])
-    }
-
-    static func numbered(_ version: Int64) -> Query<ProjectConfigVersionRow> {
+enum ProjectConfigVersionRow {
+    static func numbered(_ version: Int64) -> Query<OneValue<JSONValue>> {
         Query("SELECT settings FROM project_config_versions WHERE version = \(version)")
     }
 }
@@ -169,18 +160,12 @@ struct ProjectVersionRow: RowDecodable {
     let version: ProjectVersion
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        let number = try row.next(Int64.self)
-        let settings: JSONValue? = try row.next()
-        let changedAt: Timestamp = try row.next()
-        let author = try row.next(String?.self)
-        let reason = try row.next(String?.self)
-        let changes: JSONValue? = try row.next()
         version = ProjectVersion(
-            version: number,
-            settings: settings ?? .object([:]),
-            changedAt: changedAt,
-            attribution: Attribution(author: author, reason: reason),
-            providerChanges: [ProviderID: ProviderStateChange](stored: changes)
+            version: try row.next(),
+            settings: try row.next(),
+            changedAt: try row.next(),
+            attribution: Attribution(author: try row.next(), reason: try row.next()),
+            providerChanges: [ProviderID: ProviderStateChange](stored: try row.next())
         )
     }
 
@@ -193,14 +178,8 @@ struct ProjectVersionRow: RowDecodable {
     }
 }
 
-struct APIKeyRow: RowDecodable {
-    let key: String
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        key = try row.next()
-    }
-
-    static let all: Query<APIKeyRow> = "SELECT api_key FROM api_keys"
+enum APIKeyRow {
+    static let all: Query<String> = "SELECT api_key FROM api_keys"
 
     static func insert(_ key: String, displayName: String) -> SQL {
         "INSERT INTO api_keys (api_key, display_name) VALUES (\(key), \(displayName))"
@@ -212,12 +191,12 @@ extension AccountStore {
     package func project() async throws(PostgresError) -> (project: ProjectRecord, apiKeys: Set<String>)? {
         let (projects, keys) = try await client.read(ProjectConfigRow.only, APIKeyRow.all)
         guard let project = projects.first else { return nil }
-        return (project.record, Set(keys.map(\.key)))
+        return (project.record, Set(keys))
     }
 
     /// The settings as they were at `version`; `nil` where there never was such a version. One round trip.
     package func projectSettings(at version: Int64) async throws(PostgresError) -> JSONValue? {
-        try await client.read(ProjectConfigVersionRow.numbered(version)).first?.settings
+        try await client.read(ProjectConfigVersionRow.numbered(version)).first?.value
     }
 
     /// The newest versions after `version`, the newest first. One round trip.

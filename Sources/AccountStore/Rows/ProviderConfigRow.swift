@@ -58,12 +58,16 @@ struct ProviderConfigRow: RowDecodable {
         self.record = record
     }
 
-    static func all(tenant: TenantID) -> Query<ProviderConfigRow> {
-        """
+    private static let select: SQL = """
         SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
             accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
             email_domains
-        FROM provider_configs WHERE tenant_id = \(tenant) ORDER BY provider_id
+        FROM provider_configs
+        """
+
+    static func all(tenant: TenantID) -> Query<ProviderConfigRow> {
+        """
+        \(select) WHERE tenant_id = \(tenant) ORDER BY provider_id
         """
     }
 
@@ -71,20 +75,14 @@ struct ProviderConfigRow: RowDecodable {
     /// wait for each other.
     static func allLocked(tenant: TenantID) -> Query<ProviderConfigRow> {
         """
-        SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
-            accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
-            email_domains
-        FROM provider_configs WHERE tenant_id = \(tenant) ORDER BY provider_id FOR UPDATE
+        \(all(tenant: tenant).sql) FOR UPDATE
         """
     }
 
     /// The registration of one provider; holds off other changes of it until the transaction ends.
     static func locked(_ provider: ProviderID, tenant: TenantID) -> Query<ProviderConfigRow> {
         """
-        SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
-            accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
-            email_domains
-        FROM provider_configs
+        \(select)
         WHERE tenant_id = \(tenant) AND provider_id = \(provider) FOR UPDATE
         """
     }
@@ -240,7 +238,7 @@ extension AccountStore {
                 return .notRegistered
             }
             if let key, let kept = try tx.fetch(KeptAnswerRow.withKey(key, at: now)).first {
-                return .answeredBefore(kept.sealed)
+                return .answeredBefore(kept)
             }
             record.isEnabled = false
             try tx.execute(ProviderConfigRow.update(record, tenant: tenant, at: now))

@@ -42,7 +42,7 @@ struct QuarantinedMethodRow: RowDecodable {
     }
 
     /// The hash of the suspended password, while its time is not over.
-    static func password(of id: UserID, tenant: TenantID, at now: Timestamp) -> Query<PasswordCredentialRow> {
+    static func password(of id: UserID, tenant: TenantID, at now: Timestamp) -> Query<String> {
         """
         SELECT password_hash FROM quarantined_methods
         WHERE tenant_id = \(tenant) AND user_id = \(id) AND method = 'password'
@@ -140,6 +140,6 @@ extension AccountStore {
             QuarantinedMethodRow.password(of: id, tenant: tenant, at: now),
             PasswordCountRow.of(address, by: source, tenant: tenant, at: now)
         )
-        return passwords.first.map { QuarantinedPassword(hash: $0.hash, counts: PasswordCounts(counts)) }
+        return passwords.first.map { QuarantinedPassword(hash: $0, counts: PasswordCounts(counts)) }
     }
 }

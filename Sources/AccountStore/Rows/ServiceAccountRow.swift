@@ -31,20 +31,21 @@ struct ServiceAccountRow: RowDecodable {
         )
     }
 
+    private static let select: SQL = "SELECT key_id, email, public_key, created_at FROM service_accounts"
+
     static func withKeyID(_ keyID: String) -> Query<ServiceAccountRow> {
-        Query("SELECT key_id, email, public_key, created_at FROM service_accounts WHERE key_id = \(keyID)")
+        "\(select) WHERE key_id = \(keyID)"
     }
 
     /// The keys of one name, the newest first; no more than are tried on one token.
     static func newest(email: String) -> Query<ServiceAccountRow> {
         """
-        SELECT key_id, email, public_key, created_at FROM service_accounts
+        \(select)
         WHERE email = \(email) ORDER BY created_at DESC, key_id LIMIT 10
         """
     }
 
-    static let all: Query<ServiceAccountRow> =
-        "SELECT key_id, email, public_key, created_at FROM service_accounts ORDER BY created_at, key_id"
+    static let all: Query<ServiceAccountRow> = "\(select) ORDER BY created_at, key_id"
 
     /// Raises 23505 when the key is there already.
     static func insert(_ account: ServiceAccountRecord) -> SQL {

@@ -2,15 +2,9 @@ import AccountLinking
 import Postgres
 
 /// The ids of accounts, found by what no identifier holds.
-struct UserIDRow: RowDecodable {
-    let id: UserID
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        id = try row.next()
-    }
-
+enum UserIDRow {
     /// The accounts whose first address is one of `emails`.
-    static func withInitialEmails(_ emails: [String], tenant: TenantID) -> Query<UserIDRow> {
+    static func withInitialEmails(_ emails: [String], tenant: TenantID) -> Query<OneValue<UserID>> {
         """
         SELECT user_id FROM users
         WHERE tenant_id = \(tenant) AND initial_email IS NOT NULL
@@ -19,7 +13,7 @@ struct UserIDRow: RowDecodable {
     }
 
     /// The accounts with a provider row that shows `email`.
-    static func linkedWithEmail(_ email: EmailAddress, tenant: TenantID) -> Query<UserIDRow> {
+    static func linkedWithEmail(_ email: EmailAddress, tenant: TenantID) -> Query<OneValue<UserID>> {
         """
         SELECT DISTINCT user_id FROM linked_providers
         WHERE tenant_id = \(tenant) AND email_key = \(email.canonical)

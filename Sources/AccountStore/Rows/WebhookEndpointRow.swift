@@ -56,7 +56,7 @@ struct WebhookEndpointRow: RowDecodable {
         FROM webhook_endpoints AS e
         """
 
-    static let enabledCount: Query<CountRow> = "SELECT count(*) FROM webhook_endpoints WHERE disabled_at IS NULL"
+    static let enabledCount: Query<Int64> = "SELECT count(*) FROM webhook_endpoints WHERE disabled_at IS NULL"
 
     /// Takes the first free slot; inserts nothing when all are taken, and raises 23505 when another was faster.
     static func insert(_ id: PostgresUUID, url: String, sealedSecret: [UInt8], at now: Timestamp) -> SQL {
@@ -137,7 +137,7 @@ extension AccountStore {
 
     /// Takes note of whether any endpoint is to be told anything: until then, and where there is none, events cost nothing.
     package func refreshWebhooks() async throws(PostgresError) {
-        let count = try await client.read(WebhookEndpointRow.enabledCount).first?.count ?? 0
+        let count = try await client.read(WebhookEndpointRow.enabledCount).first ?? 0
         webhooks.isOn.store(count > 0, ordering: .relaxed)
     }
 

@@ -133,6 +133,10 @@ struct WebhookMessageRow: RowDecodable {
     }
 
     /// One row for each endpoint that is sent to.
+    ///
+    /// - A method that was linked is `.methodRestored` if its very identity, or its number, is the account's already and still
+    ///   suspended.
+    /// - A conflict that joined another was not opened: nothing is inserted.
     static func insert(
         _ announcement: Announcement,
         id: PostgresUUID,
@@ -141,73 +145,37 @@ struct WebhookMessageRow: RowDecodable {
         tenant: TenantID,
         at now: Timestamp
     ) -> SQL {
-        insert(
-            announcement,
-            type: "\(announcement.kind)",
-            id: id,
-            rule: rule,
-            of: user,
-            tenant: tenant,
-            at: now
-        )
-    }
-
-    /// The same for a method that was linked. A provider whose very identity was suspended is back, and so is a number. They
-    /// have to be the account's already, and what is suspended still be there.
-    static func insertLinked(
-        _ announcement: Announcement,
-        id: PostgresUUID,
-        rule: Rule,
-        of user: UserID,
-        tenant: TenantID,
-        at now: Timestamp
-    ) -> SQL {
-        let type: SQL = """
-            CASE WHEN EXISTS (SELECT 1 FROM quarantined_methods AS q
-                JOIN users AS u ON u.tenant_id = q.tenant_id AND u.user_id = q.user_id
-                LEFT JOIN linked_providers AS l
-                    ON l.tenant_id = q.tenant_id AND l.user_id = q.user_id AND l.provider_id = q.method
-                WHERE q.tenant_id = \(tenant) AND q.user_id = \(user)
-                    AND q.method = \(announcement.method?.name) AND q.expires_at > \(now)
-                    AND q.subject = CASE WHEN q.method = 'phone' THEN u.phone_number ELSE l.subject END)
-            THEN \(Announcement.Kind.methodRestored) ELSE \(announcement.kind) END
+        var type: SQL = "\(announcement.kind)"
+        if announcement.kind == .methodLinked {
+            type = """
+                CASE WHEN EXISTS (SELECT 1 FROM quarantined_methods AS q
+                    JOIN users AS u ON u.tenant_id = q.tenant_id AND u.user_id = q.user_id
+                    LEFT JOIN linked_providers AS l
+                        ON l.tenant_id = q.tenant_id AND l.user_id = q.user_id AND l.provider_id = q.method
+                    WHERE q.tenant_id = \(tenant) AND q.user_id = \(user)
+                        AND q.method = \(announcement.method) AND q.expires_at > \(now)
+                        AND q.subject = CASE WHEN q.method = 'phone' THEN u.phone_number ELSE l.subject END)
+                THEN \(Announcement.Kind.methodRestored) ELSE \(announcement.kind) END
+                """
+        }
+        var insert: SQL = """
+            INSERT INTO webhook_messages (endpoint_id, tenant_id, user_id, message_id, type, occurred_at, conflict_id, method,
+                method_changes, rule, next_attempt_at)
+            SELECT endpoint_id, \(tenant), \(user), \(id), \(type), \(now),
+                \(announcement.conflict), \(announcement.method), \(announcement.changes),
+                \(rule), \(now)
+            FROM webhook_endpoints WHERE disabled_at IS NULL
             """
-        return insert(announcement, type: type, id: id, rule: rule, of: user, tenant: tenant, at: now)
-    }
+        if announcement.kind == .conflictOpened {
+            insert.append(
+                """
 
-    private static func insert(
-        _ announcement: Announcement,
-        type: SQL,
-        id: PostgresUUID,
-        rule: Rule,
-        of user: UserID,
-        tenant: TenantID,
-        at now: Timestamp
-    ) -> SQL {
-        """
-        INSERT INTO webhook_messages (endpoint_id, tenant_id, user_id, message_id, type, occurred_at, conflict_id, method,
-            method_changes, rule, next_attempt_at)
-        SELECT endpoint_id, \(tenant), \(user), \(id), \(type), \(now),
-            \(announcement.conflict), \(announcement.method?.name), \(announcement.changes),
-            \(rule), \(now)
-        FROM webhook_endpoints WHERE disabled_at IS NULL
-        """
-    }
-
-    /// The same for a conflict that may have joined another: then nothing was opened.
-    static func insertOpened(
-        _ announcement: Announcement,
-        id: PostgresUUID,
-        rule: Rule,
-        of user: UserID,
-        tenant: TenantID,
-        at now: Timestamp
-    ) -> SQL {
-        """
-        \(insert(announcement, id: id, rule: rule, of: user, tenant: tenant, at: now))
-            AND EXISTS (SELECT 1 FROM conflicts WHERE tenant_id = \(tenant) AND user_id = \(user)
-                AND conflict_id = \(announcement.conflict))
-        """
+                    AND EXISTS (SELECT 1 FROM conflicts WHERE tenant_id = \(tenant) AND user_id = \(user)
+                        AND conflict_id = \(announcement.conflict))
+                """
+            )
+        }
+        return insert
     }
 
     /// Takes messages that are due for sending, to each endpoint as many as `places` has free, of each user and endpoint
@@ -275,7 +243,7 @@ struct WebhookMessageRow: RowDecodable {
     }
 
     /// How many wait, counted up to `countMax`.
-    static func waitingCount(countMax: Int64) -> Query<CountRow> {
+    static func waitingCount(countMax: Int64) -> Query<Int64> {
         """
         SELECT count(*) FROM (SELECT 1 FROM webhook_messages WHERE state = 'pending' LIMIT \(countMax)) AS waiting
         """
@@ -307,32 +275,6 @@ struct MergeAnswersRow: RowDecodable {
 }
 
 extension AccountStore {
-    /// Adds to a batch what receivers are told of the decision it applies; nothing where there is nobody to tell.
-    func announce(
-        _ announcements: @autoclosure () -> [Announcement],
-        as event: AccountEvent,
-        of user: UserID,
-        tenant: TenantID,
-        in batch: inout WriteBatch
-    ) {
-        guard hasWebhooks else { return }
-        for (index, announcement) in announcements().enumerated() {
-            // An event's id is random, so those that follow it are nobody else's.
-            let id = PostgresUUID(high: event.id.high, low: event.id.low ^ UInt64(index))
-            let insert =
-                switch announcement.kind {
-                case .conflictOpened: WebhookMessageRow.insertOpened
-                case .methodLinked: WebhookMessageRow.insertLinked
-                case .conflictProven, .conflictResolved, .conflictDeclined, .methodUnlinked, .methodQuarantined,
-                    .methodRestored, .methodsChanged, .mergePrepared, .mergeCommitted, .mergeAborted, .mergeUndone,
-                    .sessionEnded,
-                    .sessionsRevoked:
-                    WebhookMessageRow.insert
-                }
-            batch.append(insert(announcement, id, event.rule, user, tenant, event.occurredAt))
-        }
-    }
-
     /// Takes messages that are due for sending, where places are free, and keeps other servers' hands off them until
     /// `until`.
     ///
@@ -387,6 +329,6 @@ extension AccountStore {
 
     /// How many messages wait to be sent, counted up to `countMax`.
     package func waitingWebhookCount(countMax: Int64) async throws(PostgresError) -> Int64 {
-        try await client.read(WebhookMessageRow.waitingCount(countMax: countMax)).first?.count ?? 0
+        try await client.read(WebhookMessageRow.waitingCount(countMax: countMax)).first ?? 0
     }
 }
