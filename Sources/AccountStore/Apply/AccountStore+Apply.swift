@@ -59,9 +59,7 @@ extension AccountStore {
     /// Deletes several accounts of one tenant as one decision: all of them, or none when a fact of any has moved.
     ///
     /// Name them in the order of their ids, so that two such calls never wait for each other in a circle.
-    package func delete(
-        _ deletions: [(user: UserRecord, event: AccountEvent)]
-    ) async throws(PostgresError) -> Applied {
+    package func delete(_ deletions: [(user: UserRecord, event: AccountEvent)]) async throws(PostgresError) -> Applied {
         guard let first = deletions.first else { return .applied }
         // A code that comes later changes its account.
         let freed = try await freeingReserved(of: deletions.map(\.user.id), tenant: first.user.tenant)

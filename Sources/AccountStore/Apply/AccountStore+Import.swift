@@ -88,10 +88,7 @@ extension AccountStore {
     ///
     /// An account that is replaced loses what the new record has not, also what is suspended, its sessions and its open
     /// conflicts. Its version guards it; the primary key of `identifiers` guards what is claimed.
-    package func importAccounts(
-        _ writes: [ImportWrite],
-        tenant: TenantID
-    ) async throws(PostgresError) -> Applied {
+    package func importAccounts(_ writes: [ImportWrite], tenant: TenantID) async throws(PostgresError) -> Applied {
         // In the order of their ids, so that two imports of the same accounts never wait for each other in a circle.
         let writes = writes.sorted { $0.user.id.rawValue < $1.user.id.rawValue }
         guard let first = writes.first else { return .applied }

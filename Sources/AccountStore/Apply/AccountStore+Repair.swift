@@ -143,10 +143,7 @@ extension AccountStore {
     ///
     /// Each is guarded by its account's version, by the primary key of `identifiers` where it claims something, and by the
     /// step's own row, which nobody writes twice. What it changes stands in the journal.
-    package func applyRepairs(
-        _ writes: [RepairWrite],
-        of plan: AppliedPlan.ID
-    ) async throws(PostgresError) -> Applied {
+    package func applyRepairs(_ writes: [RepairWrite], of plan: AppliedPlan.ID) async throws(PostgresError) -> Applied {
         guard let first = writes.first else { return .applied }
         var batch = WriteBatch("audit-repair")
         for write in writes { append(write, of: plan, to: &batch) }

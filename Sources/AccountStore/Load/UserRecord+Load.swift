@@ -10,10 +10,7 @@ extension AccountStore {
     }
 
     /// The account that was `known`, as it is by `stamp`; `nil` when there is none any more.
-    private func user(
-        _ known: KnownUser,
-        asOf stamp: UserStampRow?
-    ) async throws(PostgresError) -> UserRecord? {
+    private func user(_ known: KnownUser, asOf stamp: UserStampRow?) async throws(PostgresError) -> UserRecord? {
         guard let stamp else { return nil }
         guard let user = stamp.updating(known) else {
             return try await loadUser(known.record.id, tenant: known.record.tenant)
@@ -52,10 +49,7 @@ extension AccountStore {
     /// Between the two the owner may give the identifier up. Its record is then younger than the claim, and a decision
     /// taken on both would treat it as the owner of what is not its own any more; so they are read again. Where they
     /// keep moving there is no owner to be had: a decision that takes the identifier for free meets the primary key.
-    package func user(
-        owning identifier: Identifier,
-        tenant: TenantID
-    ) async throws(PostgresError) -> UserRecord? {
+    package func user(owning identifier: Identifier, tenant: TenantID) async throws(PostgresError) -> UserRecord? {
         for _ in 1...Self.readsMax {
             guard let owner = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first?.owner,
                 let user = try await user(owner, tenant: tenant)

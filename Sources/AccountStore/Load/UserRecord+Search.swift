@@ -46,19 +46,12 @@ extension AccountStore {
     }
 
     /// The accounts whose id comes after `id`, in the order of their ids (of their bytes), at most `limit` of them.
-    package func users(
-        after id: UserID?,
-        limit: Int64,
-        tenant: TenantID
-    ) async throws(PostgresError) -> [UserRecord] {
+    package func users(after id: UserID?, limit: Int64, tenant: TenantID) async throws(PostgresError) -> [UserRecord] {
         try await client.read(UserRow.after(id, limit: limit, tenant: tenant)).records.map(activity.overlay)
     }
 
     /// The hashes of the passwords of `ids`; those without a password are left out. One round trip.
-    package func passwordHashes(
-        _ ids: [UserID],
-        tenant: TenantID
-    ) async throws(PostgresError) -> [UserID: String] {
+    package func passwordHashes(_ ids: [UserID], tenant: TenantID) async throws(PostgresError) -> [UserID: String] {
         guard !ids.isEmpty else { return [:] }
         let rows = try await client.read(PasswordHashRow.withIDs(ids, tenant: tenant))
         return Dictionary(rows.map { ($0.id, $0.hash) }, uniquingKeysWith: { first, _ in first })

@@ -184,11 +184,7 @@ struct StoredEventRow: RowDecodable {
     }
 
     /// Those of all accounts that keep a question, after one of them, in the order of their ids.
-    static func withQuestions(
-        after id: PostgresUUID,
-        tenant: String?,
-        limit: Int64
-    ) -> Query<StoredEventRow> {
+    static func withQuestions(after id: PostgresUUID, tenant: String?, limit: Int64) -> Query<StoredEventRow> {
         """
         \(select) WHERE event_id > \(id) AND decisions IS NOT NULL
             AND (\(tenant == nil) OR tenant_id = \(tenant ?? ""))
@@ -197,12 +193,7 @@ struct StoredEventRow: RowDecodable {
     }
 
     /// The newest first; with `before`, those that are older than that one.
-    static func of(
-        _ user: UserID,
-        tenant: TenantID,
-        before: PostgresUUID?,
-        rowsMax: Int64
-    ) -> Query<StoredEventRow> {
+    static func of(_ user: UserID, tenant: TenantID, before: PostgresUUID?, rowsMax: Int64) -> Query<StoredEventRow> {
         """
         \(select) WHERE tenant_id = \(tenant) AND user_id = \(user)
             AND event_id < \(before ?? PostgresUUID(high: .max, low: .max))

@@ -272,10 +272,7 @@ extension AccountStore {
         at now: Timestamp
     ) async throws(PostgresError) -> RevertibleMethods {
         let rows = try await client.read(CodeMethodRow.since(code, of: user, withHash: withHash, at: now))
-        return RevertibleMethods(
-            methods: rows.map(\.method),
-            passwordHash: rows.lazy.compactMap(\.passwordHash).first
-        )
+        return RevertibleMethods(methods: rows.map(\.method), passwordHash: rows.lazy.compactMap(\.passwordHash).first)
     }
 
     /// The codes of `user` that bring sign-in methods back at `now`. One round trip.
@@ -290,9 +287,7 @@ extension AccountStore {
         at now: Timestamp
     ) async throws(PostgresError) -> LiveReverts {
         LiveReverts(
-            try await client.read(
-                CodeMethodRow.live(of: user, sentTo: mailbox, tenant: tenant, until: end, at: now)
-            )
+            try await client.read(CodeMethodRow.live(of: user, sentTo: mailbox, tenant: tenant, until: end, at: now))
         )
     }
 

@@ -396,10 +396,7 @@ extension AccountStore {
             ConflictRow.withID(id, of: user, tenant: tenant),
             KeptAnswerRow.withKey(key, at: now)
         )
-        return (
-            conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner,
-            answers.first
-        )
+        return (conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner, answers.first)
     }
 
     /// Changes a conflict that was loaded, with what else belongs to that and the event that says so, in one transaction.
@@ -478,13 +475,7 @@ extension AccountStore {
         var batch = WriteBatch("conflict-open")
         batch.append(ConflictRow.openOrJoin(conflict))
         batch.append(AccountEventRow.insert(event, of: conflict.user, tenant: conflict.tenant))
-        announce(
-            [.about(conflict, .conflictOpened)],
-            as: event,
-            of: conflict.user,
-            tenant: conflict.tenant,
-            in: &batch
-        )
+        announce([.about(conflict, .conflictOpened)], as: event, of: conflict.user, tenant: conflict.tenant, in: &batch)
         for limit in limits {
             batch.append(MessageCountRow.count(limit, tenant: conflict.tenant, at: event.occurredAt))
         }

@@ -150,12 +150,7 @@ struct EmailCodeRow: RowDecodable {
     }
 
     /// What went to `address` stays.
-    static func voidElsewhere(
-        of user: UserID,
-        than address: EmailAddress,
-        tenant: TenantID,
-        at now: Timestamp
-    ) -> SQL {
+    static func voidElsewhere(of user: UserID, than address: EmailAddress, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND consumed_at IS NULL
@@ -182,11 +177,7 @@ struct LiveRecoveryRow: RowDecodable {
     let recovery: LiveRecovery
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        recovery = LiveRecovery(
-            email: try row.next(),
-            wasProven: try row.next(),
-            createdAt: try row.next()
-        )
+        recovery = LiveRecovery(email: try row.next(), wasProven: try row.next(), createdAt: try row.next())
     }
 }
 
@@ -224,24 +215,14 @@ extension AccountWrite.Companion {
     package static func issueRecovery(_ code: EmailCodeRecord, of user: UserID, at now: Timestamp) -> Self {
         Self([
             EmailCodeRow.insert(code),
-            IdentifierRow.reserve(
-                code.email,
-                for: user,
-                until: code.expiresAt,
-                at: now,
-                tenant: code.tenant
-            ),
+            IdentifierRow.reserve(code.email, for: user, until: code.expiresAt, at: now, tenant: code.tenant),
         ])
     }
 
     /// Uses a code up. Guarded: when somebody has used it, it is void or it is locked, the whole write is undone.
     ///
     /// `use`: fresh for each request, the same on each of its attempts.
-    package static func useUp(
-        _ code: EmailCodeRecord,
-        by use: PostgresUUID,
-        at now: Timestamp
-    ) -> Self {
+    package static func useUp(_ code: EmailCodeRecord, by use: PostgresUUID, at now: Timestamp) -> Self {
         useUp(OneTimeSecret.of(code), by: use, at: "greatest(created_at, \(now))")
     }
 
@@ -300,11 +281,7 @@ extension AccountStore {
 
     /// Whether a mail that went out can still take back what was done to the account of `user`: a change of its address, a
     /// second factor, a sign-in method. One round trip.
-    package func canTakeBack(
-        of user: UserID,
-        tenant: TenantID,
-        at now: Timestamp
-    ) async throws(PostgresError) -> Bool {
+    package func canTakeBack(of user: UserID, tenant: TenantID, at now: Timestamp) async throws(PostgresError) -> Bool {
         try await client.read(EmailCodeRow.canTakeBack(of: user, tenant: tenant, at: now)).first ?? false
     }
 

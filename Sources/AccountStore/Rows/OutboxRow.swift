@@ -310,11 +310,7 @@ enum OutboxRow {
     }
 
     /// The oldest `countMax` selected messages that no worker has, the oldest first.
-    static func discardable(
-        _ selection: OutboxSelection,
-        at now: Timestamp,
-        countMax: Int64
-    ) -> Query<OutboxEntry> {
+    static func discardable(_ selection: OutboxSelection, at now: Timestamp, countMax: Int64) -> Query<OutboxEntry> {
         """
         SELECT \(entryColumns) FROM outbox WHERE \(isSelected(selection)) AND \(isUnclaimed(at: now))
         ORDER BY created_at, message_id LIMIT \(countMax)
@@ -480,11 +476,7 @@ extension AccountStore {
     /// Gives messages back that were not tried, for whoever comes from `until` on: no attempt is counted.
     ///
     /// `reason`: why; `nil` leaves what is known.
-    package func release(
-        _ messages: [ClaimedMessage],
-        until: Timestamp,
-        reason: String?
-    ) async throws(PostgresError) {
+    package func release(_ messages: [ClaimedMessage], until: Timestamp, reason: String?) async throws(PostgresError) {
         let statement = OutboxRow.release(
             tenants: messages.map(\.tenant.rawValue),
             ids: messages.map(\.id),

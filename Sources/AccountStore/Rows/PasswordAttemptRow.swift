@@ -181,12 +181,7 @@ struct PasswordAttemptRow: RowDecodable {
         """
     }
 
-    private static func counting(
-        _ guessed: Guessed,
-        if condition: SQL,
-        tenant: TenantID,
-        at now: Timestamp
-    ) -> SQL {
+    private static func counting(_ guessed: Guessed, if condition: SQL, tenant: TenantID, at now: Timestamp) -> SQL {
         let standings = (1...PasswordAttempts.failuresMax).map {
             PasswordAttempts.standing(afterFailures: $0, at: now, freeMax: guessed.freeMax)
         }

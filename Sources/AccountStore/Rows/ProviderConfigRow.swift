@@ -39,10 +39,7 @@ struct ProviderConfigRow: RowDecodable {
     let record: ProviderConfigRecord
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        var record = ProviderConfigRecord(
-            provider: try row.next(),
-            isEnabled: try row.next()
-        )
+        var record = ProviderConfigRecord(provider: try row.next(), isEnabled: try row.next())
         record.displayName = try row.next()
         record.clientID = try row.next()
         record.sealedClientSecret = try row.next()
@@ -130,11 +127,7 @@ package struct StoredProvider: Sendable {
     /// of a provider without a registration, those that linked identities were verified under.
     package let issuersInUse: Set<String?>
 
-    fileprivate init(
-        _ provider: ProviderID,
-        tenant: TenantID,
-        _ tx: inout Transaction
-    ) throws(PostgresError) {
+    fileprivate init(_ provider: ProviderID, tenant: TenantID, _ tx: inout Transaction) throws(PostgresError) {
         present = try tx.fetch(ProviderConfigRow.locked(provider, tenant: tenant)).first?.record
         if try tx.fetch(IdentifierRow.anyFederated(of: provider, tenant: tenant)).isEmpty {
             issuersInUse = []
@@ -248,10 +241,7 @@ extension AccountStore {
     }
 
     /// - Returns: `false` when it is not registered.
-    package func removeProviderConfig(
-        _ provider: ProviderID,
-        tenant: TenantID
-    ) async throws(PostgresError) -> Bool {
+    package func removeProviderConfig(_ provider: ProviderID, tenant: TenantID) async throws(PostgresError) -> Bool {
         let batch = WriteBatch("provider-config-remove", [ProviderConfigRow.delete(provider, tenant: tenant)])
         return try await client.write(batch).affectedRows(0) == 1
     }

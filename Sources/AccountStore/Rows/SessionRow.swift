@@ -244,11 +244,7 @@ struct SessionPlaceRow: RowDecodable {
     let isEnded: Bool
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        place = AccountStore.SessionPlace(
-            tenant: try row.next(),
-            user: try row.next(),
-            session: try row.next()
-        )
+        place = AccountStore.SessionPlace(tenant: try row.next(), user: try row.next(), session: try row.next())
         isEnded = try row.next()
     }
 }

@@ -3,12 +3,7 @@ import Postgres
 
 /// How one method of a user was proven.
 enum SignInMethodRow {
-    static func put(
-        _ method: SignInMethod,
-        _ proof: UserRecord.MethodProof,
-        for id: UserID,
-        tenant: TenantID
-    ) -> SQL {
+    static func put(_ method: SignInMethod, _ proof: UserRecord.MethodProof, for id: UserID, tenant: TenantID) -> SQL {
         let values: SQL = """
             (\(tenant), \(id), \(method.name), \(proof.proof), \(proof.provenAt))
             """
@@ -27,10 +22,7 @@ enum SignInMethodRow {
     }
 
     /// Of many users.
-    static func insertMany(
-        _ proofs: [(UserID, SignInMethod, UserRecord.MethodProof)],
-        tenant: TenantID
-    ) -> SQL {
+    static func insertMany(_ proofs: [(UserID, SignInMethod, UserRecord.MethodProof)], tenant: TenantID) -> SQL {
         """
         INSERT INTO sign_in_methods (tenant_id, user_id, method, proof, proven_at)
         SELECT \(tenant), new.*

@@ -129,9 +129,7 @@ struct UserRow: RowDecodable {
     }
 
     /// `nil` for a user without any.
-    private static func linkedProvider(
-        _ row: inout RowDecoder
-    ) throws(PostgresError) -> UserRecord.LinkedProvider? {
+    private static func linkedProvider(_ row: inout RowDecoder) throws(PostgresError) -> UserRecord.LinkedProvider? {
         let id = try row.next(String?.self)
         let subject = try row.next(String?.self)
         let issuer = try row.next(String?.self)

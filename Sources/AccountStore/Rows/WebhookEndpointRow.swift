@@ -77,12 +77,7 @@ struct WebhookEndpointRow: RowDecodable {
     }
 
     /// The secret there was signs on until `until`.
-    static func replaceSecret(
-        of id: PostgresUUID,
-        version: Int64?,
-        by sealedSecret: [UInt8],
-        until: Timestamp
-    ) -> SQL {
+    static func replaceSecret(of id: PostgresUUID, version: Int64?, by sealedSecret: [UInt8], until: Timestamp) -> SQL {
         """
         UPDATE webhook_endpoints SET sealed_older_secret = sealed_secret, older_secret_until = \(until),
             sealed_secret = \(sealedSecret), version = version + 1
