@@ -54,22 +54,22 @@ extension SQL.Interpolation {
 extension RowDecoder {
     /// The next column, which must not be NULL.
     ///
-    /// - `column`: the name that an error gives; by default the one in the result, without its table.
-    mutating func next<Value: StoredValue>(_ column: StaticString? = nil) throws(PostgresError) -> Value {
+    /// - `table`: the one that an error names with the column, where the statement reads several.
+    mutating func next<Value: StoredValue>(of table: StaticString? = nil) throws(PostgresError) -> Value {
         let stored: Value.Stored = try next()
-        guard let value = Value.reading(stored) else { throw unreadable(column) }
+        guard let value = Value.reading(stored) else { throw unreadable(of: table) }
         return value
     }
 
     /// The next column, `nil` for NULL.
-    mutating func next<Value: StoredValue>(_ column: StaticString? = nil) throws(PostgresError) -> Value? {
+    mutating func next<Value: StoredValue>(of table: StaticString? = nil) throws(PostgresError) -> Value? {
         guard let stored = try next(Value.Stored?.self) else { return nil }
-        guard let value = Value.reading(stored) else { throw unreadable(column) }
+        guard let value = Value.reading(stored) else { throw unreadable(of: table) }
         return value
     }
 
-    private func unreadable(_ column: StaticString?) -> PostgresError {
-        .unreadable(column.map { "\($0)" } ?? lastColumnName)
+    private func unreadable(of table: StaticString?) -> PostgresError {
+        .unreadable(table.map { "\($0).\(lastColumnName)" } ?? lastColumnName)
     }
 }
 

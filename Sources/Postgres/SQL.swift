@@ -51,6 +51,12 @@ package struct SQL: Sendable {
     /// What is sent, with `$n` placeholders. Put together anew each time.
     package var text: String { shape.text }
 
+    /// The same text in one piece: for a fragment without parameters that is built once and spliced often.
+    package var asOnePiece: SQL {
+        precondition(parameters.isEmpty, "a parameter is no text")
+        return SQL(text: text)
+    }
+
     /// The type of each parameter, in order.
     var types: [UInt32] { shape.types }
 

@@ -68,14 +68,10 @@ package struct JournalClash: Sendable, Hashable {
     /// Whether everything else can be put back all the same. What owns something cannot be left half-way: an address that
     /// is shown and not owned, an account that is there again under its id.
     package var canStay: Bool {
-        table == "password_credentials" || table == "users" && Self.ownColumns.contains(subject)
+        table == "password_credentials"
+            || table == "users" && JournaledUser.restoredColumns.contains { $0.name == subject }
+                && !JournaledUser.columnsThatDecide.contains(subject)
     }
-
-    /// The columns of `users` that stand for themselves.
-    private static let ownColumns: Set<String> = [
-        "initial_email", "unproven_phone_number", "display_name", "photo_url", "screen_name", "language", "time_zone",
-        "date_of_birth", "disabled", "uses_custom_tokens", "custom_attributes",
-    ]
 }
 
 extension JournalClash: RowDecodable {
@@ -195,14 +191,14 @@ struct JournaledTable: Sendable {
 
 enum JournaledUser {
     /// The columns of `users` that are put back where nobody has changed them since.
-    static let restoredColumns: [(name: String, sql: SQL)] = [
-        ("email", "email"), ("email_proof", "email_proof"), ("email_proven_at", "email_proven_at"),
-        ("initial_email", "initial_email"), ("phone_number", "phone_number"),
-        ("unproven_phone_number", "unproven_phone_number"), ("display_name", "display_name"),
-        ("photo_url", "photo_url"), ("screen_name", "screen_name"), ("language", "language"),
-        ("time_zone", "time_zone"), ("date_of_birth", "date_of_birth"), ("disabled", "disabled"),
-        ("uses_custom_tokens", "uses_custom_tokens"), ("custom_attributes", "custom_attributes"),
-        ("created_at", "created_at"), ("last_login_at", "last_login_at"), ("last_refresh_at", "last_refresh_at"),
+    static let restoredColumns: [(name: String, sql: SQL)] = UserRow.columnNames.map {
+        ($0.description, SQL(literal: $0))
+    }
+    .filter { !(["tenant_id", "user_id"] + columnsThatOnlyGrow).contains($0.name) }
+
+    /// The columns among them that own something, or say when: none of these can stay as it is while the others go back.
+    static let columnsThatDecide = [
+        "email", "email_proof", "email_proven_at", "phone_number", "created_at", "last_login_at", "last_refresh_at",
     ]
 
     /// Columns that say something only together: a proof is of the address that stands beside it. Whoever has changed one of

@@ -5,21 +5,66 @@ import Postgres
 /// the second factors: a user has a row for each combination of them, at least one. `records` puts the rows of a user together.
 ///
 /// Not arrays, although this repeats what is joined: twelve aggregates cost the server a third of a lookup.
-///
-/// Column order is the decoding order.
 struct UserRow: RowDecodable {
     fileprivate let record: UserRecord
     /// With its place.
     fileprivate let secondFactor: (slot: Int32, factor: SecondFactor)?
     fileprivate let origin: UserOrigin
 
+    private static let ids: [Column<UserRecord>] = [
+        Column("tenant_id", { $0.tenant }, { $0.tenant = $1 }),
+        Column("user_id", { $0.id }, { $0.id = $1 }),
+    ]
+
+    private static let version = Column<UserRecord>("version", { $0.version }, { $0.version = $1 })
+
+    /// The columns that every write of an account sets.
+    private static let content: [Column<UserRecord>] = [
+        Column("session_epoch", { $0.sessionEpoch }, { $0.sessionEpoch = $1 }),
+        Column("email", { $0.email?.address }, { $0.email = $1.map { AccountEmail(address: $0, proof: nil) } }),
+        Column("email_proof", { $0.email?.proof }, { $0.email?.proof = $1 }),
+        Column("email_proven_at", { $0.emailProvenAt }, { $0.emailProvenAt = $1 }),
+        Column("initial_email", { $0.initialEmail }, { $0.initialEmail = $1 }),
+        Column("phone_number", { $0.phoneNumber }, { $0.phoneNumber = $1 }),
+        Column("unproven_phone_number", { $0.unprovenPhoneNumber }, { $0.unprovenPhoneNumber = $1 }),
+        Column("display_name", { $0.profile.displayName }, { $0.profile.displayName = $1 }),
+        Column("photo_url", { $0.profile.photoURL }, { $0.profile.photoURL = $1 }),
+        Column("screen_name", { $0.profile.screenName }, { $0.profile.screenName = $1 }),
+        Column("language", { $0.profile.language }, { $0.profile.language = $1 }),
+        Column("time_zone", { $0.profile.timeZone }, { $0.profile.timeZone = $1 }),
+        Column("date_of_birth", { $0.profile.dateOfBirth }, { $0.profile.dateOfBirth = $1 }),
+        Column("disabled", { $0.isDisabled }, { $0.isDisabled = $1 }),
+        Column("uses_custom_tokens", { $0.usesCustomTokens }, { $0.usesCustomTokens = $1 }),
+        Column("custom_attributes", { $0.customAttributes }, { $0.customAttributes = $1 }),
+        Column("valid_since", { $0.validSince }, { $0.validSince = $1 }),
+        Column("created_at", { $0.createdAt }, { $0.createdAt = $1 }),
+    ]
+
+    /// The times that are written behind, and with a new account.
+    private static let times: [Column<UserRecord>] = [
+        Column("last_login_at", { $0.lastLoginAt }, { $0.lastLoginAt = $1 }),
+        Column("last_refresh_at", { $0.lastRefreshAt }, { $0.lastRefreshAt = $1 }),
+    ]
+
+    private static let sessionEnd = Column<UserRecord>(
+        "session_ended_at",
+        { $0.sessionEndedAt },
+        { $0.sessionEndedAt = $1 }
+    )
+
+    /// All columns of `users`, in the order in which they are read.
+    private static let all = ids + [version] + content + times + [sessionEnd]
+    private static let columns = Columns(all)
+    private static let inserted = Columns(ids + [version] + content + times)
+    private static let updated = Columns(content + [sessionEnd])
+    /// The columns of a statement about many accounts of one tenant.
+    private static let unnested = Columns(ids.dropFirst() + [version] + content + times)
+
+    /// The names of all columns, in their order.
+    static var columnNames: [StaticString] { all.map(\.name) }
+
     private static let select: SQL = """
-        SELECT users.tenant_id, users.user_id, users.version, users.session_epoch,
-            users.email, users.email_proof, users.email_proven_at, users.initial_email,
-            users.phone_number, users.unproven_phone_number,
-            users.display_name, users.photo_url, users.screen_name, users.language, users.time_zone,
-            users.date_of_birth, users.disabled, users.uses_custom_tokens, users.custom_attributes,
-            users.valid_since, users.created_at, users.last_login_at, users.last_refresh_at, users.session_ended_at,
+        SELECT \(columns.names(of: "users")),
             password_credentials.updated_at,
             linked_providers.provider_id, linked_providers.subject, linked_providers.issuer, linked_providers.email,
             linked_providers.display_name, linked_providers.photo_url, linked_providers.screen_name,
@@ -85,38 +130,13 @@ struct UserRow: RowDecodable {
     }
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        let tenant: TenantID = try row.next()
-        let id: UserID = try row.next("users.user_id")
-        let version = try row.next(Int64.self)
-        let sessionEpoch = try row.next(Int64.self)
         var record = UserRecord(
-            tenant: tenant,
-            id: id,
-            sessionEpoch: sessionEpoch,
+            tenant: .project,
+            id: .nobody,
+            sessionEpoch: 0,
             createdAt: Timestamp(secondsSinceEpoch: 0)
         )
-        record.version = version
-        let address: EmailAddress? = try row.next("users.email")
-        let proof: EmailProof? = try row.next("users.email_proof")
-        record.email = address.map { AccountEmail(address: $0, proof: proof) }
-        record.emailProvenAt = try row.next()
-        record.initialEmail = try row.next()
-        record.phoneNumber = try row.next("users.phone_number")
-        record.unprovenPhoneNumber = try row.next("users.unproven_phone_number")
-        record.profile.displayName = try row.next()
-        record.profile.photoURL = try row.next()
-        record.profile.screenName = try row.next()
-        record.profile.language = try row.next()
-        record.profile.timeZone = try row.next()
-        record.profile.dateOfBirth = try row.next()
-        record.isDisabled = try row.next()
-        record.usesCustomTokens = try row.next()
-        record.customAttributes = try row.next()
-        record.validSince = try row.next()
-        record.createdAt = try row.next()
-        record.lastLoginAt = try row.next()
-        record.lastRefreshAt = try row.next()
-        record.sessionEndedAt = try row.next()
+        try Self.columns.read(&row, into: &record, of: "users")
         record.passwordUpdatedAt = try row.next()
         if let provider = try Self.linkedProvider(&row) {
             record.linkedProviders = [provider.identity.provider: provider]
@@ -160,7 +180,7 @@ struct UserRow: RowDecodable {
     ) throws(PostgresError) -> (slot: Int32, factor: SecondFactor)? {
         let slot = try row.next(Int32?.self)
         let id = try row.next(String?.self)
-        let number: PhoneNumber? = try row.next("second_factors.number")
+        let number: PhoneNumber? = try row.next(of: "second_factors")
         let displayName = try row.next(String?.self)
         let enrolledAt: Timestamp? = try row.next()
         guard let slot, let id, let enrolledAt else { return nil }
@@ -296,23 +316,10 @@ struct UserStampRow: RowDecodable {
 
 extension UserRow {
     static func insert(_ record: UserRecord) -> SQL {
-        let values: SQL = """
-            (\(record.tenant), \(record.id), \(record.version), \(record.sessionEpoch),
-            \(record.email?.address), \(record.email?.proof?.name), \(record.emailProvenAt),
-            \(record.initialEmail), \(record.phoneNumber), \(record.unprovenPhoneNumber),
-            \(record.profile.displayName), \(record.profile.photoURL), \(record.profile.screenName),
-            \(record.profile.language), \(record.profile.timeZone), \(record.profile.dateOfBirth),
-            \(record.isDisabled), \(record.usesCustomTokens), \(record.customAttributes),
-            \(record.validSince), \(record.createdAt),
-            \(record.lastLoginAt), \(record.lastRefreshAt))
-            """
-        return """
-            INSERT INTO users (tenant_id, user_id, version, session_epoch,
-                email, email_proof, email_proven_at, initial_email, phone_number, unproven_phone_number,
-                display_name, photo_url, screen_name, language, time_zone, date_of_birth,
-                disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at)
-            VALUES \(row: values)
-            """
+        """
+        INSERT INTO users (\(inserted.names))
+        VALUES \(row: inserted.row(record))
+        """
     }
 
     /// Replaces the row by `record` and raises the version.
@@ -326,17 +333,7 @@ extension UserRow {
         """
         UPDATE users SET
             version = CASE WHEN version = \(record.version) AND session_epoch = \(epoch) THEN version + 1 END,
-            session_epoch = \(record.sessionEpoch),
-            email = \(record.email?.address), email_proof = \(record.email?.proof?.name),
-            email_proven_at = \(record.emailProvenAt), initial_email = \(record.initialEmail),
-            phone_number = \(record.phoneNumber),
-            unproven_phone_number = \(record.unprovenPhoneNumber),
-            display_name = \(record.profile.displayName), photo_url = \(record.profile.photoURL),
-            screen_name = \(record.profile.screenName), language = \(record.profile.language),
-            time_zone = \(record.profile.timeZone), date_of_birth = \(record.profile.dateOfBirth),
-            disabled = \(record.isDisabled), uses_custom_tokens = \(record.usesCustomTokens),
-            custom_attributes = \(record.customAttributes), valid_since = \(record.validSince),
-            created_at = \(record.createdAt), session_ended_at = \(record.sessionEndedAt)
+            \(updated, from: record)
         WHERE tenant_id = \(record.tenant) AND user_id = \(record.id)
         """
     }
@@ -421,11 +418,8 @@ extension UserRow {
     /// As `insert`, of many.
     static func insertMany(_ records: [UserRecord], tenant: TenantID) -> SQL {
         """
-        INSERT INTO users (tenant_id, user_id, version, session_epoch,
-            email, email_proof, email_proven_at, initial_email, phone_number, unproven_phone_number,
-            display_name, photo_url, screen_name, language, time_zone, date_of_birth,
-            disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at)
-        SELECT \(tenant), new.* FROM \(unnested(records)) AS new
+        INSERT INTO users (tenant_id, \(unnested.names))
+        SELECT \(tenant), new.* FROM unnest(\(unnested.arrays(records))) AS new
         """
     }
 
@@ -437,19 +431,9 @@ extension UserRow {
         UPDATE users SET
             version = CASE WHEN users.version = new.version AND users.session_epoch = new.epoch_before
                 THEN users.version + 1 END,
-            session_epoch = new.session_epoch, email = new.email, email_proof = new.email_proof,
-            email_proven_at = new.email_proven_at, initial_email = new.initial_email,
-            phone_number = new.phone_number, unproven_phone_number = new.unproven_phone_number,
-            display_name = new.display_name, photo_url = new.photo_url, screen_name = new.screen_name,
-            language = new.language, time_zone = new.time_zone, date_of_birth = new.date_of_birth,
-            disabled = new.disabled, uses_custom_tokens = new.uses_custom_tokens,
-            custom_attributes = new.custom_attributes, valid_since = new.valid_since, created_at = new.created_at,
+            \(replaced),
             last_login_at = greatest(users.last_login_at, new.last_login_at)
-        FROM \(unnested(records, and: ", \(epochs)")) AS new (user_id, version, session_epoch,
-            email, email_proof, email_proven_at, initial_email, phone_number, unproven_phone_number,
-            display_name, photo_url, screen_name, language, time_zone, date_of_birth,
-            disabled, uses_custom_tokens, custom_attributes, valid_since, created_at, last_login_at, last_refresh_at,
-            epoch_before)
+        FROM unnest(\(unnested.arrays(records)), \(epochs)) AS new (\(unnested.names), epoch_before)
         WHERE users.tenant_id = \(tenant) AND users.user_id = new.user_id
         """
     }
@@ -466,21 +450,7 @@ extension UserRow {
         """
     }
 
-    /// The columns of `insert` after the tenant, in their order, and what else there is of each.
-    private static func unnested(_ records: [UserRecord], and more: SQL = "") -> SQL {
-        """
-        unnest(\(records.map(\.id)), \(records.map(\.version)), \(records.map(\.sessionEpoch)),
-            \(records.map { $0.email?.address.raw }), \(records.map { $0.email?.proof?.name }),
-            \(records.map { $0.emailProvenAt }), \(records.map(\.initialEmail)),
-            \(records.map { $0.phoneNumber }), \(records.map { $0.unprovenPhoneNumber }),
-            \(records.map(\.profile.displayName)), \(records.map(\.profile.photoURL)),
-            \(records.map(\.profile.screenName)), \(records.map(\.profile.language)),
-            \(records.map(\.profile.timeZone)), \(records.map(\.profile.dateOfBirth)),
-            \(records.map(\.isDisabled)), \(records.map(\.usesCustomTokens)), \(records.map(\.customAttributes)),
-            \(records.map(\.validSince)), \(records.map(\.createdAt)),
-            \(records.map { $0.lastLoginAt }), \(records.map { $0.lastRefreshAt })\(more))
-        """
-    }
+    private static let replaced = Columns(content).assignments(from: "new")
 }
 
 extension UserRow {
