@@ -444,7 +444,7 @@ struct AccountJournalRow: RowDecodable {
     /// Takes the step for this transaction; one that is gone raises 22012.
     static func hold(_ step: JournalStep) -> SQL {
         """
-        SELECT 1 / count(*) FROM (SELECT FROM account_journal AS j WHERE \(ofStep(step)) FOR UPDATE) AS held
+        SELECT \(SQL.assertExists) FROM (SELECT FROM account_journal AS j WHERE \(ofStep(step)) FOR UPDATE) AS held
         """
     }
 

@@ -171,7 +171,7 @@ struct AuditStepRow: RowDecodable {
             UPDATE audit_steps SET undone_at = \(now)
             WHERE plan_id = \(plan) AND step = \(number) AND undone_at IS NULL RETURNING 1
         )
-        SELECT 1 / count(*) FROM marked
+        SELECT \(SQL.assertExists) FROM marked
         """
     }
 }

@@ -252,7 +252,7 @@ struct ConflictRow: RowDecodable {
         let binding = proof?.facts.binding
         return """
             UPDATE conflicts SET
-                version = CASE WHEN version = \(record.version) AND expires_at > \(now) THEN version + 1 END,
+                \(SQL.guardVersion(record.version, and: "expires_at > \(now)")),
                 state = \(record.state), closed_at = \(record.closedAt),
                 proofs_started = \(record.proofsStarted), proof_kind = \(binding?.kind),
                 proof_session_epoch = \(binding?.sessionEpoch), proof_policy_version = \(binding?.policyVersion),
@@ -267,7 +267,7 @@ struct ConflictRow: RowDecodable {
     /// Raises 22012 (division by zero) unless the conflict exists and holds `version`.
     static func assertVersion(_ version: Int64, of id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
         """
-        SELECT 1 / count(*) FROM conflicts
+        SELECT \(SQL.assertExists) FROM conflicts
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND conflict_id = \(id)
             AND version = \(version)
         """

@@ -23,7 +23,7 @@ enum MessageCountRow {
     /// Raises 22012 (division by zero) where one of `limits` is reached.
     static func assertNoneReached(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        SELECT 1 / (1 - least(count(*), 1)) FROM message_counts WHERE \(isReached(limits, tenant: tenant, at: now))
+        SELECT \(SQL.assertNone) FROM message_counts WHERE \(isReached(limits, tenant: tenant, at: now))
         """
     }
 

@@ -22,7 +22,7 @@ struct OneTimeSecret: Sendable {
     /// Raises 22012 (division by zero) unless `use` is what used the secret.
     func assertUsed(by use: PostgresUUID) -> SQL {
         """
-        SELECT 1 / count(*) FROM \(table)
+        SELECT \(SQL.assertExists) FROM \(table)
         WHERE \(row) AND consumed_by = \(use)
         """
     }

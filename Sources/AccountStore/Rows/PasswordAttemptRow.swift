@@ -177,7 +177,7 @@ struct PasswordAttemptRow: RowDecodable {
         ), second AS (
             \(counting(second, if: "EXISTS (SELECT FROM first)", tenant: tenant, at: now)) RETURNING 1
         )
-        SELECT 1 / count(*) FROM second
+        SELECT \(SQL.assertExists) FROM second
         """
     }
 
@@ -203,7 +203,7 @@ struct PasswordAttemptRow: RowDecodable {
     /// Raises 22012 (division by zero) while one of them is locked.
     static func assertUnlocked(_ guessed: [Guessed], tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        SELECT 1 / (1 - least(count(*), 1)) FROM password_attempts
+        SELECT \(SQL.assertNone) FROM password_attempts
         WHERE tenant_id = \(tenant)
             AND address_digest IN (SELECT sha256(convert_to(name, 'UTF8')) FROM unnest(\(guessed.map(\.name))) AS name)
             AND locked_until > \(now)

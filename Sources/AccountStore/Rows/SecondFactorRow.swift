@@ -144,7 +144,7 @@ enum SecondFactorRow {
         by use: PostgresUUID
     ) -> SQL {
         """
-        SELECT 1 / count(*) FROM second_factors
+        SELECT \(SQL.assertExists) FROM second_factors
         WHERE tenant_id = \(tenant) AND user_id = \(id) AND enrollment_id = \(factor)
             AND last_step = \(step) AND accepted_by = \(use)
         """

@@ -72,7 +72,7 @@ struct ShortCodeRow: RowDecodable {
 
     /// Raises 22012 (division by zero) unless a link has this code.
     static func assertExchanged(for hash: [UInt8], tenant: TenantID) -> SQL {
-        "SELECT 1 / count(*) FROM one_time_codes WHERE tenant_id = \(tenant) AND code_hash = \(hash)"
+        "SELECT \(SQL.assertExists) FROM one_time_codes WHERE tenant_id = \(tenant) AND code_hash = \(hash)"
     }
 }
 

@@ -332,7 +332,7 @@ extension UserRow {
     static func update(_ record: UserRecord, epoch: Int64) -> SQL {
         """
         UPDATE users SET
-            version = CASE WHEN version = \(record.version) AND session_epoch = \(epoch) THEN version + 1 END,
+            \(SQL.guardVersion(record.version, and: "session_epoch = \(epoch)")),
             \(updated, from: record)
         WHERE tenant_id = \(record.tenant) AND user_id = \(record.id)
         """
@@ -341,7 +341,7 @@ extension UserRow {
     /// Raises 22012 (division by zero) unless the user exists and holds `version`.
     static func assertVersion(_ version: Int64, of id: UserID, tenant: TenantID) -> SQL {
         """
-        SELECT 1 / count(*) FROM users
+        SELECT \(SQL.assertExists) FROM users
         WHERE tenant_id = \(tenant) AND user_id = \(id) AND version = \(version)
         """
     }
@@ -350,7 +350,7 @@ extension UserRow {
     /// not another that was made under its id since.
     static func assertRaised(_ record: UserRecord) -> SQL {
         """
-        SELECT 1 / count(*) FROM users
+        SELECT \(SQL.assertExists) FROM users
         WHERE tenant_id = \(record.tenant) AND user_id = \(record.id)
             AND version = \(record.version + 1) AND session_epoch = \(record.sessionEpoch)
         """
@@ -359,7 +359,7 @@ extension UserRow {
     /// Raises 22012 (division by zero) unless the row is as it was read; no other transaction changes it before this one ends.
     static func assertUnchanged(_ record: UserRecord) -> SQL {
         """
-        SELECT 1 / count(*) FROM (
+        SELECT \(SQL.assertExists) FROM (
             SELECT FROM users
             WHERE tenant_id = \(record.tenant) AND user_id = \(record.id)
                 AND version = \(record.version) AND session_epoch = \(record.sessionEpoch)
